@@ -1,0 +1,462 @@
+//! Exact amounts: prices, shares, positions and money as scaled integers, their text forms and their bounds.
+//! Knows nothing of accounts, orders or protocols.
+//!
+//! Prices and shares have 8 decimals, money has 16, so that price × shares is always exact. Source: docs/PROTOCOL.md, numbers.
+
+use std::fmt;
+
+/// Decimals of a price and of shares.
+pub const SHARE_DECIMALS: u32 = 8;
+/// Decimals of money: those of a price plus those of shares.
+pub const MONEY_DECIMALS: u32 = 16;
+
+const SHARE_SCALE: i128 = 10i128.pow(SHARE_DECIMALS);
+/// One dollar, in units of [`Money`].
+pub const DOLLAR: i128 = 10i128.pow(MONEY_DECIMALS);
+
+/// A limit or execution price: dollars a share, scaled by 10^8, always above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Price(i64);
+
+/// The shares of one order or execution, scaled by 10^8, never negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shares(i64);
+
+/// Shares of one symbol that an account owns, or a total of shares, scaled by 10^8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(i128);
+
+/// Dollars, scaled by 10^16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money(i128);
+
+impl Price {
+    /// The highest price, 92233720368.54775807.
+    pub const MAX: Price = Price(i64::MAX);
+
+    /// A price of `units` × 10^-8 dollars; none unless above zero.
+    pub fn from_units(units: i64) -> Option<Price> {
+        (units > 0).then_some(Price(units))
+    }
+
+    /// The price in units of 10^-8 dollars.
+    pub fn units(self) -> i64 {
+        self.0
+    }
+
+    /// What `shares` cost at this price, exactly.
+    pub fn times(self, shares: Shares) -> Money {
+        // The product of two non-negative i64 is below 2^126.
+        Money(i128::from(self.0).saturating_mul(i128::from(shares.0)))
+    }
+}
+
+impl Shares {
+    /// No shares.
+    pub const ZERO: Shares = Shares(0);
+    /// The most shares one order may have, 92233720368.54775807.
+    pub const MAX: Shares = Shares(i64::MAX);
+
+    /// `units` × 10^-8 shares; none if negative.
+    pub fn from_units(units: i64) -> Option<Shares> {
+        (units >= 0).then_some(Shares(units))
+    }
+
+    /// The shares in units of 10^-8.
+    pub fn units(self) -> i64 {
+        self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is left after `taken`. Panics if more is taken than is there: that would be our bug.
+    #[must_use]
+    pub fn less(self, taken: Shares) -> Shares {
+        assert!(taken.0 <= self.0, "invariant: no more shares are taken than are there");
+        Shares(self.0.wrapping_sub(taken.0))
+    }
+
+    /// As a total.
+    pub fn position(self) -> Position {
+        Position(i128::from(self.0))
+    }
+}
+
+impl Position {
+    /// No shares.
+    pub const ZERO: Position = Position(0);
+    /// The most shares of one symbol that may be issued: 10^20.
+    pub const CAP: Position = Position(10i128.pow(20) * SHARE_SCALE);
+
+    /// `units` × 10^-8 shares.
+    pub const fn from_units(units: i128) -> Position {
+        Position(units)
+    }
+
+    /// In units of 10^-8 shares.
+    pub fn units(self) -> i128 {
+        self.0
+    }
+
+    /// The sum. Panics on overflow, which the cap on issued shares rules out.
+    #[must_use]
+    pub fn plus(self, other: Position) -> Position {
+        Position(self.0.checked_add(other.0).expect("invariant: shares are capped at 10^20 a symbol"))
+    }
+
+    /// The difference. Panics on overflow.
+    #[must_use]
+    pub fn minus(self, other: Position) -> Position {
+        Position(self.0.checked_sub(other.0).expect("invariant: shares are capped at 10^20 a symbol"))
+    }
+
+    /// Whether it is below zero, which no account's position ever is.
+    pub fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+}
+
+impl Money {
+    /// No money.
+    pub const ZERO: Money = Money(0);
+    /// The most dollars that all accounts together may be created with: 10^20.
+    pub const CAP: Money = Money(10i128.pow(20) * DOLLAR);
+
+    /// `units` × 10^-16 dollars.
+    pub const fn from_units(units: i128) -> Money {
+        Money(units)
+    }
+
+    /// In units of 10^-16 dollars.
+    pub fn units(self) -> i128 {
+        self.0
+    }
+
+    /// The sum. Panics on overflow, which the cap on created money rules out.
+    #[must_use]
+    pub fn plus(self, other: Money) -> Money {
+        Money(self.0.checked_add(other.0).expect("invariant: money is capped at 10^20 dollars"))
+    }
+
+    /// The difference. Panics on overflow.
+    #[must_use]
+    pub fn minus(self, other: Money) -> Money {
+        Money(self.0.checked_sub(other.0).expect("invariant: money is capped at 10^20 dollars"))
+    }
+
+    /// Whether it is below zero, which no account's balance ever is.
+    pub fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+}
+
+/// Why a text is no amount. Its `Display` follows the field's name: "limit has 9 decimal places; at most 8".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmountError {
+    /// Not digits with at most one point and at most a leading minus.
+    NotADecimal,
+    /// More decimals than the scale holds.
+    TooManyDecimals { found: usize },
+    /// Above the bound of its kind.
+    AboveMaximum { maximum: DecimalText },
+    /// Below zero where that is not allowed.
+    Negative,
+    /// Zero where that is not allowed.
+    Zero,
+    /// Zero or less where only more is allowed.
+    NotAboveZero,
+}
+
+impl fmt::Display for AmountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AmountError::NotADecimal => f.write_str("is not a plain decimal number"),
+            AmountError::TooManyDecimals { found } => {
+                write!(f, "has {found} decimal places; at most {SHARE_DECIMALS}")
+            }
+            AmountError::AboveMaximum { maximum } => write!(f, "is out of range; at most {}", maximum.as_str()),
+            AmountError::Negative => f.write_str("is negative; at least 0"),
+            AmountError::Zero => f.write_str("is zero"),
+            AmountError::NotAboveZero => f.write_str("is not above zero"),
+        }
+    }
+}
+
+impl std::error::Error for AmountError {}
+
+/// A decimal as it was read: a sign and units of 10^-8. `-0` reads as not negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    /// Below zero.
+    pub negative: bool,
+    /// The absolute value in units of 10^-8; `u128::MAX` when there were too many digits to hold.
+    pub units: u128,
+}
+
+impl Decimal {
+    /// Reads `007`, `.5`, `5.`, `-12.25`: an optional minus, digits with at most one point, at least one digit.
+    /// Errors: `NotADecimal`, `TooManyDecimals`. Source: docs/PROTOCOL.md, numbers.
+    pub fn parse(text: &[u8]) -> Result<Decimal, AmountError> {
+        let (negative, digits) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            _ => (false, text),
+        };
+        let (whole, fraction) = match digits.iter().position(|&byte| byte == b'.') {
+            Some(point) => {
+                let (whole, rest) = digits.split_at(point);
+                (whole, rest.get(1..).unwrap_or_default())
+            }
+            None => (digits, &[][..]),
+        };
+        if (whole.is_empty() && fraction.is_empty())
+            || !whole.iter().chain(fraction).all(|byte| byte.is_ascii_digit())
+        {
+            return Err(AmountError::NotADecimal);
+        }
+        if fraction.len() > SHARE_DECIMALS as usize {
+            return Err(AmountError::TooManyDecimals { found: fraction.len() });
+        }
+        let padding = (SHARE_DECIMALS as usize).saturating_sub(fraction.len());
+        let units = digits_value(whole, fraction, padding).unwrap_or(u128::MAX);
+        Ok(Decimal { negative: negative && units != 0, units })
+    }
+
+    /// As a price. Errors: `NotAboveZero`, `AboveMaximum`.
+    pub fn price(self) -> Result<Price, AmountError> {
+        if self.negative || self.units == 0 {
+            return Err(AmountError::NotAboveZero);
+        }
+        match i64::try_from(self.units) {
+            Ok(units) => Ok(Price(units)),
+            Err(_) => Err(AmountError::AboveMaximum { maximum: Price::MAX.text() }),
+        }
+    }
+
+    /// The absolute value as the shares of an order; the sign says the side. Errors: `Zero`, `AboveMaximum`.
+    pub fn order_shares(self) -> Result<Shares, AmountError> {
+        match i64::try_from(self.units) {
+            Ok(0) => Err(AmountError::Zero),
+            Ok(units) => Ok(Shares(units)),
+            Err(_) => Err(AmountError::AboveMaximum { maximum: Shares::MAX.text() }),
+        }
+    }
+
+    /// As shares to issue. Errors: `Negative`, `AboveMaximum` (10^20 shares).
+    pub fn position(self) -> Result<Position, AmountError> {
+        let maximum = Position::CAP;
+        self.up_to(maximum.0.unsigned_abs()).map(Position).map_err(|error| error.with_maximum(maximum.text()))
+    }
+
+    /// As dollars. Errors: `Negative`, `AboveMaximum` (10^20 dollars).
+    pub fn money(self) -> Result<Money, AmountError> {
+        let maximum = Money::CAP;
+        self.up_to(maximum.0.unsigned_abs().checked_div(SHARE_SCALE.unsigned_abs()).unwrap_or_default())
+            .map(|units| Money(units.saturating_mul(SHARE_SCALE)))
+            .map_err(|error| error.with_maximum(maximum.text()))
+    }
+
+    fn up_to(self, maximum: u128) -> Result<i128, AmountError> {
+        if self.negative {
+            return Err(AmountError::Negative);
+        }
+        if self.units > maximum {
+            return Err(AmountError::AboveMaximum { maximum: Position::ZERO.text() });
+        }
+        Ok(i128::try_from(self.units).expect("invariant: at most 10^28"))
+    }
+}
+
+impl AmountError {
+    fn with_maximum(self, text: DecimalText) -> AmountError {
+        match self {
+            AmountError::AboveMaximum { .. } => AmountError::AboveMaximum { maximum: text },
+            AmountError::NotADecimal
+            | AmountError::TooManyDecimals { .. }
+            | AmountError::Negative
+            | AmountError::Zero
+            | AmountError::NotAboveZero => self,
+        }
+    }
+}
+
+fn digits_value(whole: &[u8], fraction: &[u8], padding: usize) -> Option<u128> {
+    let digits = whole.len().saturating_add(fraction.len()).saturating_add(padding);
+    let zeros = std::iter::repeat_n(&b'0', padding);
+    let all = whole.iter().chain(fraction).chain(zeros);
+    if digits <= 19 {
+        // Nineteen digits fit a u64, whose arithmetic is several times faster than that of a u128.
+        let value = all.fold(0u64, |value, &digit| {
+            value.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
+        });
+        return Some(u128::from(value));
+    }
+    let mut value = 0u128;
+    for &digit in all {
+        value = value.checked_mul(10)?.checked_add(u128::from(digit.wrapping_sub(b'0')))?;
+    }
+    Some(value)
+}
+
+/// The shortest decimal of an amount (`125`, `145.67`, `0.1`), held without allocation.
+#[derive(Clone, Copy)]
+pub struct DecimalText {
+    bytes: [u8; 48],
+    start: u8,
+    end: u8,
+}
+
+impl DecimalText {
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// As ASCII bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
+    }
+
+    fn new(units: i128, decimals: u32) -> DecimalText {
+        let mut text = DecimalText { bytes: [b'0'; 48], start: 48, end: 48 };
+        let mut rest = units.unsigned_abs();
+        let mut place = 0u32;
+        let mut written = false;
+        while rest != 0 || place <= decimals {
+            let digit;
+            (rest, digit) = div_rem_10(rest);
+            if place == decimals && written {
+                text.push_front(b'.');
+            }
+            // Zeros at the end of the fraction are left out.
+            if digit != 0 || written || place >= decimals {
+                text.push_front(b'0'.wrapping_add(digit));
+                written = true;
+            }
+            place = place.saturating_add(1);
+        }
+        if units < 0 {
+            text.push_front(b'-');
+        }
+        text
+    }
+
+    fn push_front(&mut self, byte: u8) {
+        self.start = self.start.saturating_sub(1);
+        if let Some(slot) = self.bytes.get_mut(usize::from(self.start)) {
+            *slot = byte;
+        }
+    }
+}
+
+fn div_rem_10(value: u128) -> (u128, u8) {
+    match u64::try_from(value) {
+        Ok(small) => (u128::from(small.wrapping_div(10)), small.wrapping_rem(10).to_le_bytes()[0]),
+        Err(_) => (value.wrapping_div(10), value.wrapping_rem(10).to_le_bytes()[0]),
+    }
+}
+
+impl PartialEq for DecimalText {
+    fn eq(&self, other: &DecimalText) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for DecimalText {}
+
+impl fmt::Debug for DecimalText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! decimal_form {
+    ($($amount:ty, $decimals:expr;)*) => {$(
+        impl $amount {
+            /// The shortest decimal that says this amount.
+            pub fn text(self) -> DecimalText {
+                DecimalText::new(self.0.into(), $decimals)
+            }
+        }
+
+        impl fmt::Display for $amount {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.text().as_str())
+            }
+        }
+    )*};
+}
+
+decimal_form! {
+    Price, SHARE_DECIMALS;
+    Shares, SHARE_DECIMALS;
+    Position, SHARE_DECIMALS;
+    Money, MONEY_DECIMALS;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(text: &str) -> Result<(bool, u128), AmountError> {
+        Decimal::parse(text.as_bytes()).map(|decimal| (decimal.negative, decimal.units))
+    }
+
+    #[test]
+    fn plain_decimals_are_read_exactly() {
+        assert_eq!(units("1"), Ok((false, 100_000_000)));
+        assert_eq!(units("-145.67"), Ok((true, 14_567_000_000)));
+        assert_eq!(units("007"), Ok((false, 700_000_000)));
+        assert_eq!(units(".5"), Ok((false, 50_000_000)));
+        assert_eq!(units("5."), Ok((false, 500_000_000)));
+        assert_eq!(units("0.00000001"), Ok((false, 1)));
+        assert_eq!(units("-0"), Ok((false, 0)));
+        assert_eq!(units("100000000000000000000"), Ok((false, 10u128.pow(28))));
+        assert_eq!(units(&"9".repeat(60)), Ok((false, u128::MAX)));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in ["", "-", ".", "-.", "+1", "1e5", "0x1", "NaN", "inf", "1,000", "1 000", "--1", "1.2.3", "٣"] {
+            assert_eq!(units(text), Err(AmountError::NotADecimal), "{text}");
+        }
+        assert_eq!(units("1.123456789"), Err(AmountError::TooManyDecimals { found: 9 }));
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let parse = |text: &str| Decimal::parse(text.as_bytes()).expect("a decimal");
+        assert_eq!(parse("92233720368.54775807").price(), Ok(Price::MAX));
+        assert_eq!(
+            parse("92233720368.54775808").price().map_err(|error| error.to_string()),
+            Err("is out of range; at most 92233720368.54775807".to_string())
+        );
+        assert_eq!(parse("0").price(), Err(AmountError::NotAboveZero));
+        assert_eq!(parse("-1").price(), Err(AmountError::NotAboveZero));
+        assert_eq!(parse("-0").order_shares(), Err(AmountError::Zero));
+        assert_eq!(parse("100000000000000000000").money(), Ok(Money::CAP));
+        assert_eq!(
+            parse("100000000000000000000.00000001").money().map_err(|error| error.to_string()),
+            Err("is out of range; at most 100000000000000000000".to_string())
+        );
+        assert_eq!(parse("-1").money(), Err(AmountError::Negative));
+        assert_eq!(parse("100000000000000000000").position(), Ok(Position::CAP));
+    }
+
+    #[test]
+    fn amounts_print_the_shortest_decimal() {
+        let print = |units: i128| Position::from_units(units).to_string();
+        assert_eq!(print(0), "0");
+        assert_eq!(print(12_500_000_000), "125");
+        assert_eq!(print(14_567_000_000), "145.67");
+        assert_eq!(print(10_000_000), "0.1");
+        assert_eq!(print(1), "0.00000001");
+        assert_eq!(print(-150_000_000), "-1.5");
+        assert_eq!(print(1_000_000_000), "10");
+        assert_eq!(Money::CAP.to_string(), "100000000000000000000");
+        assert_eq!(Money::from_units(1).to_string(), "0.0000000000000001");
+        assert_eq!(Position::from_units(i128::MIN).to_string().len(), 41);
+    }
+}

@@ -1,0 +1,32 @@
+//! All that happened, in order: enough to rebuild rows of a database, market data and execution reports.
+//! Accounts and symbols are named by index; the creating event says which name an index has.
+
+use crate::amount::{Money, Position, Price, Shares};
+use crate::command::Side;
+use crate::ids::{AccountId, AccountIndex, OrderId, Symbol, SymbolIndex};
+
+/// One thing that happened while a command was applied. Its sequence and time are the command's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A new account; its first balance follows as `BalanceChanged`.
+    AccountCreated { account: AccountIndex, id: AccountId },
+    /// A new symbol.
+    SymbolCreated { symbol: SymbolIndex, name: Symbol },
+    /// An order was accepted; executions follow. What is left of it rests.
+    OrderOpened {
+        order: OrderId,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+    },
+    /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed.
+    Executed { symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares },
+    /// What was open of an order was canceled.
+    OrderCanceled { order: OrderId, symbol: SymbolIndex, shares: Shares },
+    /// What an account may now spend: its money less what its open buys hold.
+    BalanceChanged { account: AccountIndex, balance: Money },
+    /// What an account may now sell: its shares less what its open sells hold.
+    PositionChanged { account: AccountIndex, symbol: SymbolIndex, shares: Position },
+}

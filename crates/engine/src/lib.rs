@@ -1,0 +1,25 @@
+//! The market as a pure, single-threaded, deterministic state machine.
+//!
+//! Commands go in with their sequence and time, replies and events come out. There is no I/O, clock, randomness, thread
+//! or float here, and nothing depends on the order in which a hash table is walked: the same commands give the same
+//! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
+
+mod amount;
+mod command;
+mod event;
+mod ids;
+mod reject;
+mod reply;
+mod state;
+
+pub use amount::{
+    AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
+};
+pub use command::{Command, Entry, Op, Query, Side};
+pub use event::Event;
+pub use ids::{
+    AccountId, AccountIndex, IdError, NAME_BYTES_MAX, OrderId, Sequence, Symbol, SymbolIndex, Time,
+};
+pub use reject::Reject;
+pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
+pub use state::StateItem;

@@ -1,0 +1,91 @@
+//! What the engine answers: one reply a command or query, as values; how they are written is the gateway's.
+
+use std::ops::Range;
+
+use crate::amount::{Price, Shares};
+use crate::command::Op;
+use crate::ids::{AccountId, OrderId, Time};
+use crate::reject::Reject;
+
+/// The answer to one command or query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// An account or symbol was created, or shares were issued.
+    Created,
+    /// The order was opened (and possibly executed at once) under this id.
+    Opened(OrderId),
+    /// The order's status, for a query.
+    Status(Status),
+    /// What a canceled order came to.
+    Canceled(Status),
+    /// The order is done and the engine no longer keeps it: the archive answers, through [`DoneOrder::answer`].
+    Archived,
+    /// Refused, with the facts.
+    Rejected(Reject),
+}
+
+/// How an order stands. Open and canceled exclude each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Shares still open; zero for a done order.
+    pub open: Shares,
+    /// What was canceled, and when.
+    pub canceled: Option<Cancellation>,
+    /// Where its executions stand in the list that the reply was made with, oldest first.
+    pub executions: Range<usize>,
+}
+
+/// Shares that were canceled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancellation {
+    /// Always above zero.
+    pub shares: Shares,
+    /// When.
+    pub time: Time,
+}
+
+/// One execution of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Always above zero.
+    pub shares: Shares,
+    /// The price of the order that was open first.
+    pub price: Price,
+    /// When.
+    pub time: Time,
+}
+
+/// An order with nothing open, on its way to the archive or read from it: all that a query for it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoneOrder {
+    /// Its id.
+    pub order: OrderId,
+    /// Whose it was.
+    pub account: AccountId,
+    /// What was canceled of it, if anything.
+    pub canceled: Option<Cancellation>,
+    /// Its executions, oldest first.
+    pub executions: Vec<Execution>,
+}
+
+impl DoneOrder {
+    /// The reply that `op` would have got had the engine still kept this order. Executions are appended to
+    /// `executions`. `op` is a query or cancel that names this order.
+    pub fn answer(&self, op: &Op, executions: &mut Vec<Execution>) -> Reply {
+        match op {
+            Op::Query(query) if query.account == self.account => {
+                let start = executions.len();
+                executions.extend_from_slice(&self.executions);
+                Reply::Status(Status {
+                    open: Shares::ZERO,
+                    canceled: self.canceled,
+                    executions: start..executions.len(),
+                })
+            }
+            Op::Command(crate::Command::CancelOrder { account, .. }) if *account == self.account => {
+                Reply::Rejected(Reject::NothingOpen)
+            }
+            Op::Query(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The market written down and read back: a stream of items, in one order that depends on nothing but the state.
+
+use crate::amount::{Money, Position, Price, Shares};
+use crate::command::Side;
+use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::reply::Execution;
+
+/// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
+/// positions (none of them zero) by account and symbol, and for each symbol its open buys and then its open sells, best
+/// price first and oldest first within a price, each order followed by its executions, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateItem {
+    /// Where the sequence stands.
+    Head {
+        /// The last command applied.
+        sequence: Sequence,
+        /// Its time.
+        time: Time,
+        /// The id that the next accepted order gets.
+        next_order: OrderId,
+    },
+    /// An account and what it may spend.
+    Account { id: AccountId, balance: Money },
+    /// A symbol and all shares ever issued of it.
+    Symbol { name: Symbol, issued: Position },
+    /// What an account may sell.
+    Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
+    /// An open order.
+    Order {
+        order: OrderId,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        open: Shares,
+    },
+    /// An execution of the order before it.
+    Execution(Execution),
+}
