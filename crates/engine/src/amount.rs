@@ -211,8 +211,7 @@ impl Decimal {
             }
             None => (digits, &[][..]),
         };
-        if (whole.is_empty() && fraction.is_empty())
-            || !whole.iter().chain(fraction).all(|byte| byte.is_ascii_digit())
+        if (whole.is_empty() && fraction.is_empty()) || !whole.iter().chain(fraction).all(|byte| byte.is_ascii_digit())
         {
             return Err(AmountError::NotADecimal);
         }
@@ -288,9 +287,8 @@ fn digits_value(whole: &[u8], fraction: &[u8], padding: usize) -> Option<u128> {
     let all = whole.iter().chain(fraction).chain(zeros);
     if digits <= 19 {
         // Nineteen digits fit a u64, whose arithmetic is several times faster than that of a u128.
-        let value = all.fold(0u64, |value, &digit| {
-            value.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-        });
+        let value =
+            all.fold(0u64, |value, &digit| value.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0'))));
         return Some(u128::from(value));
     }
     let mut value = 0u128;

@@ -13,14 +13,7 @@ pub enum Event {
     /// A new symbol.
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
     /// An order was accepted; executions follow. What is left of it rests.
-    OrderOpened {
-        order: OrderId,
-        account: AccountIndex,
-        symbol: SymbolIndex,
-        side: Side,
-        limit: Price,
-        shares: Shares,
-    },
+    OrderOpened { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, shares: Shares },
     /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed.
     Executed { symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares },
     /// What was open of an order was canceled.

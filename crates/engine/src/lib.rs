@@ -4,22 +4,31 @@
 //! or float here, and nothing depends on the order in which a hash table is walked: the same commands give the same
 //! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
 
+mod accounts;
 mod amount;
+mod book;
 mod command;
+mod engine;
 mod event;
+mod export;
 mod ids;
+mod import;
+mod invariants;
+mod matching;
+mod orders;
 mod reject;
 mod reply;
+mod slab;
 mod state;
 
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
 pub use command::{Command, Entry, Op, Query, Side};
+pub use engine::{DoneOrders, Engine};
 pub use event::Event;
-pub use ids::{
-    AccountId, AccountIndex, IdError, NAME_BYTES_MAX, OrderId, Sequence, Symbol, SymbolIndex, Time,
-};
+pub use ids::{AccountId, AccountIndex, IdError, NAME_BYTES_MAX, OrderId, Sequence, Symbol, SymbolIndex, Time};
+pub use import::{ImportError, Importer};
 pub use reject::Reject;
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use state::StateItem;

@@ -26,14 +26,7 @@ pub enum StateItem {
     /// What an account may sell.
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
     /// An open order.
-    Order {
-        order: OrderId,
-        account: AccountIndex,
-        symbol: SymbolIndex,
-        side: Side,
-        limit: Price,
-        open: Shares,
-    },
+    Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
 }

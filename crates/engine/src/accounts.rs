@@ -1,0 +1,208 @@
+//! Accounts with their balances, and the positions of each in each symbol. Knows nothing of orders.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::amount::{Money, Position};
+use crate::ids::{AccountId, AccountIndex, Symbol, SymbolIndex};
+
+/// An account: what it may spend is its money less what its open buys hold.
+#[derive(Clone, Copy)]
+pub(crate) struct Account {
+    pub(crate) id: AccountId,
+    pub(crate) balance: Money,
+}
+
+/// All accounts, by index and by id.
+pub(crate) struct Accounts {
+    list: Vec<Account>,
+    by_id: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl Accounts {
+    pub(crate) fn new(hasher: FixedState) -> Accounts {
+        Accounts { list: Vec::new(), by_id: HashTable::new(), hasher }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.list.len() < u32::MAX as usize
+    }
+
+    pub(crate) fn find(&self, id: AccountId) -> Option<AccountIndex> {
+        let hash = self.hasher.hash_one(id);
+        self.by_id.find(hash, |&index| self.list[index as usize].id == id).map(|&index| AccountIndex(index))
+    }
+
+    /// Adds an account that `find` does not know.
+    pub(crate) fn create(&mut self, id: AccountId, balance: Money) -> AccountIndex {
+        let index = u32::try_from(self.list.len()).expect("invariant: has_room was asked");
+        self.list.push(Account { id, balance });
+        let (list, hasher) = (&self.list, &self.hasher);
+        self.by_id.insert_unique(hasher.hash_one(id), index, |&other| hasher.hash_one(list[other as usize].id));
+        AccountIndex(index)
+    }
+
+    pub(crate) fn get(&self, account: AccountIndex) -> &Account {
+        &self.list[account.0 as usize]
+    }
+
+    /// Adds to a balance and gives the new one.
+    pub(crate) fn credit(&mut self, account: AccountIndex, money: Money) -> Money {
+        let balance = &mut self.list[account.0 as usize].balance;
+        *balance = balance.plus(money);
+        *balance
+    }
+
+    /// Takes from a balance that holds at least as much.
+    pub(crate) fn debit(&mut self, account: AccountIndex, money: Money) {
+        let balance = &mut self.list[account.0 as usize].balance;
+        *balance = balance.minus(money);
+        assert!(!balance.is_negative(), "invariant: no balance is negative");
+    }
+
+    /// All accounts by index.
+    pub(crate) fn all(&self) -> &[Account] {
+        &self.list
+    }
+}
+
+/// Shares that accounts may sell, by account and symbol; a pair that was never credited has none.
+pub(crate) struct Positions {
+    table: HashTable<Holding>,
+    hasher: FixedState,
+}
+
+/// Halves of an i128, so that a holding takes 24 bytes and not 32.
+#[derive(Clone, Copy)]
+struct Holding {
+    key: u64,
+    low: u64,
+    high: i64,
+}
+
+impl Holding {
+    fn shares(&self) -> Position {
+        Position::from_units((i128::from(self.high) << 64) | i128::from(self.low))
+    }
+
+    fn set(&mut self, shares: Position) {
+        let units = shares.units();
+        self.low = units as u64;
+        self.high = (units >> 64) as i64;
+    }
+}
+
+fn key(account: AccountIndex, symbol: SymbolIndex) -> u64 {
+    (u64::from(account.0) << 32) | u64::from(symbol.0)
+}
+
+impl Positions {
+    pub(crate) fn new(hasher: FixedState) -> Positions {
+        Positions { table: HashTable::new(), hasher }
+    }
+
+    pub(crate) fn get(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
+        let key = key(account, symbol);
+        let holding = self.table.find(self.hasher.hash_one(key), |holding| holding.key == key);
+        holding.map_or(Position::ZERO, Holding::shares)
+    }
+
+    /// Adds to a position and gives the new one.
+    pub(crate) fn credit(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) -> Position {
+        let key = key(account, symbol);
+        let hasher = &self.hasher;
+        let mut entry = self
+            .table
+            .entry(hasher.hash_one(key), |holding| holding.key == key, |holding| hasher.hash_one(holding.key))
+            .or_insert(Holding { key, low: 0, high: 0 });
+        let holding = entry.get_mut();
+        let total = holding.shares().plus(shares);
+        holding.set(total);
+        total
+    }
+
+    /// Takes from a position if it holds as much, and gives what it held. Error: what it holds.
+    pub(crate) fn debit(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        shares: Position,
+    ) -> Result<Position, Position> {
+        let key = key(account, symbol);
+        let holding = self.table.find_mut(self.hasher.hash_one(key), |holding| holding.key == key);
+        let Some(holding) = holding else { return Err(Position::ZERO) };
+        let available = holding.shares();
+        if available < shares {
+            return Err(available);
+        }
+        holding.set(available.minus(shares));
+        Ok(available)
+    }
+
+    /// All positions that are not zero, by account and then symbol.
+    pub(crate) fn sorted(&self) -> Vec<(AccountIndex, SymbolIndex, Position)> {
+        let mut all: Vec<&Holding> = self.table.iter().filter(|holding| holding.shares() != Position::ZERO).collect();
+        all.sort_unstable_by_key(|holding| holding.key);
+        all.into_iter()
+            .map(|holding| {
+                let (account, symbol) = ((holding.key >> 32) as u32, holding.key as u32);
+                (AccountIndex(account), SymbolIndex(symbol), holding.shares())
+            })
+            .collect()
+    }
+}
+
+/// A symbol and how much was ever issued of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Listing {
+    pub(crate) name: Symbol,
+    pub(crate) issued: Position,
+}
+
+/// All symbols, by index and by name.
+pub(crate) struct Symbols {
+    list: Vec<Listing>,
+    by_name: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl Symbols {
+    pub(crate) fn new(hasher: FixedState) -> Symbols {
+        Symbols { list: Vec::new(), by_name: HashTable::new(), hasher }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.list.len() < u32::MAX as usize
+    }
+
+    pub(crate) fn find(&self, name: Symbol) -> Option<SymbolIndex> {
+        let hash = self.hasher.hash_one(name);
+        self.by_name.find(hash, |&index| self.list[index as usize].name == name).map(|&index| SymbolIndex(index))
+    }
+
+    /// Adds a symbol that `find` does not know.
+    pub(crate) fn create(&mut self, name: Symbol, issued: Position) -> SymbolIndex {
+        let index = u32::try_from(self.list.len()).expect("invariant: has_room was asked");
+        self.list.push(Listing { name, issued });
+        let (list, hasher) = (&self.list, &self.hasher);
+        self.by_name.insert_unique(hasher.hash_one(name), index, |&other| hasher.hash_one(list[other as usize].name));
+        SymbolIndex(index)
+    }
+
+    pub(crate) fn get(&self, symbol: SymbolIndex) -> &Listing {
+        &self.list[symbol.0 as usize]
+    }
+
+    pub(crate) fn issue(&mut self, symbol: SymbolIndex, shares: Position) {
+        let listing = &mut self.list[symbol.0 as usize];
+        listing.issued = listing.issued.plus(shares);
+    }
+
+    /// All symbols by index.
+    pub(crate) fn all(&self) -> &[Listing] {
+        &self.list
+    }
+}

@@ -1,0 +1,287 @@
+//! The exchange itself: what each command and query does. Checks everything, then changes.
+//! Matching stands in `matching.rs`, writing the state down and reading it back in `export.rs` and `import.rs`.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+
+use crate::accounts::{Accounts, Positions, Symbols};
+use crate::amount::{Money, Position, Shares};
+use crate::book::Books;
+use crate::command::{Command, Entry, Query, Side};
+use crate::event::Event;
+use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::orders::Orders;
+use crate::reject::Reject;
+use crate::reply::{DoneOrder, Execution, Reply, Status};
+
+/// All accounts, books and open orders, and the done orders that the archive does not hold yet.
+pub struct Engine {
+    pub(crate) sequence: Sequence,
+    pub(crate) time: Time,
+    pub(crate) next_order: OrderId,
+    /// What all accounts together were created with.
+    pub(crate) money_issued: Money,
+    pub(crate) accounts: Accounts,
+    pub(crate) symbols: Symbols,
+    pub(crate) positions: Positions,
+    pub(crate) books: Books,
+    pub(crate) orders: Orders,
+    /// Slots of done orders that nobody took yet, in the order in which they were done.
+    done: VecDeque<u32>,
+    done_orders: DoneOrders,
+    /// Done orders that are still kept, taken or not.
+    done_kept: usize,
+}
+
+/// What becomes of an order that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoneOrders {
+    /// Kept until `forget`: an archive takes them.
+    Keep,
+    /// Dropped at once: for a replica whose done orders another engine's archive holds.
+    Drop,
+}
+
+impl Engine {
+    /// An empty exchange. `hash_seed` should be random where clients choose names; it changes no reply, event or hash.
+    pub fn new(hash_seed: u64, done_orders: DoneOrders) -> Engine {
+        let hasher = FixedState::with_seed(hash_seed);
+        Engine {
+            sequence: Sequence::ZERO,
+            time: Time::ZERO,
+            next_order: OrderId(1),
+            money_issued: Money::ZERO,
+            accounts: Accounts::new(hasher.clone()),
+            symbols: Symbols::new(hasher.clone()),
+            positions: Positions::new(hasher),
+            books: Books::new(),
+            orders: Orders::new(),
+            done: VecDeque::new(),
+            done_orders,
+            done_kept: 0,
+        }
+    }
+
+    /// The last command applied.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// The time of the last command applied.
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    /// Accounts that exist.
+    pub fn account_count(&self) -> usize {
+        self.accounts.all().len()
+    }
+
+    /// Symbols that exist.
+    pub fn symbol_count(&self) -> usize {
+        self.symbols.all().len()
+    }
+
+    /// Orders with something open.
+    pub fn open_order_count(&self) -> usize {
+        self.orders.len().saturating_sub(self.done_kept)
+    }
+
+    /// Done orders that are kept because nobody said `forget` yet.
+    pub fn done_order_count(&self) -> usize {
+        self.done_kept
+    }
+
+    /// The id that the next accepted order gets.
+    pub fn next_order(&self) -> OrderId {
+        self.next_order
+    }
+
+    /// What an account may spend; none for an unknown one.
+    pub fn balance(&self, account: AccountId) -> Option<Money> {
+        Some(self.accounts.get(self.accounts.find(account)?).balance)
+    }
+
+    /// What an account may sell of a symbol; none if either is unknown.
+    pub fn position(&self, account: AccountId, symbol: Symbol) -> Option<Position> {
+        Some(self.positions.get(self.accounts.find(account)?, self.symbols.find(symbol)?))
+    }
+
+    /// Applies the next command. Appends the executions of a `Canceled` reply to `executions`, and reports all that
+    /// happened to `events`. Panics unless the entry's sequence is the next and its time is not before the last:
+    /// that would be a fault of the caller.
+    pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut impl FnMut(Event)) -> Reply {
+        assert!(entry.sequence == self.sequence.next(), "invariant: commands are applied in sequence");
+        assert!(entry.time >= self.time, "invariant: time does not go back");
+        self.sequence = entry.sequence;
+        self.time = entry.time;
+        let reply = match entry.command {
+            Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
+            Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
+            Command::PlaceOrder { account, symbol, side, limit, shares } => {
+                self.place_order(account, symbol, side, limit, shares, events)
+            }
+            Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
+        };
+        reply.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// Answers a query. Appends the order's executions to `executions`.
+    pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
+        match self.find_order(query.account, query.order) {
+            Ok(Some(slot)) => {
+                let start = executions.len();
+                let canceled = self.orders.history(slot, executions);
+                let open = self.orders.get(slot).open;
+                Reply::Status(Status { open, canceled, executions: start..executions.len() })
+            }
+            Ok(None) => Reply::Archived,
+            Err(reject) => Reply::Rejected(reject),
+        }
+    }
+
+    /// Visits the done orders that were not taken yet, in the order in which they were done. They stay known to
+    /// queries until `forget`.
+    pub fn take_done(&mut self, visit: &mut impl FnMut(&DoneOrder)) {
+        let nobody = AccountId::parse(b"0").expect("a digit");
+        let mut done = DoneOrder { order: OrderId(0), account: nobody, canceled: None, executions: Vec::new() };
+        while let Some(slot) = self.done.pop_front() {
+            self.orders.describe(slot, &mut done);
+            done.account = self.accounts.get(self.orders.get(slot).account).id;
+            visit(&done);
+        }
+    }
+
+    /// Drops a done order that was taken and that the archive now holds. Changes no reply and no state hash.
+    pub fn forget(&mut self, order: OrderId) {
+        let slot = self.orders.find(order).expect("invariant: a taken order is kept until it is forgotten");
+        self.orders.remove(slot);
+        self.done_kept = self.done_kept.saturating_sub(1);
+    }
+
+    fn create_account(
+        &mut self,
+        id: AccountId,
+        balance: Money,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        if self.accounts.find(id).is_some() {
+            return Err(Reject::AccountExists);
+        }
+        let issued = self.money_issued.plus(balance);
+        if issued > Money::CAP {
+            return Err(Reject::TooMuchMoney { issued: self.money_issued });
+        }
+        if !self.accounts.has_room() {
+            return Err(Reject::Full);
+        }
+        self.money_issued = issued;
+        let account = self.accounts.create(id, balance);
+        events(Event::AccountCreated { account, id });
+        events(Event::BalanceChanged { account, balance });
+        Ok(Reply::Created)
+    }
+
+    fn create_symbol(&mut self, name: Symbol, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
+        if self.symbols.find(name).is_some() {
+            return Ok(Reply::Created);
+        }
+        if !self.symbols.has_room() {
+            return Err(Reject::Full);
+        }
+        let symbol = self.symbols.create(name, Position::ZERO);
+        self.books.create();
+        events(Event::SymbolCreated { symbol, name });
+        Ok(Reply::Created)
+    }
+
+    fn issue_shares(
+        &mut self,
+        symbol: Symbol,
+        account: AccountId,
+        shares: Position,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let issued = self.symbols.get(symbol).issued;
+        if issued.plus(shares) > Position::CAP {
+            return Err(Reject::TooManyShares { issued });
+        }
+        if shares != Position::ZERO {
+            self.symbols.issue(symbol, shares);
+            self.credit_shares(account, symbol, shares, events);
+        }
+        Ok(Reply::Created)
+    }
+
+    fn cancel_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let Some(slot) = self.find_order(account, order)? else { return Ok(Reply::Archived) };
+        if self.orders.get(slot).open.is_zero() {
+            return Err(Reject::NothingOpen);
+        }
+        // From here the cancel cannot be rejected.
+        let account = self.orders.get(slot).account;
+        let level = *self.books.level(self.orders.get(slot).level);
+        self.books.remove(slot, &mut self.orders);
+        let shares = self.orders.cancel(slot, self.time);
+        events(Event::OrderCanceled { order, symbol: level.symbol, shares });
+        match level.side {
+            Side::Buy => self.credit_money(account, level.price.times(shares), events),
+            Side::Sell => self.credit_shares(account, level.symbol, shares.position(), events),
+        }
+        let start = executions.len();
+        let canceled = self.orders.history(slot, executions);
+        self.finish(slot);
+        Ok(Reply::Canceled(Status { open: Shares::ZERO, canceled, executions: start..executions.len() }))
+    }
+
+    /// The slot of an account's order; none if it is done and no longer kept.
+    /// Errors: `UnknownAccount`; `UnknownOrder`, also for another account's.
+    fn find_order(&self, account: AccountId, order: OrderId) -> Result<Option<u32>, Reject> {
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if order >= self.next_order || order == OrderId(0) {
+            return Err(Reject::UnknownOrder);
+        }
+        match self.orders.find(order) {
+            Some(slot) if self.orders.get(slot).account == account => Ok(Some(slot)),
+            Some(_) => Err(Reject::UnknownOrder),
+            None => Ok(None),
+        }
+    }
+
+    /// An order has nothing open any more: it waits for the archive, or goes.
+    pub(crate) fn finish(&mut self, slot: u32) {
+        match self.done_orders {
+            DoneOrders::Keep => {
+                self.done.push_back(slot);
+                self.done_kept = self.done_kept.saturating_add(1);
+            }
+            DoneOrders::Drop => self.orders.remove(slot),
+        }
+    }
+
+    pub(crate) fn credit_money(&mut self, account: AccountIndex, money: Money, events: &mut impl FnMut(Event)) {
+        let balance = self.accounts.credit(account, money);
+        events(Event::BalanceChanged { account, balance });
+    }
+
+    pub(crate) fn credit_shares(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        shares: Position,
+        events: &mut impl FnMut(Event),
+    ) {
+        let shares = self.positions.credit(account, symbol, shares);
+        events(Event::PositionChanged { account, symbol, shares });
+    }
+}

@@ -1,0 +1,129 @@
+//! The market written down, and the hash of what was written. Reads the engine, changes nothing.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::command::Side;
+use crate::engine::Engine;
+use crate::ids::{AccountIndex, SymbolIndex};
+use crate::reply::Execution;
+use crate::state::StateItem;
+
+impl Engine {
+    /// Visits the state, item by item, in the order that [`StateItem`] describes. Done orders are not part of it.
+    pub fn export(&self, visit: &mut impl FnMut(StateItem)) {
+        visit(StateItem::Head { sequence: self.sequence, time: self.time, next_order: self.next_order });
+        for account in self.accounts.all() {
+            visit(StateItem::Account { id: account.id, balance: account.balance });
+        }
+        for listing in self.symbols.all() {
+            visit(StateItem::Symbol { name: listing.name, issued: listing.issued });
+        }
+        for (account, symbol, shares) in self.positions.sorted() {
+            visit(StateItem::Position { account, symbol, shares });
+        }
+        let mut executions = Vec::new();
+        for symbol in 0..self.symbols.all().len() {
+            let symbol = SymbolIndex(u32::try_from(symbol).expect("invariant: at most 2^32 - 1 symbols"));
+            for side in [Side::Buy, Side::Sell] {
+                self.export_side(symbol, side, &mut executions, visit);
+            }
+        }
+    }
+
+    fn export_side(
+        &self,
+        symbol: SymbolIndex,
+        side: Side,
+        executions: &mut Vec<Execution>,
+        visit: &mut impl FnMut(StateItem),
+    ) {
+        self.books.walk(symbol, side, &self.orders, &mut |level, slot| {
+            let order = self.orders.get(slot);
+            let (limit, open, account) = (level.price, order.open, order.account);
+            visit(StateItem::Order { order: order.id, account, symbol, side, limit, open });
+            executions.clear();
+            self.orders.history(slot, executions);
+            for execution in executions.iter() {
+                visit(StateItem::Execution(*execution));
+            }
+        });
+    }
+
+    /// A hash of the whole state: xxh3-64 over its items, integers little-endian. The same commands give the same
+    /// hash on every machine and in every build.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = StateHash::new();
+        self.export(&mut |item| hash.add(&item));
+        hash.finish()
+    }
+}
+
+/// The hash of a stream of state items.
+struct StateHash {
+    xxh3: Xxh3,
+}
+
+impl StateHash {
+    fn new() -> StateHash {
+        StateHash { xxh3: Xxh3::new() }
+    }
+
+    fn add(&mut self, item: &StateItem) {
+        match *item {
+            StateItem::Head { sequence, time, next_order } => {
+                self.word(1);
+                self.word(sequence.0);
+                self.word(time.0);
+                self.word(next_order.0);
+            }
+            StateItem::Account { id, balance } => {
+                self.word(2);
+                self.wide(id.packed());
+                self.wide(balance.units() as u128);
+            }
+            StateItem::Symbol { name, issued } => {
+                self.word(3);
+                self.word(name.as_bytes().len() as u64);
+                self.xxh3.update(name.as_bytes());
+                self.wide(issued.units() as u128);
+            }
+            StateItem::Position { account, symbol, shares } => {
+                self.word(4);
+                self.names(account, symbol);
+                self.wide(shares.units() as u128);
+            }
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                self.word(match side {
+                    Side::Buy => 5,
+                    Side::Sell => 6,
+                });
+                self.word(order.0);
+                self.names(account, symbol);
+                self.word(limit.units() as u64);
+                self.word(open.units() as u64);
+            }
+            StateItem::Execution(execution) => {
+                self.word(7);
+                self.word(execution.shares.units() as u64);
+                self.word(execution.price.units() as u64);
+                self.word(execution.time.0);
+            }
+        }
+    }
+
+    fn names(&mut self, account: AccountIndex, symbol: SymbolIndex) {
+        self.word((u64::from(account.0) << 32) | u64::from(symbol.0));
+    }
+
+    fn word(&mut self, word: u64) {
+        self.xxh3.update(&word.to_le_bytes());
+    }
+
+    fn wide(&mut self, wide: u128) {
+        self.xxh3.update(&wide.to_le_bytes());
+    }
+
+    fn finish(self) -> u64 {
+        self.xxh3.digest()
+    }
+}

@@ -1,0 +1,205 @@
+//! The market read back from what `export` wrote. Checks that the items make a sound exchange.
+
+use std::fmt;
+
+use crate::amount::{Money, Position, Price, Shares};
+use crate::command::Side;
+use crate::engine::{DoneOrders, Engine};
+use crate::ids::{AccountIndex, OrderId, SymbolIndex};
+use crate::state::StateItem;
+
+/// Why a stream of items makes no exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportError {
+    /// What is wrong.
+    pub fault: &'static str,
+    /// The item at which it was seen, counted from 1.
+    pub item: u64,
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {} of the state: {}", self.item, self.fault)
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// Builds an engine from the items that another one exported, in their order.
+pub struct Importer {
+    engine: Engine,
+    items: u64,
+    stage: Stage,
+    /// The order that executions belong to.
+    last_order: Option<LastOrder>,
+    /// Shares of each symbol found so far, in positions and open sells.
+    found: Vec<Position>,
+}
+
+#[derive(Clone, Copy)]
+struct LastOrder {
+    slot: u32,
+    order: OrderId,
+    place: (SymbolIndex, Side),
+    limit: Price,
+}
+
+/// How far the stream got.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Head,
+    Accounts,
+    Symbols,
+    Positions,
+    Orders,
+}
+
+impl Importer {
+    /// For an engine with this seed, see [`Engine::new`].
+    pub fn new(hash_seed: u64, done_orders: DoneOrders) -> Importer {
+        Importer {
+            engine: Engine::new(hash_seed, done_orders),
+            items: 0,
+            stage: Stage::Head,
+            last_order: None,
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds the next item. Errors: what makes it impossible here.
+    pub fn add(&mut self, item: StateItem) -> Result<(), ImportError> {
+        self.items = self.items.saturating_add(1);
+        self.place(item).map_err(|fault| ImportError { fault, item: self.items })
+    }
+
+    /// The engine, once all items are there. Errors: shares that are missing or too many.
+    pub fn finish(self) -> Result<Engine, ImportError> {
+        let fail = |fault| Err(ImportError { fault, item: self.items });
+        if self.items == 0 {
+            return fail("there are no items");
+        }
+        if self.engine.money_issued > Money::CAP {
+            return fail("there is more money than may be created");
+        }
+        let issued = self.engine.symbols.all().iter().map(|listing| listing.issued);
+        if !issued.eq(self.found.iter().copied()) {
+            return fail("the shares of a symbol in positions and open sells are not those that were issued");
+        }
+        Ok(self.engine)
+    }
+
+    fn place(&mut self, item: StateItem) -> Result<(), &'static str> {
+        match item {
+            StateItem::Head { sequence, time, next_order } => {
+                if self.items != 1 || next_order == OrderId(0) {
+                    return Err("a head that is not the first item or is not sound");
+                }
+                (self.engine.sequence, self.engine.time, self.engine.next_order) = (sequence, time, next_order);
+                self.advance(Stage::Accounts)
+            }
+            StateItem::Account { id, balance } => {
+                self.advance(Stage::Accounts)?;
+                if self.engine.accounts.find(id).is_some() || balance.is_negative() || balance > Money::CAP {
+                    return Err("an account that is there twice or has an impossible balance");
+                }
+                self.engine.accounts.create(id, balance);
+                self.add_money(balance)
+            }
+            StateItem::Symbol { name, issued } => {
+                self.advance(Stage::Symbols)?;
+                if self.engine.symbols.find(name).is_some() || issued.is_negative() || issued > Position::CAP {
+                    return Err("a symbol that is there twice or has an impossible number of shares");
+                }
+                self.engine.symbols.create(name, issued);
+                self.engine.books.create();
+                self.found.push(Position::ZERO);
+                Ok(())
+            }
+            StateItem::Position { account, symbol, shares } => {
+                self.advance(Stage::Positions)?;
+                if shares.is_negative() || shares > Position::CAP {
+                    return Err("an impossible position");
+                }
+                self.check_names(account, symbol)?;
+                self.add_shares(symbol, shares);
+                self.engine.positions.credit(account, symbol, shares);
+                Ok(())
+            }
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                self.advance(Stage::Orders)?;
+                self.check_names(account, symbol)?;
+                self.add_order(order, account, (symbol, side), limit, open)
+            }
+            StateItem::Execution(execution) => {
+                let Some(last) = self.last_order else { return Err("an execution without an order") };
+                if execution.shares.is_zero() {
+                    return Err("an execution of no shares");
+                }
+                self.engine.orders.restore_execution(last.slot, execution);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_order(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        place: (SymbolIndex, Side),
+        limit: Price,
+        open: Shares,
+    ) -> Result<(), &'static str> {
+        if order >= self.engine.next_order || order == OrderId(0) || open.is_zero() {
+            return Err("an order with an impossible id or nothing open");
+        }
+        if self.engine.orders.find(order).is_some() {
+            return Err("an order that is there twice");
+        }
+        if let Some(last) = self.last_order.filter(|last| last.place == place) {
+            let worse = match place.1 {
+                Side::Buy => limit < last.limit,
+                Side::Sell => limit > last.limit,
+            };
+            if !(worse || (limit == last.limit && order > last.order)) {
+                return Err("an order before its turn in price and time");
+            }
+        }
+        let (symbol, side) = place;
+        match side {
+            Side::Buy => self.add_money(limit.times(open))?,
+            Side::Sell => self.add_shares(symbol, open.position()),
+        }
+        let slot = self.engine.orders.insert(order, account, open);
+        self.engine.books.rest(symbol, side, limit, slot, &mut self.engine.orders);
+        if !self.engine.is_uncrossed(symbol) {
+            return Err("a book whose best bid is not below its best ask");
+        }
+        self.last_order = Some(LastOrder { slot, order, place, limit });
+        Ok(())
+    }
+
+    fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {
+        if self.items > 1 && self.stage == Stage::Head || stage < self.stage {
+            return Err("an item out of its order");
+        }
+        self.stage = stage;
+        Ok(())
+    }
+
+    fn check_names(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), &'static str> {
+        let known = (account.0 as usize) < self.engine.accounts.all().len()
+            && (symbol.0 as usize) < self.engine.symbols.all().len();
+        if known { Ok(()) } else { Err("an account or symbol that was not listed") }
+    }
+
+    fn add_money(&mut self, money: Money) -> Result<(), &'static str> {
+        // One order's hold is below 10^38 units, and the sum so far at most 10^36: no overflow before the check.
+        self.engine.money_issued = self.engine.money_issued.plus(money);
+        if self.engine.money_issued > Money::CAP { Err("more money than may be created") } else { Ok(()) }
+    }
+
+    fn add_shares(&mut self, symbol: SymbolIndex, shares: Position) {
+        let found = &mut self.found[symbol.0 as usize];
+        *found = found.plus(shares);
+    }
+}

@@ -1,0 +1,64 @@
+//! What must hold after every command. The full check walks everything and is for tests and tools.
+
+use crate::amount::{Money, Position};
+use crate::command::Side;
+use crate::engine::Engine;
+use crate::ids::{OrderId, SymbolIndex};
+use crate::state::StateItem;
+
+impl Engine {
+    /// Whether a symbol's best bid is below its best ask.
+    pub(crate) fn is_uncrossed(&self, symbol: SymbolIndex) -> bool {
+        let best = |side| self.books.best(symbol, side).map(|level| self.books.level(level).price);
+        match (best(Side::Buy), best(Side::Sell)) {
+            (Some(bid), Some(ask)) => bid < ask,
+            _ => true,
+        }
+    }
+
+    /// Checks the whole state: no balance or position is negative, money and shares are those that were created, every
+    /// book is uncrossed and in the order of price and time. Panics on the first thing that does not hold. Takes time
+    /// proportional to the state.
+    pub fn check_invariants(&self) {
+        let mut money = Money::ZERO;
+        let mut shares = vec![Position::ZERO; self.symbols.all().len()];
+        let mut open_orders = 0usize;
+        let mut last: Option<(SymbolIndex, Side, crate::Price, OrderId)> = None;
+        self.export(&mut |item| match item {
+            StateItem::Head { .. } | StateItem::Symbol { .. } => {}
+            StateItem::Account { balance, .. } => {
+                assert!(!balance.is_negative(), "no balance is negative");
+                money = money.plus(balance);
+            }
+            StateItem::Position { symbol, shares: position, .. } => {
+                assert!(!position.is_negative(), "no position is negative");
+                shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(position);
+            }
+            StateItem::Order { order, symbol, side, limit, open, .. } => {
+                assert!(!open.is_zero(), "an order on a book has something open");
+                assert!(order < self.next_order, "an order has an id that was given out");
+                if let Some((_, _, last_limit, last_order)) = last.filter(|last| (last.0, last.1) == (symbol, side)) {
+                    let worse = match side {
+                        Side::Buy => limit < last_limit,
+                        Side::Sell => limit > last_limit,
+                    };
+                    assert!(worse || (limit == last_limit && order > last_order), "best price first, then the older");
+                }
+                last = Some((symbol, side, limit, order));
+                match side {
+                    Side::Buy => money = money.plus(limit.times(open)),
+                    Side::Sell => shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(open.position()),
+                }
+                open_orders = open_orders.saturating_add(1);
+            }
+            StateItem::Execution(execution) => assert!(!execution.shares.is_zero(), "an execution has shares"),
+        });
+        assert!(money == self.money_issued, "money is conserved");
+        for (index, listing) in self.symbols.all().iter().enumerate() {
+            assert!(shares[index] == listing.issued, "shares of {} are conserved", listing.name);
+            let symbol = SymbolIndex(u32::try_from(index).expect("invariant: at most 2^32 - 1 symbols"));
+            assert!(self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
+        }
+        assert!(open_orders == self.open_order_count(), "every open order is on its book");
+    }
+}

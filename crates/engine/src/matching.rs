@@ -1,0 +1,176 @@
+//! Placing an order: hold what it may cost, match it by price and time, let the rest rest.
+
+use crate::amount::{Money, Position, Price, Shares};
+use crate::command::Side;
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountId, AccountIndex, OrderId, Symbol, SymbolIndex};
+use crate::reject::Reject;
+use crate::reply::{Execution, Reply};
+use crate::slab::NONE;
+
+/// The order being placed, while it matches.
+struct Aggressor {
+    slot: u32,
+    order: OrderId,
+    account: AccountIndex,
+    symbol: SymbolIndex,
+    side: Side,
+    limit: Price,
+    open: Shares,
+    /// A seller's proceeds, or what a buyer paid less than its limit; credited once, after the walk.
+    money: Money,
+}
+
+/// What the account had of the thing that the order holds, before it was placed.
+enum Before {
+    Buy(Money),
+    Sell(Position),
+}
+
+impl Aggressor {
+    fn accepts(&self, price: Price) -> bool {
+        match self.side {
+            Side::Buy => price <= self.limit,
+            Side::Sell => price >= self.limit,
+        }
+    }
+}
+
+impl Engine {
+    pub(crate) fn place_order(
+        &mut self,
+        account: AccountId,
+        symbol: Symbol,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if !self.orders.has_room() {
+            return Err(Reject::Full);
+        }
+        let before = self.hold(account, symbol, side, limit, shares)?;
+        // From here the order cannot be rejected.
+        let order = self.next_order;
+        self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
+        let slot = self.orders.insert(order, account, shares);
+        events(Event::OrderOpened { order, account, symbol, side, limit, shares });
+        let mut aggressor = Aggressor { slot, order, account, symbol, side, limit, open: shares, money: Money::ZERO };
+        self.walk_book(&mut aggressor, events);
+        self.settle(&aggressor, shares, before, events);
+        if aggressor.open.is_zero() {
+            self.finish(slot);
+        } else {
+            self.books.rest(symbol, side, limit, slot, &mut self.orders);
+            assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// Takes what an order may cost at most; gives what was there before.
+    /// Errors: `InsufficientFunds`, `InsufficientShares`.
+    fn hold(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+    ) -> Result<Before, Reject> {
+        match side {
+            Side::Buy => {
+                let (needed, available) = (limit.times(shares), self.accounts.get(account).balance);
+                if available < needed {
+                    return Err(Reject::InsufficientFunds { needed, available });
+                }
+                self.accounts.debit(account, needed);
+                Ok(Before::Buy(available))
+            }
+            Side::Sell => {
+                let needed = shares.position();
+                match self.positions.debit(account, symbol, needed) {
+                    Ok(available) => Ok(Before::Sell(available)),
+                    Err(available) => Err(Reject::InsufficientShares { needed, available }),
+                }
+            }
+        }
+    }
+
+    /// Executes against the other side of the book, best level first, while the limit allows.
+    fn walk_book(&mut self, aggressor: &mut Aggressor, events: &mut impl FnMut(Event)) {
+        while !aggressor.open.is_zero() {
+            let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { return };
+            let (price, mut maker) = {
+                let level = self.books.level(level);
+                (level.price, level.oldest)
+            };
+            if !aggressor.accepts(price) {
+                return;
+            }
+            while maker != NONE && !aggressor.open.is_zero() {
+                let newer = self.orders.get(maker).newer;
+                self.execute(aggressor, maker, price, events);
+                maker = newer;
+            }
+        }
+    }
+
+    /// One execution, at the maker's price: the aggressor keeps the improvement.
+    fn execute(&mut self, aggressor: &mut Aggressor, maker: u32, price: Price, events: &mut impl FnMut(Event)) {
+        let (maker_order, maker_account, maker_open) = {
+            let order = self.orders.get(maker);
+            (order.id, order.account, order.open)
+        };
+        let shares = aggressor.open.min(maker_open);
+        let execution = Execution { shares, price, time: self.time };
+        aggressor.open = self.orders.execute(aggressor.slot, execution);
+        if self.orders.execute(maker, execution).is_zero() {
+            self.books.remove(maker, &mut self.orders);
+            self.finish(maker);
+        }
+        let symbol = aggressor.symbol;
+        events(Event::Executed { symbol, maker: maker_order, aggressor: aggressor.order, price, shares });
+        match aggressor.side {
+            Side::Buy => {
+                let improvement = aggressor.limit.times(shares).minus(price.times(shares));
+                aggressor.money = aggressor.money.plus(improvement);
+                self.credit_money(maker_account, price.times(shares), events);
+            }
+            Side::Sell => {
+                aggressor.money = aggressor.money.plus(price.times(shares));
+                self.credit_shares(maker_account, symbol, shares.position(), events);
+            }
+        }
+    }
+
+    /// Credits the aggressor with what its executions came to, and reports what changed on its account.
+    fn settle(&mut self, aggressor: &Aggressor, placed: Shares, before: Before, events: &mut impl FnMut(Event)) {
+        let Aggressor { account, symbol, money, .. } = *aggressor;
+        match before {
+            Before::Buy(balance_before) => {
+                let balance = self.accounts.credit(account, money);
+                if balance != balance_before {
+                    events(Event::BalanceChanged { account, balance });
+                }
+                let bought = placed.less(aggressor.open);
+                if !bought.is_zero() {
+                    self.credit_shares(account, symbol, bought.position(), events);
+                }
+            }
+            Before::Sell(position_before) => {
+                if money != Money::ZERO {
+                    self.credit_money(account, money, events);
+                }
+                let shares = self.positions.get(account, symbol);
+                // Its own resting buys may have bought all that it sold.
+                if shares != position_before {
+                    events(Event::PositionChanged { account, symbol, shares });
+                }
+            }
+        }
+    }
+}
