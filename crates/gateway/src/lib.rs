@@ -1,1 +1,35 @@
-//! gateway
+//! Sockets, sessions and limits: XML over TCP, and health over HTTP.
+//!
+//! A [`Gateway`] runs worker threads. Each has its own epoll loop and its own listener on the one address, splits what
+//! clients send into requests, hands *one [`Batch`] a turn of its loop* to an [`Exchange`], and writes the replies when the
+//! batch comes back. Whatever the exchange does behind `submit` is not known here: no market, no journal, no store.
+//!
+//! What holds, and where:
+//! - Replies of a connection leave in the order of its requests, also when one of them waits for the archive (`replies`).
+//! - An idle connection holds no buffers (`connection`).
+//! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
+//!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
+//! - A connection is closed gently: replies, end of stream, and only then the socket, so that a client never sees a
+//!   reset in place of a reply (`worker`).
+
+mod accept;
+mod batch;
+mod connection;
+mod counters;
+mod gateway;
+mod http;
+mod intake;
+mod listener;
+mod mailbox;
+mod replies;
+mod sessions;
+mod settings;
+mod status;
+mod worker;
+
+pub use batch::{Batch, Exchange, Lookup};
+pub use counters::Counters;
+pub use gateway::{Gateway, start};
+pub use http::Http;
+pub use settings::Settings;
+pub use status::{State, Status};

@@ -1,1 +1,41 @@
-//! journal
+//! Bytes at rest: the journal of commands, snapshots of the market, and the archive of done orders.
+//!
+//! Everything lives in one flat data folder, reached through [`Storage`] so that tests can run it on a disk that fails,
+//! lies and loses power. The bytes are specified in docs/JOURNAL.md. It knows nothing of sockets or protocols, and of
+//! the market only its vocabulary: what a command does is the engine's to say.
+
+mod archive;
+mod archive_row;
+mod backend;
+mod batch;
+mod codec;
+mod disk;
+mod error;
+mod journal;
+mod lock;
+mod oldest;
+mod read;
+mod recover;
+mod segment;
+mod segment_reader;
+pub mod simulated;
+pub mod snapshot;
+mod state_codec;
+mod storage;
+mod varint;
+mod walk;
+
+pub use archive::{ARCHIVE_NAME, Archive, ArchiveError};
+pub use archive_row::ArchiveBatch;
+pub use codec::{decode, encode};
+pub use disk::Disk;
+pub use error::{JournalError, VisitError};
+pub use journal::{Durability, Journal, JournalPoint, Options, SegmentInfo};
+pub use lock::{DataLock, LockError};
+pub use oldest::oldest_point;
+pub use read::{BatchView, ReadEnd, read, visit_batches};
+pub use recover::{Cut, Recovery};
+pub use segment::{FORMAT_VERSION, RULES_VERSION};
+pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
+pub use storage::{File, Storage};
+pub use varint::CodecError;

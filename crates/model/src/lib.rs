@@ -1,1 +1,10 @@
-//! The naive exchange.
+//! A naive exchange, obviously right: lists, linear scans, nothing clever. It is written from docs/PROTOCOL.md alone and is
+//! the oracle that the fast engine is compared with. It shares the engine's vocabulary (amounts, ids, commands, replies,
+//! events) and none of its code, and knows nothing of how the engine keeps its books.
+
+mod exchange;
+mod view;
+pub mod workload;
+
+pub use exchange::{Model, Order};
+pub use view::Level;

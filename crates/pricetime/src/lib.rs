@@ -1,1 +1,22 @@
-//! pricetime
+//! The server put together: sequencer, recovery, settings, and the commands of the `pricetime` binary.
+//!
+//! Everything that orders, times, starts and stops lives here; nothing depends on this crate but the binary and tests.
+
+pub mod archive_gate;
+pub mod archiver;
+pub mod backup;
+pub mod check;
+pub mod client;
+pub mod inbox;
+pub mod inspect;
+pub mod journal_tool;
+pub mod logging;
+pub mod market;
+pub mod recovery;
+pub mod send;
+pub mod sequencer;
+pub mod serve;
+pub mod settings;
+pub mod snapshots;
+pub mod state;
+pub mod units;

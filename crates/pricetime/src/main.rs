@@ -1,1 +1,58 @@
-fn main() {}
+//! The binary: reads the command line and hands over to the command.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use pricetime::backup::{self, BackupArgs};
+use pricetime::check::CheckArgs;
+use pricetime::journal_tool::{self, JournalArgs};
+use pricetime::send::SendArgs;
+use pricetime::settings::ServeArgs;
+use pricetime::state::{self, StateArgs};
+use pricetime::{check, send, serve};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// An exchange matching server: price-time priority, exact accounts, durable acknowledgements.
+#[derive(Parser)]
+#[command(name = "pricetime", version, about, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the exchange (what happens without a command, too)
+    Serve(Box<ServeArgs>),
+    /// Send XML files to a server and print its replies
+    Send(SendArgs),
+    /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder
+    State(StateArgs),
+    /// Check, print or count the journal of a data folder
+    Journal(JournalArgs),
+    /// Copy a data folder, also of a running server, and check the copy
+    Backup(BackupArgs),
+    /// Run the protocol's examples and edges against any server, and print what holds
+    Check(CheckArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None => serve::run(&cli.serve),
+        Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Send(args)) => send::run(args).map_err(|error| error.to_string()),
+        Some(Command::State(args)) => state::run(&args),
+        Some(Command::Journal(args)) => journal_tool::run(&args),
+        Some(Command::Backup(args)) => backup::run(&args),
+        Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("pricetime: {error}");
+        ExitCode::from(2)
+    })
+}

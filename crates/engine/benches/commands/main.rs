@@ -1,0 +1,31 @@
+//! How fast the engine is by itself, and how much memory an open order takes. No sockets, parsing, journal or archive.
+//!
+//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import]`. Commands are made beforehand, so
+//! their making is not measured; events go to a closure that does nothing.
+#![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
+
+mod flow;
+mod memory;
+mod mix;
+
+fn main() {
+    // Cargo adds `--bench`; the memory experiment starts this program again with `--shape`.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => {
+            mix::report("mix-10k", 10_000);
+            mix::report("mix-1m", 1_000_000);
+            memory::report();
+            memory::report_import();
+        }
+        ["--only", "mix-10k"] => mix::report("mix-10k", 10_000),
+        ["--only", "mix-1m"] => mix::report("mix-1m", 1_000_000),
+        ["--only", "memory"] => memory::report(),
+        ["--only", "import"] => memory::report_import(),
+        ["--shape", name] => memory::report_shape(name),
+        other => {
+            eprintln!("usage: commands [--only mix-10k|mix-1m|memory|import]; found {other:?}");
+            std::process::exit(2);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Commands a second of the mixed flow, over several runs, each on an engine of its own.
+//! Done orders are taken every 256 ops and forgotten 4,096 ops later, as a server with an archive does: that is measured too.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use engine::{DoneOrders, Engine, Entry, Execution, Op, OrderId, Sequence, Time};
+
+use crate::flow::{self, Aim, Flow};
+
+const RUNS: usize = 9;
+const MEASURED: usize = 2_000_000;
+const BATCH: usize = 256;
+/// Batches after which what was taken is in the archive.
+const ARCHIVE_LAG: usize = 16;
+
+/// Makes the flow, measures it, prints what came out.
+pub fn report(name: &str, resting: usize) {
+    for aim in [Aim::Any, Aim::MostlyRecent] {
+        report_flow(name, flow::make(resting, MEASURED, aim), aim);
+    }
+}
+
+fn report_flow(name: &str, flow: Flow, aim: Aim) {
+    let counts = &flow.counts;
+    println!(
+        "{name}, cancels and queries of {aim:?}: {MEASURED} ops, {} resting orders at first, {} at last",
+        counts.open_before, counts.open_after
+    );
+    println!(
+        "  {} new orders ({} of them executed at once, {} executions), {} cancels done, {} refused, {} queries, {} price levels",
+        counts.placed,
+        counts.crossed,
+        counts.executions,
+        counts.canceled,
+        counts.refused,
+        counts.queries,
+        counts.levels
+    );
+    let mut hashes = Vec::new();
+    let mut rates = Vec::new();
+    for _ in 0..RUNS {
+        let (elapsed, hash) = run(&flow);
+        hashes.push(hash);
+        rates.push(MEASURED as f64 / elapsed.as_secs_f64() / 1e6);
+    }
+    assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "every run ends in the same state");
+    println!("  {} (done orders taken and forgotten)", Summary::of(rates));
+}
+
+fn run(flow: &Flow) -> (Duration, u64) {
+    let mut server = Server::new();
+    server.serve(&flow.warm);
+    let started = Instant::now();
+    server.serve(&flow.measured);
+    let elapsed = started.elapsed();
+    (elapsed, server.engine.state_hash())
+}
+
+/// What stands around an engine, as far as its speed is concerned.
+struct Server {
+    engine: Engine,
+    sequence: Sequence,
+    executions: Vec<Execution>,
+    /// Batches of taken orders that are on their way to the archive.
+    archiving: VecDeque<Vec<OrderId>>,
+    recycled: Vec<Vec<OrderId>>,
+}
+
+impl Server {
+    fn new() -> Server {
+        Server {
+            engine: Engine::new(0x5EED, DoneOrders::Keep),
+            sequence: Sequence::ZERO,
+            executions: Vec::new(),
+            archiving: VecDeque::new(),
+            recycled: Vec::new(),
+        }
+    }
+
+    fn serve(&mut self, ops: &[Op]) {
+        for batch in ops.chunks(BATCH) {
+            self.executions.clear();
+            for op in batch {
+                black_box(self.answer(op));
+            }
+            self.take_and_forget();
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, op: &Op) -> engine::Reply {
+        match op {
+            Op::Command(command) => {
+                self.sequence = self.sequence.next();
+                let entry = Entry { sequence: self.sequence, time: Time(self.sequence.0), command: *command };
+                self.engine.apply(&entry, &mut self.executions, &mut |_| {})
+            }
+            Op::Query(query) => self.engine.query(query, &mut self.executions),
+        }
+    }
+
+    fn take_and_forget(&mut self) {
+        let mut taken = self.recycled.pop().unwrap_or_default();
+        self.engine.take_done(&mut |done| {
+            black_box(&done.executions);
+            taken.push(done.order);
+        });
+        self.archiving.push_back(taken);
+        if self.archiving.len() > ARCHIVE_LAG {
+            let mut archived = self.archiving.pop_front().unwrap_or_default();
+            archived.drain(..).for_each(|order| self.engine.forget(order));
+            self.recycled.push(archived);
+        }
+    }
+}
+
+/// What several runs came to, in millions a second.
+pub struct Summary {
+    rates: Vec<f64>,
+}
+
+impl Summary {
+    pub fn of(mut rates: Vec<f64>) -> Summary {
+        rates.sort_by(f64::total_cmp);
+        Summary { rates }
+    }
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let runs = self.rates.len() as f64;
+        let mean = self.rates.iter().sum::<f64>() / runs;
+        let deviation = (self.rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (runs - 1.0)).sqrt();
+        let (least, most) = (self.rates[0], self.rates[self.rates.len() - 1]);
+        let median = self.rates[self.rates.len() / 2];
+        write!(
+            f,
+            "median {median:.2} M/s, min {least:.2}, max {most:.2}, standard deviation {deviation:.2}, {runs} runs"
+        )
+    }
+}

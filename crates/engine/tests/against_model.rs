@@ -1,0 +1,126 @@
+//! The engine against the naive model, on random markets. The long form is `examples/against_model.rs`.
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
+
+mod common;
+
+use common::duel::Duel;
+use engine::{AccountId, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side, Symbol};
+use proptest::prelude::*;
+
+#[test]
+fn the_engine_does_what_the_model_does() {
+    let situations = common::run(1, 300_000, &mut |_| {});
+    let rare = situations.rarer_than(30);
+    assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
+}
+
+/// A step of a short market, small enough to shrink well.
+#[derive(Clone, Debug)]
+enum Step {
+    Play(Op),
+    TakeDone,
+    ForgetSome,
+    ExportAndImport,
+}
+
+fn account(number: u8) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
+}
+
+fn symbol(number: u8) -> Symbol {
+    Symbol::parse(format!("S{number}").as_bytes()).unwrap()
+}
+
+fn any_account() -> impl Strategy<Value = AccountId> {
+    (0u8..4).prop_map(account)
+}
+
+fn any_symbol() -> impl Strategy<Value = Symbol> {
+    (0u8..3).prop_map(symbol)
+}
+
+fn any_command() -> impl Strategy<Value = Command> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let place =
+        (any_account(), any_symbol(), side, 1i64..5, 1i64..6).prop_map(|(account, symbol, side, limit, shares)| {
+            let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+            Command::PlaceOrder { account, symbol, side, limit, shares }
+        });
+    prop_oneof![
+        12 => place,
+        4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
+        1 => (any_account(), any_symbol(), 0i128..8).prop_map(|(account, symbol, shares)| {
+            Command::IssueShares { symbol, account, shares: Position::from_units(shares) }
+        }),
+        1 => (any_account(), 0i128..40).prop_map(|(account, balance)| {
+            Command::CreateAccount { account, balance: Money::from_units(balance) }
+        }),
+        1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        15 => any_command().prop_map(|command| Step::Play(Op::Command(command))),
+        3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order) }))),
+        1 => Just(Step::TakeDone),
+        1 => Just(Step::ForgetSome),
+        1 => Just(Step::ExportAndImport),
+    ]
+}
+
+/// Three accounts (the fourth is unknown at first) with a little of two symbols (the third is unknown at first).
+fn opened() -> Duel {
+    let mut duel = Duel::new(7, 1);
+    for number in 0..2 {
+        duel.play(Op::Command(Command::CreateSymbol { symbol: symbol(number) }));
+    }
+    for number in 0..3 {
+        let account = account(number);
+        let balance = Money::from_units(60);
+        duel.play(Op::Command(Command::CreateAccount { account, balance }));
+        for name in 0..2 {
+            let shares = Position::from_units(12);
+            duel.play(Op::Command(Command::IssueShares { symbol: symbol(name), account, shares }));
+        }
+    }
+    duel
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_short_market_goes_as_in_the_model(steps in proptest::collection::vec(any_step(), 1..60)) {
+        let mut duel = opened();
+        for step in steps {
+            match step {
+                Step::Play(op) => duel.play(op),
+                Step::TakeDone => duel.take_done(),
+                Step::ForgetSome => duel.forget_some(),
+                Step::ExportAndImport => duel.export_and_import(),
+            }
+        }
+        duel.end();
+    }
+}
+
+/// The balance that events told last must be the balance. Once an order that bought all from its own account, below its
+/// limit, ended with the balance it began with and told nothing, while the event of the sale, before the
+/// improvement was given back, had told less.
+#[test]
+fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
+    let mut duel = Duel::new(1, 1);
+    let (account, symbol) = (account(1), symbol(1));
+    let place = |side, dollars: i64| {
+        let limit = Price::from_units(dollars * 100_000_000).unwrap();
+        let shares = Shares::from_units(100_000_000).unwrap();
+        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })
+    };
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(100 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000_000) }));
+    duel.play(place(Side::Sell, 8));
+    duel.play(place(Side::Buy, 10));
+    duel.end();
+}

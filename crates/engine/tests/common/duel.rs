@@ -1,0 +1,253 @@
+//! The engine against the model, command by command: replies, executions, events, and the whole state. Beside them runs a
+//! replica that drops its done orders at once. Whatever the archive would do to the engine happens here at random:
+//! done orders are taken, forgotten, and answered from what was taken; the state is exported and imported.
+
+use std::collections::BTreeMap;
+
+use engine::{
+    DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId, Price, Reject, Reply, Sequence,
+    Shares, StateItem, SymbolIndex, Time,
+};
+use model::Model;
+use model::workload::Random;
+
+use super::mirror::Mirror;
+use super::situations::Situations;
+
+pub struct Duel {
+    engine: Engine,
+    replica: Engine,
+    model: Model,
+    mirror: Mirror,
+    archive: BTreeMap<OrderId, DoneOrder>,
+    /// In the archive, and still kept by the engine.
+    taken: Vec<OrderId>,
+    sequence: Sequence,
+    time: Time,
+    random: Random,
+    situations: Situations,
+    seed: u64,
+    steps: u64,
+    check_every: u64,
+}
+
+/// One answer, with the executions it refers to.
+struct Answer {
+    reply: Reply,
+    executions: Vec<Execution>,
+    events: Vec<Event>,
+}
+
+impl Duel {
+    pub fn new(seed: u64, check_every: u64) -> Duel {
+        Duel {
+            engine: Engine::new(seed, DoneOrders::Keep),
+            replica: Engine::new(!seed, DoneOrders::Drop),
+            model: Model::new(),
+            mirror: Mirror::default(),
+            archive: BTreeMap::new(),
+            taken: Vec::new(),
+            sequence: Sequence::ZERO,
+            time: Time(1_700_000_000_000_000),
+            random: Random::new(seed.rotate_left(32)),
+            situations: Situations::new(),
+            seed,
+            steps: 0,
+            check_every,
+        }
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub fn situations(&self) -> &Situations {
+        &self.situations
+    }
+
+    /// Has all three answer, and compares.
+    pub fn play(&mut self, op: Op) {
+        self.steps += 1;
+        self.situations.before(&op, &self.model);
+        let entry = self.entry(&op);
+        let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
+        let replica = ask_engine(&mut self.replica, &op, entry.as_ref());
+        let expected = self.ask_model(&op, entry.as_ref());
+        if found.reply == Reply::Archived {
+            let order = order_of(&op).expect("only a query or cancel is for the archive");
+            let done = self.archive.get(&order).expect("what the engine does not keep is in the archive");
+            found.reply = done.answer(&op, &mut found.executions);
+            self.situations.count(match op {
+                Op::Query(_) => "archive: answers a query",
+                Op::Command(_) => "archive: answers a cancel",
+            });
+        }
+        assert_eq!(found.reply, expected.reply, "reply to {op:?}");
+        assert_eq!(found.executions, expected.executions, "executions in the reply to {op:?}");
+        assert_eq!(found.events, expected.events, "events of {op:?}");
+        self.check_replica(&op, &replica, &expected);
+        found.events.iter().for_each(|event| self.mirror.hear(event));
+        self.situations.after(&op, &expected.reply, &expected.events, &self.model);
+        if self.steps.is_multiple_of(self.check_every) {
+            self.check_state();
+        }
+    }
+
+    /// Now and then does what a server does with done orders and snapshots.
+    pub fn keep_house(&mut self) {
+        match self.random.below(1_000) {
+            0..80 => self.take_done(),
+            80..200 => self.forget_some(),
+            200..205 => self.export_and_import(),
+            _ => {}
+        }
+    }
+
+    /// The last checks: the state, and how every order ever placed stands.
+    pub fn end(&mut self) {
+        self.check_state();
+        self.take_done();
+        for order in (1..=self.model.orders_placed()).map(OrderId) {
+            let owner = self.model.order(order).account.0 as usize;
+            let account = self.model.accounts().nth(owner).expect("an order's account exists");
+            self.play(Op::Query(engine::Query { account, order }));
+        }
+        assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
+        assert_eq!(self.replica.done_order_count(), 0, "a replica keeps no done orders");
+    }
+
+    /// Takes what is done; each order is taken once, in the order in which they were done, and as the model has it.
+    pub fn take_done(&mut self) {
+        let (archive, taken, model) = (&mut self.archive, &mut self.taken, &self.model);
+        self.engine.take_done(&mut |done| {
+            let order = model.order(done.order);
+            assert!(order.open.is_zero(), "only what is done is taken");
+            assert_eq!(done.canceled, order.canceled, "the cancellation of a done order");
+            assert_eq!(done.executions, order.executions, "the executions of a done order");
+            assert!(archive.insert(done.order, done.clone()).is_none(), "a done order is taken once");
+            taken.push(done.order);
+        });
+        let done = self.model.orders_placed() - self.model.open_orders().len() as u64;
+        assert_eq!(self.archive.len() as u64, done, "all that is done was taken");
+    }
+
+    pub fn forget_some(&mut self) {
+        for _ in 0..self.random.below(self.taken.len() + 1) {
+            let order = self.taken.swap_remove(self.random.below(self.taken.len()));
+            self.engine.forget(order);
+            self.situations.count("archive: order forgotten");
+        }
+    }
+
+    /// Goes on with an engine that read what this one wrote. The archive has what is done by then, as it would be.
+    pub fn export_and_import(&mut self) {
+        self.take_done();
+        self.taken.clear();
+        let mut importer = Importer::new(self.random.any(), DoneOrders::Keep);
+        export(&self.engine).into_iter().for_each(|item| importer.add(item).expect("what was exported is sound"));
+        let imported = importer.finish().expect("what was exported is sound");
+        assert_eq!(imported.state_hash(), self.engine.state_hash(), "an import has the hash of its export");
+        assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
+        self.engine = imported;
+        self.situations.count("state: exported and imported");
+        if self.model.accounts().count() > 0 {
+            self.check_state();
+        }
+    }
+
+    pub fn check_state(&self) {
+        self.model.check_invariants();
+        self.engine.check_invariants();
+        self.mirror.check(&self.model);
+        assert_eq!(export(&self.engine), self.model.state_items(), "the state");
+        assert_eq!(self.engine.open_order_count(), self.model.open_orders().len(), "open orders");
+        assert_eq!(self.replica.open_order_count(), self.model.open_orders().len(), "open orders of the replica");
+        assert_eq!(self.engine.next_order(), OrderId(self.model.orders_placed() + 1), "the next order's id");
+        for (place, id) in self.model.accounts().enumerate() {
+            let account = engine::AccountIndex(place as u32);
+            assert_eq!(self.engine.balance(id), Some(self.model.balance(account)), "the balance of {id}");
+            for (place, name) in self.model.symbols().enumerate() {
+                let expected = Some(self.model.position(account, SymbolIndex(place as u32)));
+                assert_eq!(self.engine.position(id, name), expected, "the position of {id} in {name}");
+            }
+        }
+    }
+
+    /// The entry of a command, its time a little after the last one's, or just the same.
+    fn entry(&mut self, op: &Op) -> Option<Entry> {
+        let Op::Command(command) = *op else { return None };
+        self.sequence = self.sequence.next();
+        self.time = Time(self.time.0 + self.random.below(3) as u64 * 400_000);
+        Some(Entry { sequence: self.sequence, time: self.time, command })
+    }
+
+    fn ask_model(&mut self, op: &Op, entry: Option<&Entry>) -> Answer {
+        let mut answer = Answer { reply: Reply::Created, executions: vec![EARLIER], events: Vec::new() };
+        answer.reply = match (op, entry) {
+            (Op::Query(query), _) => self.model.query(query, &mut answer.executions),
+            (Op::Command(_), entry) => {
+                let entry = entry.expect("a command has an entry");
+                self.model.apply(entry, &mut answer.executions, &mut answer.events)
+            }
+        };
+        answer
+    }
+
+    /// The replica says the same, but for orders that are done: of those it knows nothing any more.
+    fn check_replica(&self, op: &Op, replica: &Answer, expected: &Answer) {
+        assert_eq!(replica.events, expected.events, "the replica's events of {op:?}");
+        if replica.reply == Reply::Archived {
+            let done = match &expected.reply {
+                Reply::Status(status) => status.open.is_zero(),
+                Reply::Rejected(reject) => matches!(reject, Reject::NothingOpen | Reject::UnknownOrder),
+                Reply::Created | Reply::Opened(_) | Reply::Canceled(_) | Reply::Archived => false,
+            };
+            assert!(
+                done,
+                "the replica no longer knows the order of {op:?}, to which the reply is {:?}",
+                expected.reply
+            );
+        } else {
+            assert_eq!(replica.reply, expected.reply, "the replica's reply to {op:?}");
+            assert_eq!(replica.executions, expected.executions, "executions in the replica's reply to {op:?}");
+        }
+    }
+}
+
+impl Drop for Duel {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the duel failed in the market of seed {}, at its op {}", self.seed, self.steps);
+            eprintln!("replay: cargo run --profile ci -p engine --example against_model -- --market {}", self.seed);
+        }
+    }
+}
+
+/// Stands in the list before each answer, which must leave it alone and count it in its range.
+const EARLIER: Execution = Execution { shares: Shares::ZERO, price: Price::MAX, time: Time::ZERO };
+
+fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {
+    let (mut executions, mut events) = (vec![EARLIER], Vec::new());
+    let reply = match (op, entry) {
+        (Op::Query(query), _) => engine.query(query, &mut executions),
+        (Op::Command(_), entry) => {
+            let entry = entry.expect("a command has an entry");
+            engine.apply(entry, &mut executions, &mut |event| events.push(event))
+        }
+    };
+    Answer { reply, executions, events }
+}
+
+fn order_of(op: &Op) -> Option<OrderId> {
+    match op {
+        Op::Query(query) => Some(query.order),
+        Op::Command(engine::Command::CancelOrder { order, .. }) => Some(*order),
+        Op::Command(_) => None,
+    }
+}
+
+fn export(engine: &Engine) -> Vec<StateItem> {
+    let mut items = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    items
+}

@@ -1,0 +1,58 @@
+//! What the comparisons with the model share: the duel of engine and model, what is counted in it, and the run of many
+//! markets. Included by tests and by an example.
+
+pub mod duel;
+pub mod mirror;
+pub mod situations;
+
+use model::workload::{Random, Workload};
+
+use duel::Duel;
+use situations::Situations;
+
+/// One market: its seed says everything that happens in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Market {
+    pub seed: u64,
+    pub ops: u64,
+    /// The whole state is compared after every so many commands.
+    pub check_every: u64,
+}
+
+impl Market {
+    /// The market that a seed names: one in eight is long and checked less often.
+    pub fn of_seed(seed: u64) -> Market {
+        if seed.is_multiple_of(8) {
+            Market { seed, ops: 20_000, check_every: 16 }
+        } else {
+            Market { seed, ops: 1_500, check_every: 1 }
+        }
+    }
+
+    /// Runs it to its end. Panics where engine and model differ.
+    pub fn run(self, situations: &mut Situations) {
+        let mut workload = Workload::new(self.seed);
+        let mut duel = Duel::new(self.seed, self.check_every);
+        for _ in 0..self.ops {
+            let op = workload.next_op(duel.model());
+            duel.play(op);
+            duel.keep_house();
+        }
+        duel.end();
+        situations.add(duel.situations());
+    }
+}
+
+/// Runs markets until `ops` commands and queries were compared. `progress` hears how many were.
+pub fn run(seed: u64, ops: u64, progress: &mut impl FnMut(u64)) -> Situations {
+    let mut random = Random::new(seed);
+    let mut situations = Situations::new();
+    let mut done = 0;
+    while done < ops {
+        let market = Market::of_seed(random.any());
+        market.run(&mut situations);
+        done += market.ops;
+        progress(done);
+    }
+    situations
+}

@@ -1,0 +1,227 @@
+//! What happened in a duel, counted, so that a comparison that never met a situation does not pass for one that did.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use engine::{Command, Event, Op, OrderId, Position, Price, Reject, Reply, Shares, Side};
+use model::{Model, Order};
+
+/// Every situation that a comparison should meet.
+pub const ALL: [&str; 49] = [
+    "account created",
+    "symbol created",
+    "symbol created again",
+    "shares issued",
+    "no shares issued",
+    "rejected: account exists",
+    "rejected: unknown account",
+    "rejected: unknown symbol",
+    "rejected: too much money",
+    "rejected: too many shares",
+    "rejected: insufficient funds",
+    "rejected: insufficient shares",
+    "rejected: unknown order",
+    "rejected: nothing open",
+    "order: rests whole",
+    "order: executes in part, the rest rests",
+    "order: executes whole",
+    "order: executes with several makers",
+    "order: executes with several makers at one price",
+    "order: executes at several prices",
+    "order: spends the whole balance",
+    "order: sells the whole position",
+    "execution: improves a buy's price",
+    "execution: improves a sell's price",
+    "execution: at the aggressor's limit",
+    "execution: takes a part of the maker",
+    "execution: takes the whole maker",
+    "execution: with the same account",
+    "execution: with the same account, improved, and whole",
+    "execution: of 10^-8 shares",
+    "execution: of the most shares",
+    "execution: at 10^-8 dollars",
+    "execution: at the highest price",
+    "cancel: of a buy",
+    "cancel: of a sell",
+    "cancel: after a partial execution",
+    "cancel: the only order of its level",
+    "cancel: the oldest of its level",
+    "cancel: in the middle of its level",
+    "cancel: the newest of its level",
+    "query: open",
+    "query: open and executed",
+    "query: executed",
+    "query: canceled",
+    "query: canceled and executed",
+    "archive: order forgotten",
+    "archive: answers a query",
+    "archive: answers a cancel",
+    "state: exported and imported",
+];
+
+/// How often each was met.
+#[derive(Clone, Debug, Default)]
+pub struct Situations {
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Situations {
+    pub fn new() -> Situations {
+        Situations { counts: ALL.iter().map(|&name| (name, 0)).collect() }
+    }
+
+    pub fn count(&mut self, name: &'static str) {
+        *self.counts.get_mut(name).expect("a situation is listed") += 1;
+    }
+
+    pub fn add(&mut self, other: &Situations) {
+        for (name, count) in &other.counts {
+            *self.counts.get_mut(name).expect("a situation is listed") += count;
+        }
+    }
+
+    /// Those met fewer than `least` times.
+    pub fn rarer_than(&self, least: u64) -> Vec<(&'static str, u64)> {
+        self.counts.iter().map(|(&name, &count)| (name, count)).filter(|&(_, count)| count < least).collect()
+    }
+
+    /// Counts what `op` is about to meet.
+    pub fn before(&mut self, op: &Op, model: &Model) {
+        let Op::Command(Command::CancelOrder { order, .. }) = *op else { return };
+        let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
+        let level: Vec<OrderId> = model
+            .queue(order.symbol, order.side)
+            .iter()
+            .filter(|other| other.limit == order.limit)
+            .map(|other| other.id)
+            .collect();
+        self.count(match (level.first() == Some(&order.id), level.last() == Some(&order.id)) {
+            (true, true) => "cancel: the only order of its level",
+            (true, false) => "cancel: the oldest of its level",
+            (false, false) => "cancel: in the middle of its level",
+            (false, true) => "cancel: the newest of its level",
+        });
+    }
+
+    /// Counts what `op` came to; `model` stands after it.
+    pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        match reply {
+            Reply::Created => self.created(op, events),
+            Reply::Opened(order) => self.opened(model.order(*order), events, model),
+            Reply::Status(status) => {
+                self.count(match (status.open.is_zero(), status.canceled, status.executions.len()) {
+                    (false, _, 0) => "query: open",
+                    (false, _, _) => "query: open and executed",
+                    (true, None, _) => "query: executed",
+                    (true, Some(_), 0) => "query: canceled",
+                    (true, Some(_), _) => "query: canceled and executed",
+                })
+            }
+            Reply::Canceled(status) => {
+                let Op::Command(Command::CancelOrder { order, .. }) = op else { panic!("only a cancel cancels") };
+                self.count(match model.order(*order).side {
+                    Side::Buy => "cancel: of a buy",
+                    Side::Sell => "cancel: of a sell",
+                });
+                if !status.executions.is_empty() {
+                    self.count("cancel: after a partial execution");
+                }
+            }
+            Reply::Archived => panic!("the archive's answer is counted, not that it was asked"),
+            Reply::Rejected(reject) => self.count(rejected(reject)),
+        }
+    }
+
+    fn created(&mut self, op: &Op, events: &[Event]) {
+        let Op::Command(command) = op else { panic!("a query creates nothing") };
+        self.count(match command {
+            Command::CreateAccount { .. } => "account created",
+            Command::CreateSymbol { .. } if events.is_empty() => "symbol created again",
+            Command::CreateSymbol { .. } => "symbol created",
+            Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
+            Command::IssueShares { .. } => "shares issued",
+            Command::PlaceOrder { .. } | Command::CancelOrder { .. } => panic!("creates nothing"),
+        });
+    }
+
+    fn opened(&mut self, order: &Order, events: &[Event], model: &Model) {
+        let makers: Vec<&Order> = events
+            .iter()
+            .filter_map(
+                |event| if let Event::Executed { maker, .. } = event { Some(model.order(*maker)) } else { None },
+            )
+            .collect();
+        self.count(match (makers.is_empty(), order.open.is_zero()) {
+            (true, _) => "order: rests whole",
+            (false, false) => "order: executes in part, the rest rests",
+            (false, true) => "order: executes whole",
+        });
+        if makers.len() > 1 {
+            self.count("order: executes with several makers");
+        }
+        if makers.windows(2).any(|pair| pair[0].limit == pair[1].limit) {
+            self.count("order: executes with several makers at one price");
+        }
+        if makers.windows(2).any(|pair| pair[0].limit != pair[1].limit) {
+            self.count("order: executes at several prices");
+        }
+        match order.side {
+            Side::Buy if model.balance(order.account).units() == 0 => self.count("order: spends the whole balance"),
+            Side::Sell if model.position(order.account, order.symbol) == Position::ZERO => {
+                self.count("order: sells the whole position");
+            }
+            Side::Buy | Side::Sell => {}
+        }
+        for event in events {
+            if let Event::Executed { maker, price, shares, .. } = *event {
+                self.executed(order, model.order(maker), price, shares);
+            }
+        }
+        let own = !makers.is_empty() && makers.iter().all(|maker| maker.account == order.account);
+        let improved = order.side == Side::Buy && makers.iter().any(|maker| maker.limit < order.limit);
+        if own && improved && order.open.is_zero() {
+            self.count("execution: with the same account, improved, and whole");
+        }
+    }
+
+    fn executed(&mut self, order: &Order, maker: &Order, price: Price, shares: Shares) {
+        self.count(match order.side {
+            Side::Buy if price < order.limit => "execution: improves a buy's price",
+            Side::Sell if price > order.limit => "execution: improves a sell's price",
+            Side::Buy | Side::Sell => "execution: at the aggressor's limit",
+        });
+        self.count(match maker.open.is_zero() {
+            true => "execution: takes the whole maker",
+            false => "execution: takes a part of the maker",
+        });
+        let extremes = [
+            (maker.account == order.account, "execution: with the same account"),
+            (shares.units() == 1, "execution: of 10^-8 shares"),
+            (shares == Shares::MAX, "execution: of the most shares"),
+            (price.units() == 1, "execution: at 10^-8 dollars"),
+            (price == Price::MAX, "execution: at the highest price"),
+        ];
+        extremes.iter().filter(|(met, _)| *met).for_each(|&(_, name)| self.count(name));
+    }
+}
+
+fn rejected(reject: &Reject) -> &'static str {
+    match reject {
+        Reject::AccountExists => "rejected: account exists",
+        Reject::UnknownAccount => "rejected: unknown account",
+        Reject::UnknownSymbol => "rejected: unknown symbol",
+        Reject::TooMuchMoney { .. } => "rejected: too much money",
+        Reject::TooManyShares { .. } => "rejected: too many shares",
+        Reject::InsufficientFunds { .. } => "rejected: insufficient funds",
+        Reject::InsufficientShares { .. } => "rejected: insufficient shares",
+        Reject::UnknownOrder => "rejected: unknown order",
+        Reject::NothingOpen => "rejected: nothing open",
+        Reject::Full => panic!("nothing is ever full in these markets"),
+    }
+}
+
+impl fmt::Display for Situations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ALL.iter().try_for_each(|name| writeln!(f, "{:>12}  {name}", self.counts[name]))
+    }
+}

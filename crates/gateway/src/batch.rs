@@ -1,0 +1,155 @@
+//! What a worker hands inward and gets back: batches of requests, and look-ups in the archive.
+//! It does not know who answers them or how.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use engine::{DoneOrder, Execution, OrderId};
+use wire::{Answer, Requests};
+
+use crate::mailbox::Mailbox;
+
+/// What a gateway hands requests inward to.
+///
+/// Batches may come back in any order and from any thread: a worker writes replies in the order in which it submitted.
+/// A batch that never comes back keeps its room in the worker's bound for ever.
+pub trait Exchange: Send + Sync + 'static {
+    /// Takes a batch and never blocks. It comes back, answered, through [`Batch::give_back`].
+    fn submit(&self, batch: Box<Batch>);
+    /// Takes a look-up of an archived order and never blocks. It comes back through [`Lookup::answer`].
+    fn look_up(&self, lookup: Lookup);
+}
+
+/// The requests that one worker read in one turn of its loop, of many connections, and room for the answers. Recycled.
+pub struct Batch {
+    /// The parsed requests.
+    pub requests: Requests,
+    /// To be filled with one answer an op, in order. Empty when submitted; capacity for all is reserved.
+    pub answers: Vec<Answer>,
+    /// To be filled with the executions that the answers refer to.
+    pub executions: Vec<Execution>,
+    /// Whose each request is.
+    pub(crate) origins: Vec<Origin>,
+    /// Its place among its worker's batches.
+    pub(crate) number: u64,
+    /// Bytes of the bodies parsed into it.
+    pub(crate) body_bytes: usize,
+    /// What it holds of its worker's inward bound.
+    pub(crate) reserved: usize,
+    home: Home<Box<Batch>>,
+}
+
+/// A connection of a worker, as a request remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The connection's slot.
+    pub slot: u32,
+    /// Which of the connections that had this slot.
+    pub generation: u32,
+}
+
+enum Home<T> {
+    Worker(Arc<Mailbox>),
+    Channel(Sender<T>),
+}
+
+impl Batch {
+    /// An empty batch that comes back through a channel rather than to a worker: for requests that did not come over a
+    /// gateway's sockets, as in tests and measurements of an exchange.
+    pub fn detached(back: Sender<Box<Batch>>) -> Box<Batch> {
+        Batch::with_home(Home::Channel(back))
+    }
+
+    /// Posts the answered batch to its worker and wakes it if it sleeps. Panics unless there is one answer an op, which
+    /// would be a bug of the exchange.
+    pub fn give_back(self: Box<Self>) {
+        assert_eq!(self.answers.len(), self.requests.ops().len(), "invariant: one answer an op");
+        match &self.home {
+            Home::Worker(mailbox) => Arc::clone(mailbox).post(|letters| letters.batches.push(self)),
+            Home::Channel(back) => {
+                let back = back.clone();
+                // Whoever no longer listens does not want it.
+                let _ = back.send(self);
+            }
+        }
+    }
+
+    pub(crate) fn of_worker(mailbox: Arc<Mailbox>) -> Box<Batch> {
+        Batch::with_home(Home::Worker(mailbox))
+    }
+
+    /// Empties it and keeps what it allocated.
+    pub(crate) fn clear(&mut self) {
+        self.requests.clear();
+        self.answers.clear();
+        self.executions.clear();
+        self.origins.clear();
+        self.body_bytes = 0;
+        self.reserved = 0;
+    }
+
+    fn with_home(home: Home<Box<Batch>>) -> Box<Batch> {
+        Box::new(Batch {
+            requests: Requests::new(),
+            answers: Vec::new(),
+            executions: Vec::new(),
+            origins: Vec::new(),
+            number: 0,
+            body_bytes: 0,
+            reserved: 0,
+            home,
+        })
+    }
+}
+
+/// A question to the archive: what became of an order that the engine no longer keeps.
+pub struct Lookup {
+    order: OrderId,
+    place: Place,
+    home: Home<Option<DoneOrder>>,
+}
+
+/// Which op of which kept batch a look-up is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The slot of the kept batch.
+    pub kept: usize,
+    /// The request, counted in its batch.
+    pub request: usize,
+    /// The op, counted in its batch.
+    pub op: usize,
+}
+
+/// The answer to a look-up, on its way back.
+pub(crate) struct Found {
+    pub place: Place,
+    pub done: Option<DoneOrder>,
+}
+
+impl Lookup {
+    /// A look-up that is answered through a channel rather than to a worker; see [`Batch::detached`].
+    pub fn detached(order: OrderId, back: Sender<Option<DoneOrder>>) -> Lookup {
+        Lookup { order, place: Place { kept: 0, request: 0, op: 0 }, home: Home::Channel(back) }
+    }
+
+    /// The order asked for.
+    pub fn order(&self) -> OrderId {
+        self.order
+    }
+
+    /// Answers with what the archive holds; none when it holds no such order.
+    pub fn answer(self, done: Option<DoneOrder>) {
+        let place = self.place;
+        match self.home {
+            Home::Worker(mailbox) => mailbox.post(|letters| letters.found.push(Found { place, done })),
+            Home::Channel(back) => {
+                // Whoever no longer listens does not want it.
+                let _ = back.send(done);
+            }
+        }
+    }
+
+    pub(crate) fn of_worker(order: OrderId, place: Place, mailbox: Arc<Mailbox>) -> Lookup {
+        Lookup { order, place, home: Home::Worker(mailbox) }
+    }
+}

@@ -1,0 +1,167 @@
+//! Binding: one exclusive socket first, so that a second server on the address is told, then one more a worker.
+//! It also finds out how many files and waiting connections the machine allows. It accepts nothing.
+
+use std::io;
+use std::net::SocketAddr;
+
+use mio::net::TcpListener;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Listening sockets on one address, one a worker; the kernel spreads connections over them.
+pub(crate) struct Listeners {
+    pub sockets: Vec<TcpListener>,
+    /// The address, with the port that was taken when none was asked for.
+    pub address: SocketAddr,
+    /// Connections that the kernel really holds for each socket.
+    pub backlog: u32,
+}
+
+/// Binds `count` sockets to `address`. Errors say what to do about them.
+pub(crate) fn bind(address: SocketAddr, count: usize, backlog: u32) -> io::Result<Listeners> {
+    let told = |error| bind_error(address, "--xml", error);
+    let first = socket(address).map_err(told)?;
+    // Bound without SO_REUSEPORT, it finds any other holder of the address, one of ours included. Those that share it
+    // follow: the kernel asks only whether both sockets have the option at the time that the later one is bound.
+    first.bind(&address.into()).map_err(told)?;
+    let local = first.local_addr()?.as_socket().unwrap_or(address);
+    let mut sockets = vec![first];
+    if count > 1 {
+        sockets[0].set_reuse_port(true)?;
+    }
+    // Two sockets with SO_REUSEADDR can both be bound until one listens; only then the address is ours for certain.
+    sockets[0].listen(backlog_asked(backlog)).map_err(told)?;
+    for _ in 1..count {
+        let socket = socket(local)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&local.into()).map_err(told)?;
+        socket.listen(backlog_asked(backlog)).map_err(told)?;
+        sockets.push(socket);
+    }
+    let sockets = sockets.into_iter().map(|socket| TcpListener::from_std(socket.into())).collect();
+    Ok(Listeners { sockets, address: local, backlog: backlog.min(kernel_backlog_max()) })
+}
+
+/// The same error in words that name the address and the setting to change.
+pub(crate) fn bind_error(address: SocketAddr, flag: &str, error: io::Error) -> io::Error {
+    let text = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{address} is in use by another program; stop it or choose another address with {flag}")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!("{address} is not an address of this machine; choose another with {flag}")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("{address} may not be used by this user; choose a port above 1023 with {flag}")
+        }
+        _ => format!("cannot listen on {address}: {error}; choose another address with {flag}"),
+    };
+    io::Error::new(error.kind(), text)
+}
+
+/// Raises the soft limit of open files to the hard one. Returns what may be open now; none without a limit.
+pub(crate) fn raise_open_files() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return limit.current;
+    }
+    match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        Ok(()) => limit.maximum,
+        Err(error) => {
+            tracing::warn!(%error, "cannot raise the limit of open files; connections are limited by it");
+            limit.current
+        }
+    }
+}
+
+fn socket(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    // Accepted sockets inherit it, which saves a system call each.
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket)
+}
+
+fn backlog_asked(backlog: u32) -> i32 {
+    i32::try_from(backlog).unwrap_or(i32::MAX)
+}
+
+fn kernel_backlog_max() -> u32 {
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    text.trim().parse().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::net::TcpStream;
+
+    use super::*;
+
+    fn any_port() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
+
+    fn error_on(address: SocketAddr, count: usize) -> String {
+        bind(address, count, 16).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_second_server_on_the_address_is_told() {
+        for count in [1, 3] {
+            let first = bind(any_port(), count, 16).unwrap();
+            let address = first.address;
+            let expected =
+                format!("{address} is in use by another program; stop it or choose another address with --xml");
+            assert_eq!(error_on(address, 1), expected);
+            assert_eq!(error_on(address, 3), expected);
+        }
+    }
+
+    #[test]
+    fn another_program_that_shares_its_port_is_found() {
+        let other = socket(any_port()).unwrap();
+        other.set_reuse_port(true).unwrap();
+        other.bind(&any_port().into()).unwrap();
+        other.listen(1).unwrap();
+        let address = other.local_addr().unwrap().as_socket().unwrap();
+        assert!(error_on(address, 2).contains("is in use by another program"));
+    }
+
+    #[test]
+    fn the_address_is_free_again_at_once() {
+        let first = bind(any_port(), 2, 16).unwrap();
+        let client = TcpStream::connect(first.address).unwrap();
+        let address = first.address;
+        drop(first);
+        assert!(bind(address, 2, 16).is_ok());
+        drop(client);
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_explained() {
+        let text = error_on("192.0.2.1:12345".parse().unwrap(), 1);
+        assert_eq!(text, "192.0.2.1:12345 is not an address of this machine; choose another with --xml");
+    }
+
+    #[test]
+    fn accepted_sockets_send_at_once() {
+        let listeners = bind(any_port(), 1, 16).unwrap();
+        let _client = TcpStream::connect(listeners.address).unwrap();
+        let accepted = loop {
+            match listeners.sockets[0].accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+        };
+        assert!(accepted.nodelay().unwrap());
+    }
+
+    #[test]
+    fn the_backlog_is_what_the_kernel_grants() {
+        assert_eq!(bind(any_port(), 1, 16).unwrap().backlog, 16);
+        assert_eq!(bind(any_port(), 1, u32::MAX).unwrap().backlog, kernel_backlog_max());
+    }
+}

@@ -1,0 +1,241 @@
+//! The way out: batches that came back become replies in the order of their requests, and leave through the sockets.
+//!
+//! A reply that cannot be made yet (it waits for the archive, stands behind one that does, or its client has too much
+//! unsent) stays in its batch, and the batch is kept until the last such reply is made. Only that connection waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::Ordering;
+
+use engine::{Command, Op, OrderId, Reject, Reply};
+use slab::Slab;
+use wire::{Answer, ReplyLimits};
+
+use crate::batch::{Batch, Found, Place};
+use crate::connection::{Flushed, Later};
+use crate::intake::Intake;
+use crate::settings::Settings;
+use crate::worker::Worker;
+
+/// Batches that came back and are not done with.
+pub(crate) struct Waiting {
+    /// The number of the next batch whose replies are made.
+    next_number: u64,
+    /// Batches that came back before an earlier one did.
+    early: BTreeMap<u64, Box<Batch>>,
+    kept: Slab<Kept>,
+    reply_limits: ReplyLimits,
+}
+
+/// A batch with replies that could not be made yet.
+struct Kept {
+    batch: Box<Batch>,
+    /// Requests whose replies are to be made.
+    requests: usize,
+    /// Look-ups that will name this batch.
+    lookups: usize,
+}
+
+impl Waiting {
+    pub fn new(settings: &Settings) -> Waiting {
+        let reply_limits =
+            ReplyLimits { reply_bytes_max: settings.reply_bytes_max, length_line: settings.reply_length };
+        Waiting { next_number: 0, early: BTreeMap::new(), kept: Slab::new(), reply_limits }
+    }
+
+    /// One of a kept batch's requests needs it no longer.
+    pub fn request_done(&mut self, slot: usize, intake: &mut Intake) {
+        self.kept[slot].requests -= 1;
+        self.release(slot, intake);
+    }
+
+    fn lookup_done(&mut self, slot: usize, intake: &mut Intake) {
+        self.kept[slot].lookups -= 1;
+        self.release(slot, intake);
+    }
+
+    fn release(&mut self, slot: usize, intake: &mut Intake) {
+        let kept = &self.kept[slot];
+        if kept.requests == 0 && kept.lookups == 0 {
+            intake.recycle(self.kept.remove(slot).batch);
+        }
+    }
+}
+
+impl Worker {
+    /// Makes the replies of a batch, and of those that came back before it and had to wait for it.
+    /// Returns how many were made.
+    pub(crate) fn batch_came_back(&mut self, batch: Box<Batch>) -> u64 {
+        self.intake.came_back(&batch);
+        if batch.number != self.waiting.next_number {
+            self.waiting.early.insert(batch.number, batch);
+            return 0;
+        }
+        let mut made = 0;
+        let mut next = Some(batch);
+        while let Some(batch) = next {
+            made += self.make_replies(batch);
+            self.waiting.next_number += 1;
+            next = self.waiting.early.remove(&self.waiting.next_number);
+        }
+        made
+    }
+
+    /// Puts the answer of the archive in its place, and makes the replies that waited for it. Returns how many.
+    pub(crate) fn looked_up(&mut self, found: Found) -> u64 {
+        self.intake.looked_up();
+        let Place { kept: slot, request, op } = found.place;
+        let kept = &mut self.waiting.kept[slot];
+        let batch = &mut *kept.batch;
+        let reply = match found.done {
+            Some(done) => done.answer(&batch.requests.ops()[op], &mut batch.executions),
+            None => Reply::Rejected(Reject::UnknownOrder),
+        };
+        batch.answers[op] = Answer::Reply(reply);
+        let (number, origin) = (batch.number, batch.origins[request]);
+        self.waiting.lookup_done(slot, &mut self.intake);
+        let connection_slot = origin.slot as usize;
+        let Some(connection) = self.connections.get_mut(connection_slot) else { return 0 };
+        if connection.generation != origin.generation {
+            return 0;
+        }
+        let place = connection.later.binary_search_by_key(&(number, request), |later| (later.number, later.request));
+        let place = place.expect("invariant: a reply waits until its look-ups are answered");
+        connection.later[place].missing -= 1;
+        self.make_waiting(connection_slot)
+    }
+
+    /// Writes to every connection that got replies or whose socket takes more. Returns how many replies were made on
+    /// the way, for there was room for them again.
+    pub(crate) fn flush_dirty(&mut self) -> u64 {
+        let mut made = 0;
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for slot in dirty.drain(..) {
+            if self.connections.get(slot).is_some_and(|connection| connection.dirty) {
+                made += self.flush(slot);
+                self.settle(slot);
+            }
+        }
+        // Whoever was put on the list meanwhile was flushed meanwhile.
+        self.dirty = dirty;
+        let sent = std::mem::take(&mut self.sent_bytes);
+        if sent > 0 {
+            self.shared.reply_bytes.fetch_add(sent, Ordering::Relaxed);
+        }
+        made
+    }
+
+    fn make_replies(&mut self, batch: Box<Batch>) -> u64 {
+        let mut made = 0;
+        let (mut requests, mut lookups) = (0, 0);
+        let kept = self.waiting.kept.vacant_key();
+        for (request, origin) in batch.origins.iter().enumerate() {
+            let slot = origin.slot as usize;
+            let connection = self.connections.get_mut(slot);
+            let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) else {
+                // The client left without its reply.
+                made += 1;
+                continue;
+            };
+            let ops = batch.requests.ops_of(request);
+            let missing = batch.answers[ops.clone()].iter().filter(|answer| is_archived(answer)).count();
+            if missing == 0
+                && connection.later.is_empty()
+                && connection.unsent_bytes() <= self.settings.unsent_bytes_max
+            {
+                connection.in_flight -= 1;
+                write_reply(&batch, request, connection.output(&mut self.spare), &self.waiting.reply_limits);
+                connection.mark_dirty(slot, &mut self.dirty);
+                made += 1;
+                continue;
+            }
+            connection.later.push_back(Later { number: batch.number, kept, request, missing });
+            requests += 1;
+            lookups += missing;
+            for op in ops.filter(|&op| is_archived(&batch.answers[op])) {
+                self.intake.look_up(order_of(&batch.requests.ops()[op]), Place { kept, request, op });
+            }
+        }
+        if requests == 0 {
+            self.intake.recycle(batch);
+        } else {
+            let slot = self.waiting.kept.insert(Kept { batch, requests, lookups });
+            assert_eq!(slot, kept, "invariant: look-ups name the slot that the batch is kept in");
+        }
+        made
+    }
+
+    /// Makes the replies of a connection that no longer wait for anything. Returns how many.
+    fn make_waiting(&mut self, slot: usize) -> u64 {
+        let mut made = 0;
+        let Some(connection) = self.connections.get_mut(slot) else { return 0 };
+        while let Some(&Later { kept, request, missing, .. }) = connection.later.front() {
+            if missing > 0 || connection.unsent_bytes() > self.settings.unsent_bytes_max {
+                break;
+            }
+            connection.later.pop_front();
+            connection.in_flight -= 1;
+            let batch = &self.waiting.kept[kept].batch;
+            write_reply(batch, request, connection.output(&mut self.spare), &self.waiting.reply_limits);
+            self.waiting.request_done(kept, &mut self.intake);
+            made += 1;
+        }
+        if made > 0 {
+            connection.mark_dirty(slot, &mut self.dirty);
+            if connection.later.is_empty() {
+                connection.later = VecDeque::new();
+            }
+        }
+        made
+    }
+
+    /// Writes to a connection until its socket takes no more or nothing is left. Returns how many replies were made
+    /// because there was room for them again.
+    fn flush(&mut self, slot: usize) -> u64 {
+        let mut made = 0;
+        loop {
+            let connection = &mut self.connections[slot];
+            connection.dirty = false;
+            if !connection.write_blocked {
+                let (flushed, sent) = connection.flush(&mut self.spare);
+                if sent > 0 {
+                    self.sent_bytes += sent as u64;
+                    connection.progress_ms = self.now_ms;
+                }
+                let watched = match flushed {
+                    Flushed::All => true,
+                    Flushed::Blocked => connection.watch_writes(slot, self.poll.registry()),
+                    Flushed::Broken => false,
+                };
+                if !watched {
+                    self.close(slot);
+                    return made;
+                }
+            }
+            match self.make_waiting(slot) {
+                0 => return made,
+                count => made += count,
+            }
+        }
+    }
+}
+
+fn write_reply(batch: &Batch, request: usize, out: &mut Vec<u8>, limits: &ReplyLimits) {
+    wire::write_reply(out, &batch.requests, request, &batch.answers, &batch.executions, limits);
+}
+
+fn is_archived(answer: &Answer) -> bool {
+    matches!(answer, Answer::Reply(Reply::Archived))
+}
+
+fn order_of(op: &Op) -> OrderId {
+    match op {
+        Op::Query(query) => query.order,
+        Op::Command(Command::CancelOrder { order, .. }) => *order,
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::PlaceOrder { .. },
+        ) => panic!("invariant: only a query or a cancel is about an archived order"),
+    }
+}

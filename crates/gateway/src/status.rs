@@ -1,0 +1,61 @@
+//! What the server says of itself, set by the composition root and read by the health endpoints.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How the server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Reading its journal; clients are not served yet.
+    Recovering,
+    /// Serving.
+    Ready,
+    /// Answering what is in flight, accepting nothing more.
+    Stopping,
+    /// Broken, for this reason.
+    Failed(String),
+}
+
+/// A shared handle to the server's [`State`]; clones see the same one. It starts as `Recovering`.
+#[derive(Clone, Debug)]
+pub struct Status(Arc<Mutex<State>>);
+
+impl Status {
+    /// A new one, recovering.
+    pub fn new() -> Status {
+        Status(Arc::new(Mutex::new(State::Recovering)))
+    }
+
+    /// Says how the server stands from now on. What failed stays failed: its first reason is kept.
+    pub fn set(&self, state: State) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*current, State::Failed(_)) {
+            *current = state;
+        }
+    }
+
+    /// How the server stands.
+    pub fn get(&self) -> State {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Default for Status {
+    fn default() -> Status {
+        Status::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_not_forgotten() {
+        let status = Status::new();
+        assert_eq!(status.get(), State::Recovering);
+        status.set(State::Ready);
+        status.set(State::Failed("the disk is gone".to_string()));
+        status.clone().set(State::Stopping);
+        assert_eq!(status.get(), State::Failed("the disk is gone".to_string()));
+    }
+}

@@ -1,0 +1,205 @@
+//! What a gateway bounds: connections, time, memory, requests in flight; and that one client's limit is not another's.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gateway::{Batch, Exchange, Lookup, Settings};
+use support::{Client, eventually, opened, order, query, serve, settings, status};
+
+/// Executions of an order whose status is about 400 KB.
+const MANY: u64 = 10_000;
+
+struct Nobody;
+
+impl Exchange for Nobody {
+    fn submit(&self, _: Box<Batch>) {}
+    fn look_up(&self, _: Lookup) {}
+}
+
+#[test]
+fn a_second_gateway_on_the_port_is_told_what_to_do() {
+    for workers in [1, 2] {
+        let served = serve(Settings { workers, ..settings() });
+        let address = served.address();
+        let second = gateway::start(Settings { address, workers, ..settings() }, Arc::new(Nobody));
+        assert_eq!(
+            second.err().unwrap().to_string(),
+            format!("{address} is in use by another program; stop it or choose another address with --xml")
+        );
+        let mut client = served.client();
+        client.send(&order(1));
+        client.expect(&opened(1, 1));
+    }
+}
+
+#[test]
+fn connections_are_spread_over_the_workers() {
+    let served = serve(Settings { workers: 2, ..settings() });
+    let mut clients: Vec<Client> = (0..64).map(|_| served.client()).collect();
+    for client in &mut clients {
+        client.send(&query(1));
+        client.expect(&status(1, 1));
+    }
+    let by_worker = served.gateway.counters().connections_accepted_by_worker;
+    assert_eq!(by_worker.iter().sum::<u64>(), 64);
+    assert!(by_worker.iter().all(|&count| count > 0), "{by_worker:?}");
+}
+
+#[test]
+fn an_idle_connection_is_closed_quietly() {
+    let served = serve(Settings { idle_timeout: Duration::from_millis(300), ..settings() });
+    let mut client = served.client();
+    let start = Instant::now();
+    client.send(&order(1));
+    client.expect(&opened(1, 1));
+    // The start of a request does not count.
+    client.send(b"100\n<tran");
+    client.expect_end();
+    assert!(start.elapsed() >= Duration::from_millis(300));
+    drop(client);
+    eventually("the connection is closed", || served.open_connections() == 0);
+    served.client().expect_end();
+}
+
+#[test]
+fn a_connection_is_not_idle_while_a_reply_is_outstanding() {
+    let served = serve(Settings { idle_timeout: Duration::from_millis(200), ..settings() });
+    served.shut();
+    let mut waiting = served.client();
+    waiting.send(&order(1));
+    // Long enough for an idle one to be closed twice.
+    served.client().expect_end();
+    served.client().expect_end();
+    served.open();
+    waiting.expect(&opened(1, 1));
+    waiting.expect_end();
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_read_and_delays_nobody() {
+    let served = serve(settings());
+    let mut silent = served.client();
+    let sent = 600;
+    // Each turn brings at most one more of these in, so that the server can stop in time.
+    let mut submitted = 0;
+    for _ in 0..sent {
+        silent.send(&query(MANY));
+        let before = submitted;
+        let start = Instant::now();
+        while submitted == before && start.elapsed() < Duration::from_millis(100) {
+            submitted = served.gateway.counters().requests;
+        }
+        if submitted == before {
+            break;
+        }
+    }
+    assert!(submitted < 100, "the server went on reading: {submitted} requests");
+    for number in 1..=50 {
+        let mut client = served.client();
+        client.send(&order(number));
+        client.expect(&opened(number, number));
+    }
+    assert_eq!(served.gateway.counters().requests, submitted + 50);
+    let expected = status(MANY, MANY as usize);
+    (0..=submitted).for_each(|_| silent.expect(&expected));
+}
+
+#[test]
+fn large_replies_that_nobody_reads_are_not_made() {
+    let served = serve(Settings { unsent_bytes_max: 64 << 10, ..settings() });
+    let mut silent = served.client();
+    // All of them are in flight before the first reply is made.
+    served.shut();
+    silent.send(&query(MANY).repeat(200));
+    eventually("all are read", || served.gateway.counters().requests == 200);
+    served.open();
+    let mut other = served.client();
+    other.send(&order(1));
+    other.expect(&opened(1, 1));
+    assert!(served.gateway.requests_answered() < 100, "{}", served.gateway.requests_answered());
+    let expected = status(MANY, MANY as usize);
+    (0..200).for_each(|_| silent.expect(&expected));
+    silent.send(&order(2));
+    silent.expect(&opened(2, 2));
+}
+
+#[test]
+fn a_client_that_reads_nothing_for_long_is_closed() {
+    let served = serve(Settings { idle_timeout: Duration::from_millis(400), ..settings() });
+    let mut silent = served.client();
+    silent.send(&query(MANY).repeat(50));
+    eventually("it is closed", || served.gateway.requests_answered() > 0 && served.open_connections() == 0);
+    let mut rest = Vec::new();
+    // What was on the way still comes; it is not all.
+    let _ = silent.stream.read_to_end(&mut rest);
+    assert!(rest.len() < status(MANY, MANY as usize).len() * 50);
+}
+
+#[test]
+fn requests_in_flight_on_a_connection_are_bounded() {
+    let served = serve(Settings { requests_in_flight_max: 4, ..settings() });
+    served.shut();
+    let mut client = served.client();
+    for number in 1..=4 {
+        client.send(&order(number));
+        eventually("it is read", || served.gateway.counters().requests == number as u64);
+    }
+    client.send(&order(5));
+    let mut other = served.client();
+    other.send(&query(1));
+    eventually("the other client is read", || served.gateway.counters().requests == 5);
+    served.open();
+    (1..=5).for_each(|number| client.expect(&opened(number, number)));
+    other.expect(&status(1, 1));
+}
+
+#[test]
+fn requests_in_flight_of_a_worker_are_bounded_and_reading_goes_on_when_they_come_back() {
+    // A request with one op takes the room of two.
+    let served = serve(Settings { ops_in_flight_max: 8, ..settings() });
+    served.shut();
+    let mut clients: Vec<Client> = (0..40).map(|_| served.client()).collect();
+    clients.iter_mut().for_each(|client| client.send(&query(1)));
+    eventually("the bound is reached", || served.gateway.counters().requests == 4);
+    eventually("all are accepted", || served.open_connections() == 40);
+    assert_eq!(served.gateway.counters().requests, 4);
+    served.open();
+    clients.iter_mut().for_each(|client| client.expect(&status(1, 1)));
+}
+
+#[test]
+fn further_connections_wait_until_one_is_closed() {
+    let served = serve(Settings { connections_max: 3, workers: 2, ..settings() });
+    let mut clients: Vec<Client> = (0..3).map(|_| served.client()).collect();
+    for client in &mut clients {
+        client.send(&query(1));
+        client.expect(&status(1, 1));
+    }
+    let mut later: Vec<Client> = (0..3).map(|_| served.client()).collect();
+    later.iter_mut().for_each(|client| client.send(&query(2)));
+    eventually("accepting was put off", || served.gateway.counters().accept_pauses > 0);
+    assert_eq!(served.gateway.counters().connections_accepted, 3);
+    let first = clients.remove(0);
+    first.finish_sending();
+    eventually("one more is accepted", || served.gateway.counters().connections_accepted == 4);
+    assert_eq!(served.open_connections(), 3);
+    drop((first, clients));
+    later.iter_mut().for_each(|client| client.expect(&status(2, 2)));
+    assert_eq!(served.gateway.counters().connections_accepted, 6);
+}
+
+#[test]
+fn the_settings_that_the_machine_cannot_grant_are_reported() {
+    let served = serve(Settings { backlog: u32::MAX, connections_max: usize::MAX, ..settings() });
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    assert_eq!(files.current, files.maximum);
+    assert!(served.gateway.backlog() < u32::MAX);
+    if let Some(files) = files.current {
+        assert!((served.gateway.connections_max() as u64) < files);
+    }
+}

@@ -1,0 +1,222 @@
+//! What bytes at rest cost on this machine: `cargo bench -p journal`, or with words to run only the parts named so.
+//! Prints medians; where it writes is `TMPDIR`.
+#![allow(clippy::unwrap_used)]
+
+use std::time::{Duration, Instant};
+
+use engine::{
+    AccountId, AccountIndex, Command, DoneOrder, Execution, OrderId, Price, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolIndex, Time,
+};
+use journal::{
+    Archive, ArchiveBatch, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
+};
+
+const MIB: u64 = 1 << 20;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let parts: [(&str, fn(&Disk)); 5] = [
+        ("sync", sync_latency),
+        ("append", append_latency),
+        ("replay", replay),
+        ("snapshot", snapshots),
+        ("archive", archives),
+    ];
+    for (name, run) in parts {
+        if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
+            let folder = tempfile::tempdir().unwrap();
+            run(&Disk::open(folder.path()).unwrap());
+        }
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn percentile_99(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() * 99 / 100]
+}
+
+fn place_order(number: u64) -> Command {
+    Command::PlaceOrder {
+        account: AccountId::parse(format!("{:06}", number * 7919 % 100_000).as_bytes()).unwrap(),
+        symbol: Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
+        side: if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
+        limit: Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
+        shares: Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
+    }
+}
+
+/// One write and one sync at the end of a file, with its room reserved and without.
+fn sync_latency(disk: &Disk) {
+    for (words, allocated) in [("file preallocated 64 MiB", 64 * MIB), ("file growing", 0)] {
+        let file = disk.create(words).unwrap();
+        file.allocate(allocated.max(1)).unwrap();
+        file.sync().unwrap();
+        let times: Vec<_> = (0..2000)
+            .map(|number| {
+                let start = Instant::now();
+                file.write_all_at(&[7; 1024], number * 1024).unwrap();
+                file.sync().unwrap();
+                start.elapsed()
+            })
+            .collect();
+        println!("write 1 KiB + fdatasync, {words}: median {:?}, p99 {:?}", median(times.clone()), percentile_99(times));
+    }
+}
+
+/// The journal's own append.
+fn append_latency(disk: &Disk) {
+    for (words, durability) in [("synced", Durability::Synced), ("written", Durability::Written)] {
+        for count in [1u32, 50, 1000] {
+            let folder = tempfile::tempdir_in(disk.path()).unwrap();
+            let disk = Disk::open(folder.path()).unwrap();
+            let mut journal = fresh(&disk, durability);
+            let mut payload = Vec::new();
+            (0..u64::from(count)).for_each(|number| encode(&place_order(number), &mut payload));
+            let times: Vec<_> = (0..1000)
+                .map(|_| {
+                    let start = Instant::now();
+                    journal.append(journal.point().sequence.next(), Time(1), count, &payload).unwrap();
+                    start.elapsed()
+                })
+                .collect();
+            println!(
+                "append a batch of {count} commands ({} bytes), {words}: median {:?}, p99 {:?}",
+                payload.len(),
+                median(times.clone()),
+                percentile_99(times)
+            );
+        }
+    }
+}
+
+fn fresh(disk: &Disk, durability: Durability) -> Journal<Disk> {
+    let options = Options { durability, ..Options::default() };
+    Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).unwrap().0
+}
+
+/// Decoding all commands of several segments.
+fn replay(disk: &Disk) {
+    const COMMANDS: u64 = 10_000_000;
+    let commands: Vec<_> = (0..100_000).map(place_order).collect();
+    for per_batch in [20u64, 500] {
+        let folder = tempfile::tempdir_in(disk.path()).unwrap();
+        let disk = Disk::open(folder.path()).unwrap();
+        let mut journal = fresh(&disk, Durability::Written);
+        let mut payload = Vec::new();
+        let mut bytes = 0;
+        for chunk in commands.chunks(per_batch as usize).cycle().take((COMMANDS / per_batch) as usize) {
+            payload.clear();
+            chunk.iter().for_each(|command| encode(command, &mut payload));
+            bytes += payload.len();
+            journal.append(journal.point().sequence.next(), Time(1), per_batch as u32, &payload).unwrap();
+        }
+        let times: Vec<_> = (0..5)
+            .map(|_| {
+                let start = Instant::now();
+                let mut sum = 0;
+                let end = read(&disk, JournalPoint::ZERO, None, &mut |entry| {
+                    sum += entry.sequence.0;
+                    Ok(())
+                });
+                assert_eq!((end.unwrap().commands, sum), (COMMANDS, COMMANDS * (COMMANDS + 1) / 2));
+                start.elapsed()
+            })
+            .collect();
+        let millions = COMMANDS as f64 / 1e6 / median(times).as_secs_f64();
+        println!("replay, {per_batch} commands a batch, {} bytes a command: {millions:.1} M/s", bytes as u64 / COMMANDS);
+    }
+}
+
+/// Writing (with its sync and reading back) and reading a snapshot of five million open orders.
+fn snapshots(disk: &Disk) {
+    const ORDERS: u64 = 5_000_000;
+    let item = |number: u64| StateItem::Order {
+        order: OrderId(20_000_000 + number),
+        account: AccountIndex((number * 7919 % 100_000) as u32),
+        symbol: SymbolIndex(number as u32 % 500),
+        side: Side::Buy,
+        limit: Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
+        open: Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
+    };
+    let (mut writes, mut reads, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..3 {
+        let start = Instant::now();
+        let info =
+            snapshot::write(disk, JournalPoint::ZERO, 0, &mut |sink| (0..ORDERS).for_each(|number| sink(item(number))))
+                .unwrap();
+        writes.push(start.elapsed());
+        let start = Instant::now();
+        let head = snapshot::read(disk, &info, &mut |_| Ok(())).unwrap();
+        reads.push(start.elapsed());
+        assert_eq!(head.items, ORDERS);
+        bytes = info.bytes;
+    }
+    println!(
+        "snapshot of {} M orders, {} MB: written, synced and verified in {:?}, read in {:?}",
+        ORDERS / 1_000_000,
+        bytes / 1_000_000,
+        median(writes),
+        median(reads)
+    );
+}
+
+fn done_order(order: u64) -> DoneOrder {
+    let (shares, price) = (Shares::from_units(100_000_000).unwrap(), Price::from_units(14_567_000_000).unwrap());
+    let execution = Execution { shares, price, time: Time(1_760_000_000_000_000 + order * 50) };
+    let account = AccountId::parse(format!("{:06}", order * 7919 % 100_000).as_bytes()).unwrap();
+    DoneOrder { order: OrderId(order), account, canceled: None, executions: vec![execution; 1 + order as usize % 2] }
+}
+
+/// Inserts into the archive, in transactions of several lengths, and look-ups.
+fn archives(disk: &Disk) {
+    const ORDERS: u64 = 3_000_000;
+    let near = |number: u64| number ^ (number * 0x9e37 >> 3 & 0xff);
+    let scattered = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let cases: [(&str, u64, bool, &dyn Fn(u64) -> u64); 6] = [
+        ("near-sequential ids, 10 k a transaction, each synced", 10_000, true, &near),
+        ("near-sequential ids, 100 k a transaction, each synced", 100_000, true, &near),
+        ("near-sequential ids, 100 k a transaction, every 8th synced", 100_000, false, &near),
+        ("near-sequential ids, 500 k a transaction, each synced", 500_000, true, &near),
+        ("scattered ids, 100 k a transaction, each synced", 100_000, true, &scattered),
+        ("scattered ids, 100 k a transaction, every 8th synced", 100_000, false, &scattered),
+    ];
+    for (words, rows, all_synced, id) in cases {
+        let folder = tempfile::tempdir_in(disk.path()).unwrap();
+        let archive = Archive::open(&Disk::open(folder.path()).unwrap()).unwrap();
+        let mut batch = ArchiveBatch::new();
+        let start = Instant::now();
+        let mut longest = Duration::ZERO;
+        for first in (0..ORDERS).step_by(rows as usize) {
+            batch.clear();
+            (first..first + rows).for_each(|number| batch.push(&done_order(id(number))));
+            let store = Instant::now();
+            archive.store(&batch, Sequence(first), all_synced || first / rows % 8 == 7).unwrap();
+            longest = longest.max(store.elapsed());
+        }
+        let rate = ORDERS as f64 / start.elapsed().as_secs_f64() / 1e3;
+        let file_mb = std::fs::metadata(folder.path().join(journal::ARCHIVE_NAME)).unwrap().len() / 1_000_000;
+        let looked_up = Instant::now();
+        for number in 0..100_000 {
+            assert!(archive.get(OrderId(id(number * 29))).unwrap().is_some());
+        }
+        println!(
+            "archive, {words}: {rate:.0} k/s, longest {longest:?}, {file_mb} MB for {} M orders, look-up {:?}, resident {} MB",
+            ORDERS / 1_000_000,
+            looked_up.elapsed() / 100_000,
+            resident_mb()
+        );
+    }
+}
+
+/// The memory that this process has.
+fn resident_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
+}

@@ -1,0 +1,141 @@
+//! A batch: the unit of group commit, checksummed as a whole and chained to the batch before. A mark is a batch without
+//! commands. It does not know files. Source: docs/JOURNAL.md, batches.
+
+use engine::{Sequence, Time};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::segment::{u32_at, u64_at};
+
+/// The length of a batch's header, and of a whole mark.
+pub(crate) const BATCH_HEADER_BYTES: usize = 48;
+/// Batches begin at multiples of this.
+pub(crate) const ALIGN_BYTES: usize = 8;
+/// The most bytes of commands in one batch.
+pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
+
+const MAGIC: &[u8; 4] = b"PTBA";
+
+/// What a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Commands.
+    Commands,
+    /// Says that the batch before it was durable.
+    Mark,
+    /// Says that the segment is full and the next one is durable.
+    Closing,
+}
+
+/// The header of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchHeader {
+    pub kind: Kind,
+    /// The length of the commands, without padding.
+    pub payload_bytes: u32,
+    /// How many commands.
+    pub count: u32,
+    /// The sequence of the first command; of a mark, that of the next command to come.
+    pub first: Sequence,
+    /// The time of all its commands; of a mark, that of the last command before it.
+    pub time: Time,
+    /// The checksum of the last batch of commands before it.
+    pub chain_before: u64,
+}
+
+/// What stands at a place of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A header that may be one; whether it is, its checksum says.
+    Header(BatchHeader),
+    /// Zeros: nothing was written here.
+    Nothing,
+    /// Neither.
+    Bad(&'static str),
+}
+
+impl BatchHeader {
+    /// The batch's length with header and padding.
+    pub fn batch_bytes(&self) -> usize {
+        batch_bytes(self.payload_bytes as usize)
+    }
+
+    /// Writes the whole batch over `out`; returns its checksum.
+    pub fn write(&self, payload: &[u8], folder: u64, out: &mut Vec<u8>) -> u64 {
+        assert_eq!(payload.len(), self.payload_bytes as usize, "invariant: the header tells the payload's length");
+        out.clear();
+        out.resize(BATCH_HEADER_BYTES, 0);
+        out[8..12].copy_from_slice(MAGIC);
+        out[12..14].copy_from_slice(&self.kind.code().to_le_bytes());
+        out[16..20].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        out[20..24].copy_from_slice(&self.count.to_le_bytes());
+        out[24..32].copy_from_slice(&self.first.0.to_le_bytes());
+        out[32..40].copy_from_slice(&self.time.0.to_le_bytes());
+        out[40..48].copy_from_slice(&self.chain_before.to_le_bytes());
+        out.extend_from_slice(payload);
+        out.resize(self.batch_bytes(), 0);
+        let checksum = xxh3_64_with_seed(&out[8..], folder);
+        out[..8].copy_from_slice(&checksum.to_le_bytes());
+        checksum
+    }
+}
+
+impl Kind {
+    fn code(self) -> u16 {
+        match self {
+            Kind::Commands => 1,
+            Kind::Mark => 2,
+            Kind::Closing => 3,
+        }
+    }
+
+    fn from_code(code: u16) -> Option<Kind> {
+        match code {
+            1 => Some(Kind::Commands),
+            2 => Some(Kind::Mark),
+            3 => Some(Kind::Closing),
+            _ => None,
+        }
+    }
+}
+
+/// The length of a batch with so many bytes of commands.
+pub(crate) fn batch_bytes(payload_bytes: usize) -> usize {
+    (BATCH_HEADER_BYTES + payload_bytes).next_multiple_of(ALIGN_BYTES)
+}
+
+/// Reads a header of exactly [`BATCH_HEADER_BYTES`].
+pub(crate) fn read_header(bytes: &[u8]) -> Found {
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Found::Nothing;
+    }
+    if &bytes[8..12] != MAGIC {
+        return Found::Bad("no batch begins here");
+    }
+    let code = u16::from_le_bytes([bytes[12], bytes[13]]);
+    let header = Kind::from_code(code).map(|kind| BatchHeader {
+        kind,
+        payload_bytes: u32_at(bytes, 16),
+        count: u32_at(bytes, 20),
+        first: Sequence(u64_at(bytes, 24)),
+        time: Time(u64_at(bytes, 32)),
+        chain_before: u64_at(bytes, 40),
+    });
+    match header {
+        Some(header) if header.payload_bytes as usize > PAYLOAD_BYTES_MAX => Found::Bad("a batch of impossible length"),
+        Some(header) if (header.kind == Kind::Commands) == (header.count > 0 && header.payload_bytes > 0) => {
+            Found::Header(header)
+        }
+        Some(_) | None => Found::Bad("a batch of no known kind"),
+    }
+}
+
+/// The checksum of a whole batch if it is the one written in it.
+pub(crate) fn checksum_of(batch: &[u8], folder: u64) -> Option<u64> {
+    let checksum = xxh3_64_with_seed(&batch[8..], folder);
+    (checksum == u64_at(batch, 0)).then_some(checksum)
+}
+
+/// Whether a batch's magic stands at its place in `bytes`, which are at least twelve.
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+    &bytes[8..12] == MAGIC
+}

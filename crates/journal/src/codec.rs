@@ -1,0 +1,128 @@
+//! Commands as bytes: a tag, then the fields in the order of the type, integers as LEB128. A command has one encoding.
+//! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
+
+use engine::{AccountId, Command, Money, OrderId, Position, Price, Shares, Side, Symbol};
+
+use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
+
+const CREATE_ACCOUNT: u8 = 1;
+const CREATE_SYMBOL: u8 = 2;
+const ISSUE_SHARES: u8 = 3;
+const PLACE_BUY: u8 = 4;
+const PLACE_SELL: u8 = 5;
+const CANCEL_ORDER: u8 = 6;
+
+/// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
+/// written, it could never be read again.
+pub fn encode(command: &Command, out: &mut Vec<u8>) {
+    match *command {
+        Command::CreateAccount { account, balance } => {
+            out.push(CREATE_ACCOUNT);
+            put_account(out, account);
+            assert!(balance <= Money::CAP, "invariant: a parsed balance is at most its cap");
+            put_amount(out, balance.units());
+        }
+        Command::CreateSymbol { symbol } => {
+            out.push(CREATE_SYMBOL);
+            put_symbol(out, symbol);
+        }
+        Command::IssueShares { symbol, account, shares } => {
+            out.push(ISSUE_SHARES);
+            put_symbol(out, symbol);
+            put_account(out, account);
+            assert!(shares <= Position::CAP, "invariant: parsed shares are at most their cap");
+            put_amount(out, shares.units());
+        }
+        Command::PlaceOrder { account, symbol, side, limit, shares } => {
+            out.push(match side {
+                Side::Buy => PLACE_BUY,
+                Side::Sell => PLACE_SELL,
+            });
+            put_account(out, account);
+            put_symbol(out, symbol);
+            put_u64(out, limit.units().unsigned_abs());
+            assert!(!shares.is_zero(), "invariant: a parsed order has shares");
+            put_u64(out, shares.units().unsigned_abs());
+        }
+        Command::CancelOrder { account, order } => {
+            out.push(CANCEL_ORDER);
+            put_account(out, account);
+            put_u64(out, order.0);
+        }
+    }
+}
+
+/// Takes a command from the front of `bytes`. Whatever the bytes are, it never panics, and what it returns encodes to
+/// the very bytes taken.
+pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
+    let tag = take_u8(bytes)?;
+    match tag {
+        CREATE_ACCOUNT => Ok(Command::CreateAccount { account: take_account(bytes)?, balance: take_balance(bytes)? }),
+        CREATE_SYMBOL => Ok(Command::CreateSymbol { symbol: take_symbol(bytes)? }),
+        ISSUE_SHARES => Ok(Command::IssueShares {
+            symbol: take_symbol(bytes)?,
+            account: take_account(bytes)?,
+            shares: take_issue(bytes)?,
+        }),
+        PLACE_BUY | PLACE_SELL => Ok(Command::PlaceOrder {
+            account: take_account(bytes)?,
+            symbol: take_symbol(bytes)?,
+            side: if tag == PLACE_BUY { Side::Buy } else { Side::Sell },
+            limit: take_price(bytes)?,
+            shares: take_shares(bytes)?,
+        }),
+        CANCEL_ORDER => Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?) }),
+        unknown => Err(CodecError::UnknownTag(unknown)),
+    }
+}
+
+pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {
+    put_u128(out, account.packed());
+}
+
+pub(crate) fn take_account(bytes: &mut &[u8]) -> Result<AccountId, CodecError> {
+    AccountId::from_packed(take_u128(bytes)?).ok_or(CodecError::OutOfBounds("account id"))
+}
+
+pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
+    let name = symbol.as_bytes();
+    out.push(name.len() as u8);
+    out.extend_from_slice(name);
+}
+
+pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
+    let length = take_u8(bytes)?;
+    Symbol::parse(take_bytes(bytes, usize::from(length))?).map_err(|_| CodecError::OutOfBounds("symbol"))
+}
+
+/// Appends money or a position. Panics if negative: no amount at rest is.
+pub(crate) fn put_amount(out: &mut Vec<u8>, units: i128) {
+    put_u128(out, u128::try_from(units).expect("invariant: an amount at rest is not negative"));
+}
+
+pub(crate) fn take_amount(bytes: &mut &[u8], field: &'static str) -> Result<i128, CodecError> {
+    i128::try_from(take_u128(bytes)?).map_err(|_| CodecError::OutOfBounds(field))
+}
+
+pub(crate) fn take_price(bytes: &mut &[u8]) -> Result<Price, CodecError> {
+    let units = i64::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("price"))?;
+    Price::from_units(units).ok_or(CodecError::OutOfBounds("price"))
+}
+
+/// Shares above zero.
+pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
+    match i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units) {
+        Some(shares) if !shares.is_zero() => Ok(shares),
+        Some(_) | None => Err(CodecError::OutOfBounds("number of shares")),
+    }
+}
+
+fn take_balance(bytes: &mut &[u8]) -> Result<Money, CodecError> {
+    let balance = Money::from_units(take_amount(bytes, "balance")?);
+    if balance > Money::CAP { Err(CodecError::OutOfBounds("balance")) } else { Ok(balance) }
+}
+
+fn take_issue(bytes: &mut &[u8]) -> Result<Position, CodecError> {
+    let shares = Position::from_units(take_amount(bytes, "number of shares issued")?);
+    if shares > Position::CAP { Err(CodecError::OutOfBounds("number of shares issued")) } else { Ok(shares) }
+}

@@ -1,0 +1,175 @@
+//! What can go wrong with the journal, in words for whoever runs the server: what, why, and what to do.
+//! It does not know how the faults are found.
+
+use std::error::Error;
+use std::io;
+
+use engine::{Sequence, Time};
+
+use crate::segment::{FORMAT_VERSION, RULES_VERSION};
+use crate::varint::CodecError;
+
+/// What a visitor of entries may fail with.
+pub type VisitError = Box<dyn Error + Send + Sync>;
+
+/// Why the journal cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The disk refused an operation.
+    #[error("cannot {action}: {source}; nothing more is acknowledged: see to the disk, then start again to recover")]
+    Io {
+        /// What was being done, with the file's name.
+        action: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An earlier operation failed: what is on disk is known only after a recovery.
+    #[error("the journal takes nothing more after an earlier failure: start again to recover from what is on disk")]
+    Poisoned,
+    /// A part of a segment fails its checks though it was durable once.
+    #[error(
+        "{segment} is damaged at byte {offset} ({found}): commands from {first} on cannot be read; restore this file \
+         from a backup (docs/JOURNAL.md, recovering by hand)"
+    )]
+    Damaged {
+        /// The file.
+        segment: String,
+        /// Where in the file.
+        offset: u64,
+        /// The first command that cannot be read.
+        first: Sequence,
+        /// What was found there.
+        found: String,
+    },
+    /// Commands are in no segment.
+    #[error(
+        "commands {first} to {last} are missing {place}: a segment was removed or overwritten; restore the missing \
+         files from a backup (docs/JOURNAL.md, recovering by hand)"
+    )]
+    Missing {
+        /// The first missing command.
+        first: Sequence,
+        /// The last missing command.
+        last: Sequence,
+        /// Between which files.
+        place: String,
+    },
+    /// A segment that must exist does not.
+    #[error(
+        "the segment behind {after}, with the commands from {first} on, is missing: it was there once; restore it from a \
+         backup (docs/JOURNAL.md, recovering by hand)"
+    )]
+    NextMissing {
+        /// Its first command.
+        first: Sequence,
+        /// The segment before it.
+        after: String,
+    },
+    /// A segment of a format that this program does not know.
+    #[error(
+        "{segment} has format version {found}, and this program reads version {FORMAT_VERSION}: start the program that \
+         wrote it"
+    )]
+    UnknownFormat {
+        /// The file.
+        segment: String,
+        /// Its version.
+        found: u32,
+    },
+    /// A segment whose commands were decided under matching rules that this program does not know.
+    #[error(
+        "{segment} was written under matching rules {found}, and this program knows rules {RULES_VERSION}: replayed, \
+         its commands might be decided differently; start the program that wrote it"
+    )]
+    UnknownRules {
+        /// The file.
+        segment: String,
+        /// Their version.
+        found: u32,
+    },
+    /// A segment of another data folder.
+    #[error("{segment} belongs to another data folder: a file was copied over; restore the one of this folder")]
+    OtherFolder {
+        /// The file.
+        segment: String,
+    },
+    /// The journal ends before the point that it should be replayed from.
+    #[error(
+        "the journal ends at command {end}, before command {from} that the snapshot stands at: the journal's newest \
+         files are missing or older than the snapshot; restore them from a backup, or start from an older snapshot"
+    )]
+    EndsBefore {
+        /// The point asked for.
+        from: Sequence,
+        /// The journal's last command.
+        end: Sequence,
+    },
+    /// The journal's commands up to the point are not those that the point was made of.
+    #[error(
+        "the journal and the snapshot at command {from} are not of one history ({segment} differs there): restore both \
+         from the same backup"
+    )]
+    OtherHistory {
+        /// The point asked for.
+        from: Sequence,
+        /// The file that has its command.
+        segment: String,
+    },
+    /// A batch whose time is before that of the batch before.
+    #[error(
+        "{segment}: command {first} is of time {found:?}, before {before:?} of the command before it; restore this file from a backup"
+    )]
+    TimeRunsBack {
+        /// The file.
+        segment: String,
+        /// The batch's first command.
+        first: Sequence,
+        /// Its time.
+        found: Time,
+        /// The time before.
+        before: Time,
+    },
+    /// A whole batch holds bytes that are no commands.
+    #[error(
+        "{segment}: command {sequence} cannot be read ({source}) though its checksum is right: it was written by \
+         another version of the program or by a fault in it; start the program that wrote it"
+    )]
+    Undecodable {
+        /// The file.
+        segment: String,
+        /// The command.
+        sequence: Sequence,
+        /// Why.
+        source: CodecError,
+    },
+    /// The visitor of the entries failed.
+    #[error("replay stopped: {0}")]
+    Visit(VisitError),
+}
+
+impl JournalError {
+    /// Wraps what the system said with what was being done.
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> JournalError {
+        let action = action.into();
+        move |source| JournalError::Io { action, source }
+    }
+
+    /// Whether a file is damaged, missing or of another history: what a backup is for.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            JournalError::Damaged { .. }
+            | JournalError::Missing { .. }
+            | JournalError::NextMissing { .. }
+            | JournalError::OtherFolder { .. }
+            | JournalError::EndsBefore { .. }
+            | JournalError::OtherHistory { .. }
+            | JournalError::TimeRunsBack { .. } => true,
+            JournalError::Io { .. }
+            | JournalError::Poisoned
+            | JournalError::UnknownFormat { .. }
+            | JournalError::UnknownRules { .. }
+            | JournalError::Undecodable { .. }
+            | JournalError::Visit(_) => false,
+        }
+    }
+}

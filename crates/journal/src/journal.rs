@@ -1,0 +1,299 @@
+//! The journal being written: append, mark, rotate, retire. It does not know what commands do, nor how a folder is
+//! brought back after a crash.
+
+use std::hash::{BuildHasher, RandomState};
+
+use engine::{Entry, Sequence, Time};
+
+use crate::JournalError;
+use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes};
+use crate::error::VisitError;
+use crate::recover::{Recovery, TEMPORARY_SUFFIX, recover};
+use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name};
+use crate::storage::{File, Storage};
+
+/// A place between two commands of one history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalPoint {
+    /// The last command before it.
+    pub sequence: Sequence,
+    /// The checksum of that command's batch, which covers those of all batches before it.
+    pub chain: u64,
+}
+
+impl JournalPoint {
+    /// Before the first command of all.
+    pub const ZERO: JournalPoint = JournalPoint { sequence: Sequence::ZERO, chain: 0 };
+}
+
+/// When an appended batch counts as stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// When the disk has it: it survives a power cut.
+    Synced,
+    /// When the operating system has it: it survives the end of the process. After a power cut the journal may be
+    /// refused as damaged.
+    Written,
+}
+
+/// How the journal is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The length that a segment is made with; a batch that needs more gets a segment of its own.
+    pub segment_bytes: u64,
+    /// When an appended batch counts as stored.
+    pub durability: Durability,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { segment_bytes: 64 << 20, durability: Durability::Synced }
+    }
+}
+
+/// A segment, as the journal knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentInfo {
+    /// The file.
+    pub name: String,
+    /// Its first command.
+    pub first: Sequence,
+    /// Its last command; the one before `first` while it holds none.
+    pub last: Sequence,
+    /// Whether it is never written again.
+    pub closed: bool,
+}
+
+/// The journal, open at its end. One thread writes it.
+#[derive(Debug)]
+pub struct Journal<S: Storage> {
+    storage: S,
+    options: Options,
+    closed: Vec<SegmentInfo>,
+    active: Active<S::File>,
+    point: JournalPoint,
+    time: Time,
+    batch: Vec<u8>,
+    poisoned: bool,
+}
+
+/// The segment being written.
+#[derive(Debug)]
+pub(crate) struct Active<F> {
+    pub name: String,
+    pub header: SegmentHeader,
+    pub file: F,
+    /// Where the next batch goes.
+    pub end: u64,
+    pub written: LastWritten,
+}
+
+/// What stands last in the active segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastWritten {
+    Nothing,
+    Commands,
+    Mark,
+}
+
+impl<S: Storage> Journal<S> {
+    /// Brings the folder's journal back, visiting all commands after `from`, in order; in an empty folder, makes one.
+    /// `time_floor` is the time of the state at `from`: no later command may be of an earlier time. What a power cut
+    /// left unfinished is cut, temporary files are removed. What is visited is surely durable once this returns.
+    /// Errors: damage and missing files, each with what to do. Source: docs/JOURNAL.md, recovery.
+    pub fn recover(
+        storage: S,
+        options: Options,
+        from: JournalPoint,
+        time_floor: Time,
+        visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
+    ) -> Result<(Journal<S>, Recovery), JournalError> {
+        recover(storage, options, from, time_floor, visit)
+    }
+
+    /// Stores a batch of `count` commands, encoded one after another, the first of them of sequence `first`. When this
+    /// returns they are stored as the options say. After any error nothing more is taken.
+    /// Panics unless `first` continues the journal and `time` is not before the last batch's.
+    pub fn append(&mut self, first: Sequence, time: Time, count: u32, payload: &[u8]) -> Result<(), JournalError> {
+        assert_eq!(first, self.point.sequence.next(), "invariant: commands are journaled in sequence");
+        assert!(time >= self.time, "invariant: the time of commands never runs back");
+        assert!(count > 0 && !payload.is_empty(), "invariant: a batch has commands");
+        assert!(payload.len() <= PAYLOAD_BYTES_MAX, "invariant: a batch is at most {PAYLOAD_BYTES_MAX} bytes");
+        self.guarded(|journal| {
+            journal.make_room(batch_bytes(payload.len()) as u64)?;
+            let payload_bytes = payload.len() as u32;
+            let chain_before = journal.point.chain;
+            let header = BatchHeader { kind: Kind::Commands, payload_bytes, count, first, time, chain_before };
+            let chain = header.write(payload, journal.active.header.folder, &mut journal.batch);
+            journal.write_batch(journal.options.durability)?;
+            journal.active.written = LastWritten::Commands;
+            journal.point = JournalPoint { sequence: Sequence(first.0 + u64::from(count) - 1), chain };
+            journal.time = time;
+            Ok(())
+        })
+    }
+
+    /// Writes a synced mark if the last thing written is not one: damage to the last batch is then told from a power
+    /// cut. For a server that has nothing to do, or stops.
+    pub fn mark(&mut self) -> Result<(), JournalError> {
+        self.guarded(|journal| {
+            if journal.active.written == LastWritten::Commands {
+                journal.batch = mark_bytes(Kind::Mark, journal.point, journal.time, journal.active.header.folder);
+                journal.write_batch(Durability::Synced)?;
+                journal.active.written = LastWritten::Mark;
+            }
+            Ok(())
+        })
+    }
+
+    /// Closes the active segment, if it holds any command, and begins the next.
+    pub fn close_segment(&mut self) -> Result<(), JournalError> {
+        self.guarded(|journal| match journal.active.written {
+            LastWritten::Nothing => Ok(()),
+            LastWritten::Commands | LastWritten::Mark => journal.rotate(0),
+        })
+    }
+
+    /// Removes, oldest first, the closed segments all of whose commands are at or before `up_to`; returns how many.
+    pub fn retire(&mut self, up_to: Sequence) -> Result<usize, JournalError> {
+        self.guarded(|journal| {
+            let retired = journal.closed.iter().take_while(|segment| segment.last <= up_to).count();
+            for segment in journal.closed.drain(..retired) {
+                let failed = || JournalError::io(format!("remove {}", segment.name));
+                journal.storage.remove(&segment.name).map_err(failed())?;
+                // One by one, so that a power cut never leaves an older segment without a newer one.
+                journal.storage.sync_directory().map_err(failed())?;
+            }
+            Ok(retired)
+        })
+    }
+
+    /// The point behind the last batch.
+    pub fn point(&self) -> JournalPoint {
+        self.point
+    }
+
+    /// The time of the last batch, or the floor that the journal was recovered with if that is later.
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    /// All segments, oldest first. The last one is active, all others are closed.
+    pub fn segments(&self) -> Vec<SegmentInfo> {
+        let active = SegmentInfo {
+            name: self.active.name.clone(),
+            first: self.active.header.first,
+            last: self.point.sequence,
+            closed: false,
+        };
+        self.closed.iter().cloned().chain([active]).collect()
+    }
+}
+
+impl<S: Storage> Journal<S> {
+    /// A journal in a folder that has none, to be continued from `point`.
+    pub(crate) fn begin(storage: S, options: Options, point: JournalPoint, time: Time) -> Result<Self, JournalError> {
+        let folder = RandomState::new().hash_one(std::process::id());
+        let active = make_segment(&storage, options, 0, point, time, folder)?;
+        Ok(Journal::continued(storage, options, Vec::new(), active, point, time))
+    }
+
+    pub(crate) fn continued(
+        storage: S,
+        options: Options,
+        closed: Vec<SegmentInfo>,
+        active: Active<S::File>,
+        point: JournalPoint,
+        time: Time,
+    ) -> Self {
+        Journal { storage, options, closed, active, point, time, batch: Vec::new(), poisoned: false }
+    }
+
+    /// Runs an operation unless an earlier one failed; after a failure what is on disk is not known, so none follows.
+    fn guarded<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, JournalError>) -> Result<T, JournalError> {
+        if self.poisoned {
+            return Err(JournalError::Poisoned);
+        }
+        self.poisoned = true;
+        let result = run(self)?;
+        self.poisoned = false;
+        Ok(result)
+    }
+
+    /// Rotates unless a batch fits with the marks that may follow it: one of its own and the closing one.
+    fn make_room(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
+        let room = self.active.header.file_bytes.saturating_sub(self.active.end);
+        if batch_bytes + MARKS_BYTES <= room { Ok(()) } else { self.rotate(batch_bytes) }
+    }
+
+    fn write_batch(&mut self, durability: Durability) -> Result<(), JournalError> {
+        let Active { name, file, end, .. } = &mut self.active;
+        file.write_all_at(&self.batch, *end).map_err(JournalError::io(format!("write {name}")))?;
+        if durability == Durability::Synced {
+            file.sync().map_err(JournalError::io(format!("sync {name}")))?;
+        }
+        *end += self.batch.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the next segment with room for a batch, and then says so in the one before: if the next one is ever gone,
+    /// that is known.
+    fn rotate(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
+        if self.options.durability == Durability::Written {
+            let Active { name, file, .. } = &self.active;
+            file.sync().map_err(JournalError::io(format!("sync {name}")))?;
+        }
+        let folder = self.active.header.folder;
+        let next = make_segment(&self.storage, self.options, batch_bytes, self.point, self.time, folder)?;
+        let replaces = next.name == self.active.name;
+        if !replaces {
+            self.batch = mark_bytes(Kind::Closing, self.point, self.time, folder);
+            self.write_batch(Durability::Synced)?;
+        }
+        let full = std::mem::replace(&mut self.active, next);
+        // An empty segment was too short for the batch, and a longer one has taken its name.
+        if !replaces {
+            let (first, last) = (full.header.first, self.point.sequence);
+            self.closed.push(SegmentInfo { name: full.name, first, last, closed: true });
+        }
+        Ok(())
+    }
+}
+
+/// Room kept behind every batch.
+const MARKS_BYTES: u64 = 2 * BATCH_HEADER_BYTES as u64;
+
+/// A whole mark behind `point`.
+pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u64) -> Vec<u8> {
+    let first = point.sequence.next();
+    let header = BatchHeader { kind, payload_bytes: 0, count: 0, first, time, chain_before: point.chain };
+    let mut bytes = Vec::with_capacity(BATCH_HEADER_BYTES);
+    header.write(&[], folder, &mut bytes);
+    bytes
+}
+
+/// Makes a segment aside and renames it when it is durable: a file of a segment's name is always whole.
+fn make_segment<S: Storage>(
+    storage: &S,
+    options: Options,
+    batch_bytes: u64,
+    point: JournalPoint,
+    time: Time,
+    folder: u64,
+) -> Result<Active<S::File>, JournalError> {
+    let first = point.sequence.next();
+    let name = segment_name(first);
+    let failed = |source| JournalError::Io { action: format!("make {name}"), source };
+    let end = HEADER_BYTES as u64;
+    let file_bytes = options.segment_bytes.max(end + batch_bytes + MARKS_BYTES);
+    let (format, rules, chain) = (FORMAT_VERSION, RULES_VERSION, point.chain);
+    let header = SegmentHeader { format, rules, folder, first, chain, file_bytes, time };
+    let aside = format!("{name}{TEMPORARY_SUFFIX}");
+    let file = storage.create(&aside).map_err(failed)?;
+    file.allocate(file_bytes).map_err(failed)?;
+    file.write_all_at(&header.to_bytes(), 0).map_err(failed)?;
+    file.sync().map_err(failed)?;
+    storage.rename(&aside, &name).map_err(failed)?;
+    storage.sync_directory().map_err(failed)?;
+    Ok(Active { name, header, file, end, written: LastWritten::Nothing })
+}

@@ -1,0 +1,140 @@
+//! From what a stop, a crash or a power cut left in the data folder to a journal that can be appended to.
+//! It does not know what the commands do.
+//!
+//! A crash at any point of it leaves a folder that can be recovered the same way. Source: docs/JOURNAL.md, recovery.
+
+use engine::{Entry, Sequence, Time};
+
+use crate::JournalError;
+use crate::batch::Kind;
+use crate::error::VisitError;
+use crate::journal::{Active, Journal, JournalPoint, LastWritten, Options, SegmentInfo, mark_bytes};
+use crate::segment::segments_among;
+use crate::segment_reader::{SegmentReader, Tail};
+use crate::storage::{File, Storage};
+use crate::walk::{Ends, Walk, Walked};
+
+/// Files of this ending were being written when the server ended.
+pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// What a recovery found and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// The point behind the last command.
+    pub point: JournalPoint,
+    /// Its time, or the floor given if that is later.
+    pub time: Time,
+    /// Commands visited.
+    pub commands: u64,
+    /// Batches visited.
+    pub batches: u64,
+    /// What a power cut had left unfinished, and was cut.
+    pub cut: Option<Cut>,
+}
+
+/// Bytes behind the last whole batch: of a batch that was never acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The file.
+    pub segment: String,
+    /// Where they began.
+    pub offset: u64,
+    /// How far they reached.
+    pub bytes: u64,
+}
+
+impl Cut {
+    pub(crate) fn of<F: File>(walked: &Walked<F>, tail: &Tail) -> Option<Cut> {
+        let bytes = tail.written_end - walked.end;
+        (bytes > 0).then(|| Cut { segment: walked.reader.name.clone(), offset: walked.end, bytes })
+    }
+}
+
+/// See [`Journal::recover`].
+pub(crate) fn recover<S: Storage>(
+    storage: S,
+    options: Options,
+    from: JournalPoint,
+    time_floor: Time,
+    visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
+) -> Result<(Journal<S>, Recovery), JournalError> {
+    let names = storage.list().map_err(JournalError::io("list the data folder"))?;
+    for name in names.iter().filter(|name| name.ends_with(TEMPORARY_SUFFIX)) {
+        storage.remove(name).map_err(JournalError::io(format!("remove {name}")))?;
+    }
+    let segments = segments_among(names);
+    let visit_batch = &mut |batch: &crate::BatchView<'_>| batch.entries(visit);
+    let mut walk = Walk::new(&storage, from, time_floor, None, visit_batch);
+    let Ends { last, before_last } = walk.run(&segments)?;
+    let (point, time) = (walk.point, walk.time);
+    let mut recovery = Recovery { point, time, commands: walk.commands, batches: walk.batches, cut: None };
+    let Some((last, tail)) = last else {
+        return Ok((Journal::begin(storage, options, from, recovery.time)?, recovery));
+    };
+    recovery.cut = Cut::of(&last, &tail);
+    repair(&last, &tail)?;
+    if let Some(before_last) = before_last.filter(|before_last| !before_last.closed) {
+        close(before_last, &last)?;
+    }
+    storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
+    let journal = continued(storage, options, &segments, last, point, time);
+    Ok((journal, recovery))
+}
+
+/// Makes the newest segment what it was taken for: the bytes behind the last whole batch zero, and that batch durable.
+/// It may have been written and not synced, and after a failed sync the system may believe it clean, so that syncing
+/// alone would do nothing: it is written again.
+fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
+    const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    let SegmentReader { name, file, .. } = &walked.reader;
+    let failed = |source| JournalError::Io { action: format!("repair the end of {name}"), source };
+    let mut offset = walked.end;
+    while offset < tail.written_end {
+        let bytes = (ZEROS.len() as u64).min(tail.written_end - offset);
+        file.write_all_at(&ZEROS[..bytes as usize], offset).map_err(failed)?;
+        offset += bytes;
+    }
+    let start = walked.last_commands.unwrap_or(0);
+    let mut again = vec![0; (walked.end - start) as usize];
+    file.read_exact_at(&mut again, start).map_err(failed)?;
+    file.write_all_at(&again, start).map_err(failed)?;
+    file.sync().map_err(failed)
+}
+
+/// Writes the closing mark that a crash kept from being written behind the last batch of the segment before the newest.
+fn close<F: File>(mut before_last: Walked<F>, last: &Walked<F>) -> Result<(), JournalError> {
+    let header = last.reader.header;
+    let point = JournalPoint { sequence: Sequence(header.first.0 - 1), chain: header.chain };
+    let tail = before_last.reader.tail(before_last.end)?;
+    repair(&before_last, &tail)?;
+    let SegmentReader { name, file, .. } = &before_last.reader;
+    let mark = mark_bytes(Kind::Closing, point, header.time, header.folder);
+    let failed = |source| JournalError::Io { action: format!("close {name}"), source };
+    file.write_all_at(&mark, before_last.end).map_err(failed)?;
+    file.sync().map_err(failed)
+}
+
+fn continued<S: Storage>(
+    storage: S,
+    options: Options,
+    segments: &[(Sequence, String)],
+    last: Walked<S::File>,
+    point: JournalPoint,
+    time: Time,
+) -> Journal<S> {
+    let closed = segments.windows(2).map(|pair| SegmentInfo {
+        name: pair[0].1.clone(),
+        first: pair[0].0,
+        last: Sequence(pair[1].0.0 - 1),
+        closed: true,
+    });
+    let closed = closed.collect();
+    let written = match (last.marked, last.last_commands) {
+        (true, _) => LastWritten::Mark,
+        (false, Some(_)) => LastWritten::Commands,
+        (false, None) => LastWritten::Nothing,
+    };
+    let SegmentReader { name, header, file, .. } = last.reader;
+    let active = Active { name, header, file, end: last.end, written };
+    Journal::continued(storage, options, closed, active, point, time)
+}

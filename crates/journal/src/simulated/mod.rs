@@ -1,0 +1,343 @@
+//! A disk for tests that knows which bytes and names are durable, fails where it is told to, and can lose power.
+//! It does not know what the files hold, and it reads no clock and no randomness: a seed decides all.
+
+mod file;
+mod power_cut;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::storage::{File, Storage};
+use file::FileState;
+pub use power_cut::PowerCut;
+use power_cut::SplitMix;
+
+/// Pieces of this length reach the disk whole or not at all.
+pub const SECTOR_BYTES: usize = 512;
+
+/// A simulated disk. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SimulatedDisk {
+    state: Arc<Mutex<State>>,
+}
+
+/// What goes wrong at an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails with an I/O error and does nothing.
+    Error,
+    /// It fails for want of room and does nothing.
+    NoSpace,
+    /// A write writes half its bytes and fails; any other operation is as with `Error`.
+    ShortWrite,
+    /// A sync fails and what it should have made durable never will be, though it still reads back and later syncs
+    /// succeed; any other operation is as with `Error`.
+    FailedSync,
+    /// The power is cut: this operation and all after it fail, and [`SimulatedDisk::after_crash`] tells what is left.
+    Crash,
+}
+
+#[derive(Debug)]
+struct State {
+    files: Vec<FileState>,
+    names: BTreeMap<String, usize>,
+    durable_names: BTreeMap<String, usize>,
+    unsynced_names: Vec<NameChange>,
+    plan: BTreeMap<u64, Fault>,
+    operations: u64,
+    crashed: bool,
+    lying_sync: bool,
+    free_bytes: u64,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            files: Vec::new(),
+            names: BTreeMap::new(),
+            durable_names: BTreeMap::new(),
+            unsynced_names: Vec::new(),
+            plan: BTreeMap::new(),
+            operations: 0,
+            crashed: false,
+            lying_sync: false,
+            free_bytes: 1 << 40,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum NameChange {
+    Create(String, usize),
+    Rename(String, String),
+    Remove(String),
+}
+
+impl SimulatedDisk {
+    /// An empty disk without faults.
+    pub fn new() -> SimulatedDisk {
+        SimulatedDisk::default()
+    }
+
+    /// Lets the operation of this index (the first is 0) fail.
+    pub fn fail_at(&self, operation: u64, fault: Fault) {
+        self.state().plan.insert(operation, fault);
+    }
+
+    /// How many operations were asked for so far.
+    pub fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// From now on, whether syncs succeed and do nothing.
+    pub fn set_lying_sync(&self, lying: bool) {
+        self.state().lying_sync = lying;
+    }
+
+    /// What [`Storage::free_bytes`] answers.
+    pub fn set_free_bytes(&self, free_bytes: u64) {
+        self.state().free_bytes = free_bytes;
+    }
+
+    /// The disk as it is found after the power was cut now. This one stays as it is.
+    pub fn after_crash(&self, seed: u64, how: PowerCut) -> SimulatedDisk {
+        let state = self.state();
+        let random = &mut SplitMix::new(seed);
+        let mut names = state.durable_names.clone();
+        let kept = match how {
+            PowerCut::LosesAll => 0,
+            PowerCut::LosesNothing => state.unsynced_names.len(),
+            PowerCut::Tears | PowerCut::Reorders => random.below(state.unsynced_names.len() + 1),
+        };
+        for change in &state.unsynced_names[..kept] {
+            change.apply(&mut names);
+        }
+        let contents = names.iter().map(|(name, &file)| (name.clone(), state.files[file].after_crash(random, how)));
+        SimulatedDisk::holding(contents)
+    }
+
+    /// A disk that durably holds what this one reads as now.
+    pub fn copy(&self) -> SimulatedDisk {
+        let state = self.state();
+        SimulatedDisk::holding(state.names.iter().map(|(name, &file)| (name.clone(), state.files[file].bytes.clone())))
+    }
+
+    /// What a file holds. Panics if there is none of this name.
+    pub fn contents(&self, name: &str) -> Vec<u8> {
+        let state = self.state();
+        state.files[state.names[name]].bytes.clone()
+    }
+
+    /// Makes or replaces a file, durably, without an operation.
+    pub fn put(&self, name: &str, contents: &[u8]) {
+        let state = &mut *self.state();
+        let file = state.files.len();
+        state.files.push(FileState::durable(contents.to_owned()));
+        state.names.insert(name.to_owned(), file);
+        state.durable_names.insert(name.to_owned(), file);
+    }
+
+    /// Flips one bit of a file, durably, without an operation.
+    pub fn flip_bit(&self, name: &str, bit: usize) {
+        let mut contents = self.contents(name);
+        contents[bit / 8] ^= 1 << (bit % 8);
+        self.put(name, &contents);
+    }
+
+    /// Cuts a file to `length`, durably, without an operation.
+    pub fn cut(&self, name: &str, length: usize) {
+        let mut contents = self.contents(name);
+        contents.truncate(length);
+        self.put(name, &contents);
+    }
+
+    fn holding(files: impl Iterator<Item = (String, Vec<u8>)>) -> SimulatedDisk {
+        let mut state = State::default();
+        for (name, contents) in files {
+            state.names.insert(name, state.files.len());
+            state.files.push(FileState::durable(contents));
+        }
+        state.durable_names = state.names.clone();
+        SimulatedDisk { state: Arc::new(Mutex::new(state)) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts an operation. An error is the planned one; a fault returned is for the operation to act out.
+    fn begin(&self) -> io::Result<(MutexGuard<'_, State>, Option<Fault>)> {
+        let mut state = self.state();
+        let operation = state.operations;
+        state.operations += 1;
+        let fault = state.plan.get(&operation).copied();
+        state.crashed |= fault == Some(Fault::Crash);
+        if state.crashed {
+            return Err(io::Error::other("simulated crash"));
+        }
+        match fault {
+            Some(Fault::Error) => Err(input_output_error()),
+            Some(Fault::NoSpace) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Some(Fault::ShortWrite | Fault::FailedSync | Fault::Crash) | None => Ok((state, fault)),
+        }
+    }
+
+    /// As [`SimulatedDisk::begin`], for operations that neither write nor sync.
+    fn begin_other(&self) -> io::Result<MutexGuard<'_, State>> {
+        match self.begin()? {
+            (state, None) => Ok(state),
+            (_, Some(_)) => Err(input_output_error()),
+        }
+    }
+
+    fn opened(&self, file: usize) -> SimulatedFile {
+        SimulatedFile { disk: self.clone(), file }
+    }
+}
+
+impl State {
+    fn change_name(&mut self, change: NameChange) {
+        change.apply(&mut self.names);
+        self.unsynced_names.push(change);
+    }
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<String, usize>) {
+        match self {
+            NameChange::Create(name, file) => {
+                names.insert(name.clone(), *file);
+            }
+            NameChange::Rename(from, to) => {
+                if let Some(file) = names.remove(from) {
+                    names.insert(to.clone(), file);
+                }
+            }
+            NameChange::Remove(name) => {
+                names.remove(name);
+            }
+        }
+    }
+}
+
+impl Storage for SimulatedDisk {
+    type File = SimulatedFile;
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.begin_other()?.names.keys().cloned().collect())
+    }
+
+    fn create(&self, name: &str) -> io::Result<SimulatedFile> {
+        let mut state = self.begin_other()?;
+        if state.names.contains_key(name) {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+        }
+        let file = state.files.len();
+        state.files.push(FileState::default());
+        state.change_name(NameChange::Create(name.to_owned(), file));
+        Ok(self.opened(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<SimulatedFile> {
+        let state = self.begin_other()?;
+        state.names.get(name).map(|&file| self.opened(file)).ok_or(io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.begin_other()?;
+        if !state.names.contains_key(from) {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        state.change_name(NameChange::Rename(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.begin_other()?;
+        if !state.names.contains_key(name) {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        state.change_name(NameChange::Remove(name.to_owned()));
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        // A directory whose sync failed stays unsynced: file systems stop taking changes after such a failure.
+        let mut state = self.begin_other()?;
+        if !state.lying_sync {
+            state.durable_names = state.names.clone();
+            state.unsynced_names.clear();
+        }
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(self.begin_other()?.free_bytes)
+    }
+}
+
+/// A file of a [`SimulatedDisk`].
+#[derive(Debug)]
+pub struct SimulatedFile {
+    disk: SimulatedDisk,
+    file: usize,
+}
+
+impl File for SimulatedFile {
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.disk.begin_other()?.files[self.file].read(bytes, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match self.disk.begin()? {
+            (mut state, None) => {
+                state.files[self.file].write(bytes, offset);
+                Ok(())
+            }
+            (mut state, Some(fault)) => {
+                if fault == Fault::ShortWrite {
+                    state.files[self.file].write(&bytes[..bytes.len() / 2], offset);
+                }
+                Err(input_output_error())
+            }
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.disk.begin_other()?.files[self.file].bytes.len() as u64)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.disk.begin_other()?.files[self.file].set_len(length as usize);
+        Ok(())
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        let mut state = self.disk.begin_other()?;
+        let file = &mut state.files[self.file];
+        file.set_len(file.bytes.len().max(length as usize));
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.disk.begin()? {
+            (mut state, None) => {
+                if !state.lying_sync {
+                    state.files[self.file].sync();
+                }
+                Ok(())
+            }
+            (mut state, Some(fault)) => {
+                if fault == Fault::FailedSync {
+                    state.files[self.file].forget_unsynced();
+                }
+                Err(input_output_error())
+            }
+        }
+    }
+}
+
+fn input_output_error() -> io::Error {
+    io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error())
+}

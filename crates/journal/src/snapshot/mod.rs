@@ -1,0 +1,151 @@
+//! Snapshots: the whole state of the market at one point of the journal, in a file of its own.
+//!
+//! A file of a snapshot's name was read back and verified before it got that name. It does not know what the items
+//! mean. Source: docs/JOURNAL.md, snapshots.
+
+mod format;
+mod reader;
+mod writer;
+
+use std::io;
+
+use engine::{Sequence, StateItem};
+
+use crate::error::VisitError;
+use crate::journal::JournalPoint;
+use crate::segment::{FORMAT_VERSION, RULES_VERSION, numbered_among};
+use crate::storage::Storage;
+use crate::varint::CodecError;
+
+pub use reader::Items;
+pub use writer::write;
+
+pub(crate) const NAME_PREFIX: &str = "snapshot-";
+pub(crate) const NAME_SUFFIX: &str = ".snap";
+
+/// A snapshot in the data folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// The file.
+    pub name: String,
+    /// The last command that it includes.
+    pub sequence: Sequence,
+    /// The file's length.
+    pub bytes: u64,
+}
+
+/// What a snapshot says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotHead {
+    /// Where in the journal it stands: replay goes on from here.
+    pub point: JournalPoint,
+    /// The hash that the state had.
+    pub state_hash: u64,
+    /// How many items it holds.
+    pub items: u64,
+}
+
+/// Why a snapshot could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The disk refused an operation.
+    #[error("cannot {action}: {source}; see to the disk; the snapshots before this one and the journal stand")]
+    Io {
+        /// What was being done, with the file's name.
+        action: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file fails its checks.
+    #[error(
+        "{name} is damaged at byte {offset} ({found}): remove it to start from an older snapshot and more of the \
+         journal, or restore it from a backup"
+    )]
+    Damaged {
+        /// The file.
+        name: String,
+        /// Where in the file.
+        offset: u64,
+        /// What was found there.
+        found: String,
+    },
+    /// A snapshot of a format or of matching rules that this program does not know.
+    #[error(
+        "{name} has format version {format} and matching rules {rules}, and this program knows {FORMAT_VERSION} and \
+         {RULES_VERSION}: start the program that wrote it"
+    )]
+    UnknownVersion {
+        /// The file.
+        name: String,
+        /// The version of its layout.
+        format: u32,
+        /// That of the rules.
+        rules: u32,
+    },
+    /// A whole block holds bytes that are no items.
+    #[error(
+        "{name}: item {item} cannot be read ({source}) though its checksum is right: it was written by another version \
+         of the program or by a fault in it; start the program that wrote it"
+    )]
+    Undecodable {
+        /// The file.
+        name: String,
+        /// Which item, from 0.
+        item: u64,
+        /// Why.
+        source: CodecError,
+    },
+    /// The visitor of the items failed.
+    #[error("reading the snapshot stopped: {0}")]
+    Visit(VisitError),
+}
+
+impl SnapshotError {
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> SnapshotError {
+        let action = action.into();
+        move |source| SnapshotError::Io { action, source }
+    }
+}
+
+/// The snapshots in the data folder, newest first. They are not opened.
+pub fn list<S: Storage>(storage: &S) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+    let names = storage.list().map_err(SnapshotError::io("list the data folder"))?;
+    let mut found = Vec::new();
+    for (sequence, name) in numbered_among(names, NAME_PREFIX, NAME_SUFFIX).into_iter().rev() {
+        let length = storage.open(&name).and_then(|file| crate::File::len(&file));
+        let bytes = length.map_err(SnapshotError::io(format!("open {name}")))?;
+        found.push(SnapshotInfo { name, sequence, bytes });
+    }
+    Ok(found)
+}
+
+/// Opens a snapshot to read its items one by one.
+pub fn open<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<Items<S>, SnapshotError> {
+    Items::open(storage, &info.name)
+}
+
+/// Visits all items of a snapshot and verifies all of it.
+pub fn read<S: Storage>(
+    storage: &S,
+    info: &SnapshotInfo,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), VisitError>,
+) -> Result<SnapshotHead, SnapshotError> {
+    let mut items = open(storage, info)?;
+    let mut count = 0;
+    for item in &mut items {
+        visit(item?).map_err(SnapshotError::Visit)?;
+        count += 1;
+    }
+    Ok(SnapshotHead { point: items.point(), state_hash: items.state_hash(), items: count })
+}
+
+/// Removes all snapshots but the `keep` newest, oldest first; returns how many went.
+pub fn retire<S: Storage>(storage: &S, keep: usize) -> Result<usize, SnapshotError> {
+    let old: Vec<_> = list(storage)?.into_iter().skip(keep).collect();
+    for SnapshotInfo { name, .. } in old.iter().rev() {
+        let failed = || SnapshotError::io(format!("remove {name}"));
+        storage.remove(name).map_err(failed())?;
+        storage.sync_directory().map_err(failed())?;
+    }
+    Ok(old.len())
+}

@@ -1,0 +1,108 @@
+//! Commands as bytes: every command comes back, every encoding is the only one, no bytes make the decoder panic.
+#![allow(clippy::unwrap_used)]
+
+use engine::{AccountId, Command, DOLLAR, Money, OrderId, Position, Price, Shares, Side, Symbol};
+use journal::{CodecError, decode, encode};
+use proptest::prelude::*;
+
+fn account() -> impl Strategy<Value = AccountId> {
+    "[0-9]{1,32}".prop_map(|text| AccountId::parse(text.as_bytes()).unwrap())
+}
+
+fn symbol() -> impl Strategy<Value = Symbol> {
+    "[0-9A-Za-z]{1,32}".prop_map(|text| Symbol::parse(text.as_bytes()).unwrap())
+}
+
+/// Numbers of all lengths up to `max`.
+fn up_to(max: u128) -> impl Strategy<Value = u128> {
+    (any::<u128>(), 0u32..128).prop_map(move |(value, shift)| (value >> shift) % (max + 1))
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128));
+    let issued = up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128));
+    let above_zero = || up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1);
+    let limit = above_zero().prop_map(|units| Price::from_units(units).unwrap());
+    let shares = above_zero().prop_map(|units| Shares::from_units(units).unwrap());
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    prop_oneof![
+        (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
+        symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        (symbol(), account(), issued)
+            .prop_map(|(symbol, account, shares)| Command::IssueShares { symbol, account, shares }),
+        (account(), symbol(), side, limit, shares)
+            .prop_map(|(account, symbol, side, limit, shares)| Command::PlaceOrder { account, symbol, side, limit, shares }),
+        (account(), any::<u64>()).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn commands_come_back(commands in proptest::collection::vec(command(), 1..20)) {
+        let mut bytes = Vec::new();
+        for command in &commands {
+            encode(command, &mut bytes);
+        }
+        let mut rest = &bytes[..];
+        for command in &commands {
+            prop_assert_eq!(decode(&mut rest), Ok(*command));
+        }
+        prop_assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn a_cut_command_is_refused(command in command(), end: proptest::sample::Index) {
+        let mut bytes = Vec::new();
+        encode(&command, &mut bytes);
+        prop_assert!(decode(&mut &bytes[..end.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..8, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+        let bytes = [&[tag], &tail[..]].concat();
+        let mut rest = &bytes[..];
+        if let Ok(command) = decode(&mut rest) {
+            let mut again = Vec::new();
+            encode(&command, &mut again);
+            prop_assert_eq!(&again[..], &bytes[..bytes.len() - rest.len()]);
+        }
+    }
+
+    #[test]
+    fn a_changed_command_is_refused_or_is_a_command(command in command(), bit: proptest::sample::Index) {
+        let mut bytes = Vec::new();
+        encode(&command, &mut bytes);
+        let bit = bit.index(bytes.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        if let Ok(other) = decode(&mut &bytes[..]) {
+            prop_assert_ne!(other, command);
+        }
+    }
+}
+
+#[test]
+fn values_out_of_bounds_are_refused() {
+    let account = AccountId::parse(b"7").unwrap();
+    let mut bytes = Vec::new();
+    encode(&Command::CancelOrder { account, order: OrderId(1) }, &mut bytes);
+    assert_eq!(bytes, [6, 0xc1, 0x03, 1]);
+    let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
+    assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
+    assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
+    assert_eq!(refused(&[7]), CodecError::UnknownTag(7));
+    assert_eq!(refused(&[]), CodecError::Truncated);
+    assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
+    assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
+    assert_eq!(refused(&[2, 33]), CodecError::Truncated);
+    // A price, and shares, of zero.
+    assert_eq!(refused(&[4, 0xc1, 0x03, 1, b'A', 0, 1]), CodecError::OutOfBounds("price"));
+    assert_eq!(refused(&[5, 0xc1, 0x03, 1, b'A', 1, 0]), CodecError::OutOfBounds("number of shares"));
+}
+
+#[test]
+#[should_panic(expected = "a parsed balance is at most its cap")]
+fn a_balance_above_its_cap_is_our_bug() {
+    let account = AccountId::parse(b"7").unwrap();
+    let balance = Money::CAP.plus(Money::from_units(DOLLAR));
+    encode(&Command::CreateAccount { account, balance }, &mut Vec::new());
+}

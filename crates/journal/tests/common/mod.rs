@@ -1,0 +1,74 @@
+//! What the tests of the journal share: commands made from their sequence, batches of them, and a recovery that returns
+//! them. It knows the journal only by its public face.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use engine::{AccountId, Command, Entry, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time};
+use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
+
+/// Small enough that a few batches fill a segment.
+pub const SEGMENT_BYTES: u64 = 1024;
+
+pub fn options() -> Options {
+    Options { segment_bytes: SEGMENT_BYTES, durability: Durability::Synced }
+}
+
+/// The command of this sequence: always the same, and different from its neighbours.
+pub fn command(sequence: u64) -> Command {
+    let account = AccountId::parse(format!("{:04}", sequence * 7 % 1000).as_bytes()).unwrap();
+    let symbol = Symbol::parse(["SPY", "BTC", "a1b2c3d4e5f6"][sequence as usize % 3].as_bytes()).unwrap();
+    match sequence % 6 {
+        0 => Command::CreateAccount { account, balance: Money::from_units(i128::from(sequence) << 50) },
+        1 => Command::CreateSymbol { symbol },
+        2 => Command::IssueShares { symbol, account, shares: Position::from_units(i128::from(sequence) << 40) },
+        3 => Command::CancelOrder { account, order: OrderId(sequence) },
+        place => Command::PlaceOrder {
+            account,
+            symbol,
+            side: if place == 4 { Side::Buy } else { Side::Sell },
+            limit: Price::from_units(sequence as i64 * 1_000_003).unwrap(),
+            shares: Shares::from_units(sequence as i64 * 100_000_000).unwrap(),
+        },
+    }
+}
+
+pub fn entry(sequence: u64, time: u64) -> Entry {
+    Entry { sequence: Sequence(sequence), time: Time(time), command: command(sequence) }
+}
+
+/// The commands of a batch, encoded.
+pub fn payload(first: u64, count: u32) -> Vec<u8> {
+    let mut payload = Vec::new();
+    for sequence in first..first + u64::from(count) {
+        encode(&command(sequence), &mut payload);
+    }
+    payload
+}
+
+/// Appends the next `count` commands at `time`.
+pub fn append<S: Storage>(journal: &mut Journal<S>, time: u64, count: u32) -> Result<(), JournalError> {
+    let first = journal.point().sequence.next();
+    journal.append(first, Time(time), count, &payload(first.0, count))
+}
+
+/// What recovering gives from the journal's beginning.
+pub type Recovered<S> = (Journal<S>, Recovery, Vec<Entry>);
+
+pub fn recover<S: Storage>(storage: &S) -> Result<Recovered<S>, JournalError> {
+    recover_from(storage, JournalPoint::ZERO)
+}
+
+pub fn recover_from<S: Storage>(storage: &S, from: JournalPoint) -> Result<Recovered<S>, JournalError> {
+    let mut entries = Vec::new();
+    let (journal, recovery) = Journal::recover(storage.clone(), options(), from, Time::ZERO, &mut |entry| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    Ok((journal, recovery, entries))
+}
+
+/// The names of the segments, oldest first.
+pub fn segment_names<S: Storage>(storage: &S) -> Vec<String> {
+    let mut names: Vec<_> = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".log")).collect();
+    names.sort();
+    names
+}

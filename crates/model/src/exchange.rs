@@ -1,0 +1,359 @@
+//! The exchange: what every command and query does. Each function reads as the paragraph of docs/PROTOCOL.md it is
+//! written from. Every order ever placed is kept. It does not know what speed is.
+
+use std::cmp::Reverse;
+
+use engine::{
+    AccountId, AccountIndex, Cancellation, Command, Entry, Event, Execution, Money, OrderId, Position, Price, Query,
+    Reject, Reply, Sequence, Shares, Side, Status, Symbol, SymbolIndex, Time,
+};
+
+/// The whole market.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) sequence: Sequence,
+    pub(crate) time: Time,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) symbols: Vec<Listing>,
+    pub(crate) holdings: Vec<Holding>,
+    /// All orders ever, done ones too; order 1 is the first.
+    pub(crate) orders: Vec<Order>,
+    /// Which of them have shares open, in no order that means anything.
+    pub(crate) open: Vec<OrderId>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub id: AccountId,
+    pub balance: Money,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Listing {
+    pub name: Symbol,
+    pub issued: Position,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Holding {
+    pub account: AccountIndex,
+    pub symbol: SymbolIndex,
+    pub shares: Position,
+}
+
+/// An order and all that happened to it.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Its id.
+    pub id: OrderId,
+    /// Whose it is.
+    pub account: AccountIndex,
+    /// What it trades.
+    pub symbol: SymbolIndex,
+    /// Which way.
+    pub side: Side,
+    /// The worst price it takes.
+    pub limit: Price,
+    /// What is neither executed nor canceled.
+    pub open: Shares,
+    /// What was canceled, and when.
+    pub canceled: Option<Cancellation>,
+    /// Its executions, oldest first.
+    pub executions: Vec<Execution>,
+}
+
+impl Default for Model {
+    fn default() -> Model {
+        Model::new()
+    }
+}
+
+impl Model {
+    /// An exchange without accounts and symbols.
+    pub fn new() -> Model {
+        Model {
+            sequence: Sequence::ZERO,
+            time: Time::ZERO,
+            accounts: Vec::new(),
+            symbols: Vec::new(),
+            holdings: Vec::new(),
+            orders: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Does what the entry says, or refuses it. Appends to `executions` what the reply refers to, and to `events` all
+    /// that happened.
+    pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
+        self.sequence = entry.sequence;
+        self.time = entry.time;
+        let outcome = match entry.command {
+            Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
+            Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
+            Command::PlaceOrder { account, symbol, side, limit, shares } => {
+                self.place_order(account, symbol, side, limit, shares, events)
+            }
+            Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
+        };
+        outcome.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// How an order stands.
+    pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
+        match self.owned_order(query.account, query.order) {
+            Ok(order) => Reply::Status(self.status(order, executions)),
+            Err(reject) => Reply::Rejected(reject),
+        }
+    }
+
+    fn create_account(&mut self, id: AccountId, balance: Money, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+        if self.accounts.iter().any(|account| account.id == id) {
+            return Err(Reject::AccountExists);
+        }
+        // Money is neither made nor lost in trade, so what there is now is what was created.
+        let created = self.total_money();
+        if created.plus(balance) > Money::CAP {
+            return Err(Reject::TooMuchMoney { issued: created });
+        }
+        let account = AccountIndex(self.accounts.len() as u32);
+        self.accounts.push(Account { id, balance });
+        events.push(Event::AccountCreated { account, id });
+        events.push(Event::BalanceChanged { account, balance });
+        Ok(Reply::Created)
+    }
+
+    fn create_symbol(&mut self, name: Symbol, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+        if self.symbols.iter().all(|listing| listing.name != name) {
+            let symbol = SymbolIndex(self.symbols.len() as u32);
+            self.symbols.push(Listing { name, issued: Position::ZERO });
+            events.push(Event::SymbolCreated { symbol, name });
+        }
+        Ok(Reply::Created)
+    }
+
+    fn issue_shares(
+        &mut self,
+        symbol: Symbol,
+        account: AccountId,
+        shares: Position,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbol_named(symbol)?;
+        let account = self.account_named(account)?;
+        let issued = self.symbols[symbol.0 as usize].issued;
+        if issued.plus(shares) > Position::CAP {
+            return Err(Reject::TooManyShares { issued });
+        }
+        self.symbols[symbol.0 as usize].issued = issued.plus(shares);
+        if shares != Position::ZERO {
+            self.credit_shares(account, symbol, shares);
+            events.push(self.position_changed(account, symbol));
+        }
+        Ok(Reply::Created)
+    }
+
+    fn place_order(
+        &mut self,
+        account: AccountId,
+        symbol: Symbol,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        let symbol = self.symbol_named(symbol)?;
+        let balance_before = self.balance_changed(account);
+        let position_before = self.position_changed(account, symbol);
+        self.hold(account, symbol, side, limit, shares)?;
+
+        let id = OrderId(self.orders.len() as u64 + 1);
+        let told_before = events.len();
+        let order = Order { id, account, symbol, side, limit, open: shares, canceled: None, executions: Vec::new() };
+        self.orders.push(order);
+        self.open.push(id);
+        events.push(Event::OrderOpened { order: id, account, symbol, side, limit, shares });
+
+        // What the executions bring the aggressor is added up here and credited after the last of them.
+        let mut money_due = Money::ZERO;
+        let mut shares_due = Position::ZERO;
+        while let Some(maker) = self.best_match(id) {
+            let price = self.order(maker).limit;
+            let shares = self.order(maker).open.min(self.order(id).open);
+            self.execute(maker, price, shares);
+            self.execute(id, price, shares);
+            events.push(Event::Executed { symbol, maker, aggressor: id, price, shares });
+            let maker_account = self.order(maker).account;
+            match side {
+                Side::Buy => {
+                    self.credit_money(maker_account, price.times(shares));
+                    events.push(self.balance_changed(maker_account));
+                    money_due = money_due.plus(limit.times(shares).minus(price.times(shares)));
+                    shares_due = shares_due.plus(shares.position());
+                }
+                Side::Sell => {
+                    self.credit_shares(maker_account, symbol, shares.position());
+                    events.push(self.position_changed(maker_account, symbol));
+                    money_due = money_due.plus(price.times(shares));
+                }
+            }
+        }
+        self.credit_money(account, money_due);
+        self.credit_shares(account, symbol, shares_due);
+        for (before, now) in
+            [(balance_before, self.balance_changed(account)), (position_before, self.position_changed(account, symbol))]
+        {
+            // Said where it is not as before the order, and where a maker of the same account was told otherwise.
+            let told = events[told_before..].iter().rfind(|told| is_of_the_same(told, &now)).copied();
+            if now != before || told.is_some_and(|told| told != now) {
+                events.push(now);
+            }
+        }
+        Ok(Reply::Opened(id))
+    }
+
+    fn cancel_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let Order { id, account, symbol, side, limit, open: shares, .. } = *self.owned_order(account, order)?;
+        if shares.is_zero() {
+            return Err(Reject::NothingOpen);
+        }
+        let order = &mut self.orders[id.0 as usize - 1];
+        order.open = Shares::ZERO;
+        order.canceled = Some(Cancellation { shares, time: self.time });
+        self.open.retain(|&open| open != id);
+        events.push(Event::OrderCanceled { order: id, symbol, shares });
+        match side {
+            Side::Buy => {
+                self.credit_money(account, limit.times(shares));
+                events.push(self.balance_changed(account));
+            }
+            Side::Sell => {
+                self.credit_shares(account, symbol, shares.position());
+                events.push(self.position_changed(account, symbol));
+            }
+        }
+        Ok(Reply::Canceled(self.status(self.order(id), executions)))
+    }
+
+    /// Sets aside what the order may cost: money for a buy, shares for a sell.
+    fn hold(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+    ) -> Result<(), Reject> {
+        match side {
+            Side::Buy => {
+                let (needed, available) = (limit.times(shares), self.balance(account));
+                if needed > available {
+                    return Err(Reject::InsufficientFunds { needed, available });
+                }
+                self.accounts[account.0 as usize].balance = available.minus(needed);
+            }
+            Side::Sell => {
+                let (needed, available) = (shares.position(), self.position(account, symbol));
+                if needed > available {
+                    return Err(Reject::InsufficientShares { needed, available });
+                }
+                let left = available.minus(needed);
+                self.holdings
+                    .iter_mut()
+                    .filter(|holding| holding.account == account && holding.symbol == symbol)
+                    .for_each(|holding| holding.shares = left);
+            }
+        }
+        Ok(())
+    }
+
+    /// The open order that `aggressor` executes with next: the best price first, then the older order.
+    fn best_match(&self, aggressor: OrderId) -> Option<OrderId> {
+        let aggressor = self.order(aggressor);
+        if aggressor.open.is_zero() {
+            return None;
+        }
+        let matching = self
+            .open_orders()
+            .filter(|maker| maker.symbol == aggressor.symbol && maker.side == aggressor.side.opposite());
+        let best = match aggressor.side {
+            Side::Buy => matching.filter(|maker| maker.limit <= aggressor.limit).min_by_key(|m| (m.limit, m.id)),
+            Side::Sell => {
+                matching.filter(|maker| maker.limit >= aggressor.limit).min_by_key(|m| (Reverse(m.limit), m.id))
+            }
+        };
+        best.map(|maker| maker.id)
+    }
+
+    fn execute(&mut self, order: OrderId, price: Price, shares: Shares) {
+        let time = self.time;
+        let executed = &mut self.orders[order.0 as usize - 1];
+        executed.open = executed.open.less(shares);
+        executed.executions.push(Execution { shares, price, time });
+        if executed.open.is_zero() {
+            self.open.retain(|&open| open != order);
+        }
+    }
+
+    fn status(&self, order: &Order, executions: &mut Vec<Execution>) -> Status {
+        let start = executions.len();
+        executions.extend_from_slice(&order.executions);
+        Status { open: order.open, canceled: order.canceled, executions: start..executions.len() }
+    }
+
+    /// The order, if it is the account's: another account's is as unknown as one that never was.
+    fn owned_order(&self, account: AccountId, order: OrderId) -> Result<&Order, Reject> {
+        let account = self.account_named(account)?;
+        let found = order.0.checked_sub(1).and_then(|place| self.orders.get(usize::try_from(place).ok()?));
+        found.filter(|found| found.account == account).ok_or(Reject::UnknownOrder)
+    }
+
+    fn account_named(&self, id: AccountId) -> Result<AccountIndex, Reject> {
+        let found = self.accounts.iter().position(|account| account.id == id);
+        found.map(|place| AccountIndex(place as u32)).ok_or(Reject::UnknownAccount)
+    }
+
+    fn symbol_named(&self, name: Symbol) -> Result<SymbolIndex, Reject> {
+        let found = self.symbols.iter().position(|listing| listing.name == name);
+        found.map(|place| SymbolIndex(place as u32)).ok_or(Reject::UnknownSymbol)
+    }
+
+    fn credit_money(&mut self, account: AccountIndex, money: Money) {
+        let balance = &mut self.accounts[account.0 as usize].balance;
+        *balance = balance.plus(money);
+    }
+
+    fn credit_shares(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) {
+        match self.holdings.iter_mut().find(|holding| holding.account == account && holding.symbol == symbol) {
+            Some(holding) => holding.shares = holding.shares.plus(shares),
+            None => self.holdings.push(Holding { account, symbol, shares }),
+        }
+    }
+
+    fn balance_changed(&self, account: AccountIndex) -> Event {
+        Event::BalanceChanged { account, balance: self.balance(account) }
+    }
+
+    fn position_changed(&self, account: AccountIndex, symbol: SymbolIndex) -> Event {
+        Event::PositionChanged { account, symbol, shares: self.position(account, symbol) }
+    }
+}
+
+/// Whether both tell the same account's balance, or its position in the same symbol.
+fn is_of_the_same(one: &Event, other: &Event) -> bool {
+    match (*one, *other) {
+        (Event::BalanceChanged { account: one, .. }, Event::BalanceChanged { account: other, .. }) => one == other,
+        (
+            Event::PositionChanged { account: one, symbol: s1, .. },
+            Event::PositionChanged { account: other, symbol: s2, .. },
+        ) => (one, s1) == (other, s2),
+        _ => false,
+    }
+}

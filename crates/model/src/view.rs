@@ -1,0 +1,163 @@
+//! What can be read of the model: balances, positions, orders, books, totals, and the whole state as the engine exports
+//! it. It changes nothing.
+
+use std::cmp::Reverse;
+
+use engine::{AccountId, AccountIndex, Money, OrderId, Position, Price, Side, StateItem, Symbol, SymbolIndex};
+
+use crate::exchange::{Model, Order};
+
+/// All that is open at one price on one side of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// The limit of its orders.
+    pub price: Price,
+    /// The sum of what they have open.
+    pub shares: Position,
+    /// How many they are.
+    pub orders: usize,
+}
+
+impl Model {
+    /// The ids of all accounts, by index.
+    pub fn accounts(&self) -> impl Iterator<Item = AccountId> {
+        self.accounts.iter().map(|account| account.id)
+    }
+
+    /// The names of all symbols, by index.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> {
+        self.symbols.iter().map(|listing| listing.name)
+    }
+
+    /// What an account may spend. Panics if there is no such account.
+    pub fn balance(&self, account: AccountIndex) -> Money {
+        self.accounts[account.0 as usize].balance
+    }
+
+    /// What an account may sell; zero if it never had any.
+    pub fn position(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
+        let found = self.holdings.iter().find(|holding| holding.account == account && holding.symbol == symbol);
+        found.map_or(Position::ZERO, |holding| holding.shares)
+    }
+
+    /// All shares ever issued of a symbol.
+    pub fn issued(&self, symbol: SymbolIndex) -> Position {
+        self.symbols[symbol.0 as usize].issued
+    }
+
+    /// An order, open or done. Panics if there is no such order.
+    pub fn order(&self, order: OrderId) -> &Order {
+        &self.orders[order.0 as usize - 1]
+    }
+
+    /// How many orders were ever accepted.
+    pub fn orders_placed(&self) -> u64 {
+        self.orders.len() as u64
+    }
+
+    /// The orders with shares open, in no particular order.
+    pub fn open_orders(&self) -> impl ExactSizeIterator<Item = &Order> {
+        self.open.iter().map(|&id| self.order(id))
+    }
+
+    /// The open orders of one side of a book: the best price first, then the oldest.
+    pub fn queue(&self, symbol: SymbolIndex, side: Side) -> Vec<&Order> {
+        let mut queue: Vec<&Order> =
+            self.open_orders().filter(|order| order.symbol == symbol && order.side == side).collect();
+        match side {
+            Side::Buy => queue.sort_by_key(|order| (Reverse(order.limit), order.id)),
+            Side::Sell => queue.sort_by_key(|order| (order.limit, order.id)),
+        }
+        queue
+    }
+
+    /// The price levels of one side of a book, best first.
+    pub fn book(&self, symbol: SymbolIndex, side: Side) -> Vec<Level> {
+        let mut levels: Vec<Level> = Vec::new();
+        for order in self.queue(symbol, side) {
+            let shares = order.open.position();
+            match levels.last_mut() {
+                Some(level) if level.price == order.limit => {
+                    level.shares = level.shares.plus(shares);
+                    level.orders += 1;
+                }
+                _ => levels.push(Level { price: order.limit, shares, orders: 1 }),
+            }
+        }
+        levels
+    }
+
+    /// All money: balances, and what open buys hold.
+    pub fn total_money(&self) -> Money {
+        let balances = self.accounts.iter().map(|account| account.balance);
+        let held = self.open_orders().filter(|order| order.side == Side::Buy).map(|o| o.limit.times(o.open));
+        balances.chain(held).fold(Money::ZERO, Money::plus)
+    }
+
+    /// All shares of a symbol: positions, and what open sells hold.
+    pub fn total_shares(&self, symbol: SymbolIndex) -> Position {
+        let owned = self.holdings.iter().filter(|holding| holding.symbol == symbol).map(|holding| holding.shares);
+        let sells = self.open_orders().filter(|order| order.side == Side::Sell && order.symbol == symbol);
+        owned.chain(sells.map(|order| order.open.position())).fold(Position::ZERO, Position::plus)
+    }
+
+    /// Panics unless money and shares are conserved, nothing is negative, and no two open orders still match.
+    pub fn check_invariants(&self) {
+        assert!(self.accounts.iter().all(|account| !account.balance.is_negative()), "a balance is negative");
+        assert!(self.holdings.iter().all(|holding| !holding.shares.is_negative()), "a position is negative");
+        assert!(self.total_money() <= Money::CAP, "there is more money than the cap");
+        assert!(self.open_orders().all(|order| !order.open.is_zero()), "an open order has nothing open");
+        for (place, listing) in self.symbols.iter().enumerate() {
+            let symbol = SymbolIndex(place as u32);
+            assert_eq!(self.total_shares(symbol), listing.issued, "shares of {} were made or lost", listing.name);
+            let best = |side| self.queue(symbol, side).first().map(|order| order.limit);
+            if let (Some(bid), Some(ask)) = (best(Side::Buy), best(Side::Sell)) {
+                assert!(bid < ask, "the book of {} is crossed: {bid:?} bid, {ask:?} asked", listing.name);
+            }
+        }
+    }
+
+    /// The whole state, in the order of [`StateItem`].
+    pub fn state_items(&self) -> Vec<StateItem> {
+        let next_order = OrderId(self.orders_placed() + 1);
+        let mut items = vec![StateItem::Head { sequence: self.sequence, time: self.time, next_order }];
+        items.extend(self.accounts.iter().map(|a| StateItem::Account { id: a.id, balance: a.balance }));
+        items.extend(self.symbols.iter().map(|l| StateItem::Symbol { name: l.name, issued: l.issued }));
+        let mut holdings: Vec<_> = self.holdings.iter().filter(|holding| holding.shares != Position::ZERO).collect();
+        holdings.sort_by_key(|holding| (holding.account, holding.symbol));
+        items.extend(holdings.iter().map(|holding| StateItem::Position {
+            account: holding.account,
+            symbol: holding.symbol,
+            shares: holding.shares,
+        }));
+        for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
+            for side in [Side::Buy, Side::Sell] {
+                for order in self.queue(symbol, side) {
+                    items.push(order_item(order));
+                    items.extend(order.executions.iter().copied().map(StateItem::Execution));
+                }
+            }
+        }
+        items
+    }
+}
+
+fn order_item(order: &Order) -> StateItem {
+    StateItem::Order {
+        order: order.id,
+        account: order.account,
+        symbol: order.symbol,
+        side: order.side,
+        limit: order.limit,
+        open: order.open,
+    }
+}
+
+impl Order {
+    /// Shares it was placed with: open, canceled and executed ones.
+    pub fn shares_placed(&self) -> i128 {
+        let executed: i128 = self.executions.iter().map(|execution| i128::from(execution.shares.units())).sum();
+        let canceled = self.canceled.map_or(0, |canceled| i128::from(canceled.shares.units()));
+        executed + canceled + i128::from(self.open.units())
+    }
+}

@@ -1,0 +1,248 @@
+//! Random commands and queries that make every situation of matching frequent: few accounts, few prices, small sizes, and
+//! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
+//! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
+
+use engine::{
+    AccountId, AccountIndex, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side, Symbol,
+    SymbolIndex,
+};
+
+use crate::exchange::Model;
+
+/// Pseudo-random numbers: splitmix64.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence that `seed` names.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Any number.
+    pub fn any(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`; zero when that is zero.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.any()) * bound as u128) >> 64) as usize
+    }
+
+    /// True in so many of a hundred cases.
+    pub fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of several. Panics if there are none.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+}
+
+/// What kind of market is drawn: how dear things are and how much of them there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// Prices around 100 dollars, one to a few shares, and money enough.
+    Plain,
+    /// The same with little money and few shares, so that refusals are frequent.
+    Poor,
+    /// Prices and sizes of a few 10^-8.
+    Crumbs,
+    /// The least and the greatest prices and sizes, and accounts that together reach the caps.
+    Extreme,
+}
+
+/// The source of commands for one market.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    random: Random,
+    flavour: Flavour,
+    accounts: Vec<AccountId>,
+    symbols: Vec<Symbol>,
+    prices: Vec<Price>,
+    sizes: Vec<Shares>,
+    balances: Vec<Money>,
+    issues: Vec<Position>,
+    /// Above so many open orders, cancels prevail.
+    open_max: usize,
+}
+
+impl Workload {
+    /// Draws a market; its flavour follows from the seed.
+    pub fn new(seed: u64) -> Workload {
+        let mut random = Random::new(seed);
+        let flavour = random.pick(&[Flavour::Plain, Flavour::Plain, Flavour::Poor, Flavour::Crumbs, Flavour::Extreme]);
+        let account_count = 6 + random.below(7);
+        let symbol_count = 2 + random.below(2);
+        let steps = 3 + random.below(7) as i64;
+        let (prices, sizes) = match flavour {
+            Flavour::Plain | Flavour::Poor => (
+                (0..steps).map(|step| 9_900_000_000 + step * 50_000_000).collect(),
+                vec![100_000_000, 200_000_000, 300_000_000, 500_000_000, 250_000_000],
+            ),
+            Flavour::Crumbs => ((1..=steps).collect(), vec![1, 2, 3, 4, 5]),
+            Flavour::Extreme => {
+                (vec![1, 2, 100_000_000, i64::MAX - 1, i64::MAX], vec![1, 2, 100_000_000, i64::MAX - 1, i64::MAX])
+            }
+        };
+        let (balances, issues) = stocks(flavour);
+        Workload {
+            accounts: account_ids().take(account_count).collect(),
+            symbols: ["SPY", "spy", "T5asdf0123456789T5asdf0123456789"][..symbol_count].iter().map(symbol).collect(),
+            prices: prices.into_iter().map(|units: i64| Price::from_units(units).expect("above zero")).collect(),
+            sizes: sizes.into_iter().map(|units| Shares::from_units(units).expect("above zero")).collect(),
+            balances,
+            issues,
+            open_max: random.pick(&[10, 30, 80]),
+            flavour,
+            random,
+        }
+    }
+
+    /// The kind of market that was drawn.
+    pub fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// The next command or query, given how things stand.
+    pub fn next_op(&mut self, model: &Model) -> Op {
+        let few_accounts = model.accounts().count() * 2 < self.accounts.len();
+        let many_open = model.open_orders().len() > self.open_max;
+        match self.random.below(100) {
+            0..40 if few_accounts => self.create_account(),
+            40..60 if model.symbols().count() == 0 => self.create_symbol(),
+            0..2 => self.create_account(),
+            2..3 => self.create_symbol(),
+            3..9 => self.issue_shares(),
+            9..60 if many_open => self.cancel_order(model),
+            9..65 => self.place_order(model),
+            65..85 => self.cancel_order(model),
+            _ => self.query(model),
+        }
+    }
+
+    fn create_account(&mut self) -> Op {
+        let account = self.random.pick(&self.accounts);
+        let balance = if self.random.percent(3) { Money::CAP } else { self.random.pick(&self.balances) };
+        Op::Command(Command::CreateAccount { account, balance })
+    }
+
+    fn create_symbol(&mut self) -> Op {
+        Op::Command(Command::CreateSymbol { symbol: self.random.pick(&self.symbols) })
+    }
+
+    fn issue_shares(&mut self) -> Op {
+        let (account, symbol) = (self.account(), self.symbol());
+        let shares = match self.random.below(100) {
+            0..5 => Position::CAP,
+            5..10 => Position::ZERO,
+            _ => self.random.pick(&self.issues),
+        };
+        Op::Command(Command::IssueShares { symbol, account, shares })
+    }
+
+    fn place_order(&mut self, model: &Model) -> Op {
+        let (account, symbol) = (self.account(), self.symbol());
+        let side = self.random.pick(&[Side::Buy, Side::Sell]);
+        let limit = self.random.pick(&self.prices);
+        let shares = match self.random.below(100) {
+            0..80 => self.random.pick(&self.sizes),
+            80..90 => affordable(model, account, symbol, side, limit, 0),
+            _ => affordable(model, account, symbol, side, limit, 1),
+        };
+        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })
+    }
+
+    fn cancel_order(&mut self, model: &Model) -> Op {
+        let (account, order) = self.aim(model, 70);
+        Op::Command(Command::CancelOrder { account, order })
+    }
+
+    fn query(&mut self, model: &Model) -> Op {
+        let (account, order) = self.aim(model, 40);
+        Op::Query(Query { account, order })
+    }
+
+    /// An order, mostly with its own account; an open one in so many of a hundred cases.
+    fn aim(&mut self, model: &Model, open_percent: usize) -> (AccountId, OrderId) {
+        let placed = model.orders_placed();
+        let order = if self.random.percent(open_percent) && model.open_orders().len() > 0 {
+            let nth = self.random.below(model.open_orders().len());
+            model.open_orders().nth(nth).map_or(OrderId(0), |order| order.id)
+        } else if self.random.percent(85) {
+            // The last few hundred: older ones all look the same.
+            let back = self.random.below(placed.min(300) as usize) as u64;
+            OrderId(placed - back)
+        } else {
+            self.random.pick(&[OrderId(0), OrderId(placed + 1), OrderId(placed + 2), OrderId(u64::MAX)])
+        };
+        if order.0 == 0 || order.0 > placed || self.random.percent(10) {
+            return (self.account(), order);
+        }
+        let owner = model.accounts().nth(model.order(order).account.0 as usize);
+        (owner.expect("an order's account exists"), order)
+    }
+
+    /// Mostly one of the market's accounts, created or not; rarely one that never will be.
+    fn account(&mut self) -> AccountId {
+        if self.random.percent(2) { account(b"7777777") } else { self.random.pick(&self.accounts) }
+    }
+
+    fn symbol(&mut self) -> Symbol {
+        if self.random.percent(2) { symbol(&"NONE") } else { self.random.pick(&self.symbols) }
+    }
+}
+
+/// Balances and issues that accounts are given.
+fn stocks(flavour: Flavour) -> (Vec<Money>, Vec<Position>) {
+    let dollars = |whole: i128| Money::from_units(whole * DOLLAR);
+    let shares = |hundredths: i128| Position::from_units(hundredths * 1_000_000);
+    match flavour {
+        Flavour::Plain => (vec![Money::ZERO, dollars(50_000), dollars(500_000)], vec![shares(10_000), shares(125)]),
+        Flavour::Poor => (vec![Money::ZERO, dollars(250), dollars(1_500)], vec![shares(100), shares(50)]),
+        Flavour::Crumbs => (
+            vec![Money::ZERO, Money::from_units(150), Money::from_units(7)],
+            vec![Position::from_units(20), Position::from_units(1)],
+        ),
+        Flavour::Extreme => {
+            let part = |of: i128, divisor: i128| of / divisor;
+            let cap = Money::CAP.units();
+            let balances = [part(cap, 4), part(cap, 7), part(cap, 3), 0, 1].map(Money::from_units).to_vec();
+            let most = i128::from(i64::MAX);
+            (balances, [most, most * 3, 1, part(Position::CAP.units(), 10)].map(Position::from_units).to_vec())
+        }
+    }
+}
+
+/// The most shares of an order that the account can pay for, and so many units more; at least one unit.
+fn affordable(model: &Model, account: AccountId, symbol: Symbol, side: Side, limit: Price, more: i128) -> Shares {
+    let account = model.accounts().position(|id| id == account).map(|place| AccountIndex(place as u32));
+    let symbol = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
+    let units = match (account, symbol, side) {
+        (Some(account), _, Side::Buy) => model.balance(account).units() / i128::from(limit.units()),
+        (Some(account), Some(symbol), Side::Sell) => model.position(account, symbol).units(),
+        _ => 0,
+    };
+    let units = (units + more).clamp(1, i128::from(i64::MAX));
+    Shares::from_units(units as i64).expect("at least one unit")
+}
+
+/// Ids that differ in leading zeros alone, the longest, and plain ones.
+fn account_ids() -> impl Iterator<Item = AccountId> {
+    let odd = ["1", "01", "001", "99999999999999999999999999999999", "0"];
+    let odd = odd.into_iter().map(|text| account(text.as_bytes()));
+    odd.chain((100..).map(|number: u32| account(number.to_string().as_bytes())))
+}
+
+fn account(digits: &[u8]) -> AccountId {
+    AccountId::parse(digits).expect("digits")
+}
+
+fn symbol(name: &&str) -> Symbol {
+    Symbol::parse(name.as_bytes()).expect("letters and digits")
+}

@@ -1,0 +1,282 @@
+//! The model against docs/PROTOCOL.md: the worked example, and each rule of matching by itself.
+#![allow(clippy::unwrap_used)]
+
+use engine::{
+    AccountId, AccountIndex, Cancellation, Command, DOLLAR, Entry, Event, Execution, Money, OrderId, Position, Price,
+    Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+};
+use model::Model;
+
+const UNIT: i64 = 100_000_000;
+
+/// An exchange with accounts 0, 1 and 2, a million dollars and a thousand shares of X each.
+struct Exchange {
+    model: Model,
+    events: Vec<Event>,
+    sequence: u64,
+}
+
+fn account(number: u32) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
+}
+
+fn symbol() -> Symbol {
+    Symbol::parse(b"X").unwrap()
+}
+
+fn price(dollars: i64) -> Price {
+    Price::from_units(dollars * UNIT).unwrap()
+}
+
+fn shares(whole: i64) -> Shares {
+    Shares::from_units(whole * UNIT).unwrap()
+}
+
+fn dollars(whole: i128) -> Money {
+    Money::from_units(whole * DOLLAR)
+}
+
+impl Exchange {
+    fn new() -> Exchange {
+        let mut exchange = Exchange { model: Model::new(), events: Vec::new(), sequence: 0 };
+        exchange.apply(Command::CreateSymbol { symbol: symbol() });
+        for number in 0..3 {
+            let account = account(number);
+            exchange.apply(Command::CreateAccount { account, balance: dollars(1_000_000) });
+            let shares = shares(1_000).position();
+            exchange.apply(Command::IssueShares { symbol: symbol(), account, shares });
+        }
+        exchange.events.clear();
+        exchange
+    }
+
+    fn apply(&mut self, command: Command) -> Reply {
+        self.sequence += 1;
+        let time = Time(self.sequence * 1_000_000);
+        let entry = Entry { sequence: Sequence(self.sequence), time, command };
+        let reply = self.model.apply(&entry, &mut Vec::new(), &mut self.events);
+        self.model.check_invariants();
+        reply
+    }
+
+    fn order(&mut self, number: u32, side: Side, whole: i64, limit: i64) -> OrderId {
+        let account = account(number);
+        let command =
+            Command::PlaceOrder { account, symbol: symbol(), side, limit: price(limit), shares: shares(whole) };
+        match self.apply(command) {
+            Reply::Opened(order) => order,
+            other => panic!("refused: {other:?}"),
+        }
+    }
+
+    fn cancel(&mut self, number: u32, order: OrderId) -> Reply {
+        self.apply(Command::CancelOrder { account: account(number), order })
+    }
+
+    /// Open shares, canceled shares, and (shares, price) of each execution, in whole ones.
+    fn check(&self, order: OrderId, open: i64, canceled: i64, executed: &[(i64, i64)]) {
+        let order = self.model.order(order);
+        assert_eq!(order.open, shares(open), "open of {order:?}");
+        assert_eq!(order.canceled.map_or(0, |c| c.shares.units()), canceled * UNIT, "canceled of {order:?}");
+        let found: Vec<_> =
+            order.executions.iter().map(|e| (e.shares.units() / UNIT, e.price.units() / UNIT)).collect();
+        assert_eq!(found, executed, "executions of {order:?}");
+    }
+
+    fn check_account(&self, number: u32, balance: i128, position: i64) {
+        assert_eq!(self.model.balance(AccountIndex(number)), dollars(balance), "balance of {number}");
+        let found = self.model.position(AccountIndex(number), SymbolIndex(0));
+        assert_eq!(found, shares(position).position(), "position of {number}");
+    }
+}
+
+use Side::{Buy, Sell};
+
+#[test]
+fn the_worked_example_comes_out_as_the_protocol_says() {
+    let mut x = Exchange::new();
+    for (side, whole, limit) in
+        [(Buy, 300, 125), (Sell, 100, 130), (Buy, 200, 127), (Sell, 500, 128), (Sell, 200, 140), (Buy, 400, 125)]
+    {
+        let order = x.order(if side == Buy { 0 } else { 1 }, side, whole, limit);
+        x.check(order, whole, 0, &[]);
+    }
+    let seventh = x.order(2, Sell, 400, 124);
+    x.check(seventh, 0, 0, &[(200, 127), (200, 125)]);
+    x.check(OrderId(3), 0, 0, &[(200, 127)]);
+    x.check(OrderId(1), 100, 0, &[(200, 125)]);
+    x.check(OrderId(6), 400, 0, &[]);
+    let mut executions = Vec::new();
+    let reply = x.model.query(&Query { account: account(0), order: OrderId(1) }, &mut executions);
+    let Reply::Status(status) = reply else { panic!("{reply:?}") };
+    assert_eq!((status.open, status.canceled), (shares(100), None));
+    let expected = Execution { shares: shares(200), price: price(125), time: Time(x.sequence * 1_000_000) };
+    assert_eq!(executions[status.executions], [expected]);
+}
+
+#[test]
+fn a_buy_executes_at_the_resting_price_and_keeps_the_improvement() {
+    let mut x = Exchange::new();
+    x.order(0, Sell, 10, 100);
+    let buy = x.order(1, Buy, 10, 105);
+    x.check(buy, 0, 0, &[(10, 100)]);
+    x.check_account(0, 1_001_000, 990);
+    x.check_account(1, 999_000, 1_010);
+}
+
+#[test]
+fn a_sell_executes_at_the_resting_price() {
+    let mut x = Exchange::new();
+    x.order(0, Buy, 10, 105);
+    x.check_account(0, 998_950, 1_000);
+    x.order(1, Sell, 10, 100);
+    x.check_account(0, 998_950, 1_010);
+    x.check_account(1, 1_001_050, 990);
+}
+
+#[test]
+fn orders_that_do_not_meet_rest() {
+    let mut x = Exchange::new();
+    let sell = x.order(0, Sell, 10, 101);
+    let buy = x.order(1, Buy, 10, 100);
+    x.check(sell, 10, 0, &[]);
+    x.check(buy, 10, 0, &[]);
+    x.check_account(0, 1_000_000, 990);
+    x.check_account(1, 999_000, 1_000);
+}
+
+#[test]
+fn the_best_price_goes_first_then_the_older_order() {
+    let mut x = Exchange::new();
+    let dear = x.order(0, Sell, 10, 102);
+    let older = x.order(0, Sell, 10, 101);
+    let younger = x.order(1, Sell, 10, 101);
+    let buy = x.order(2, Buy, 15, 102);
+    x.check(buy, 0, 0, &[(10, 101), (5, 101)]);
+    x.check(older, 0, 0, &[(10, 101)]);
+    x.check(younger, 5, 0, &[(5, 101)]);
+    x.check(dear, 10, 0, &[]);
+}
+
+#[test]
+fn the_rest_of_a_split_order_keeps_its_time_priority() {
+    let mut x = Exchange::new();
+    let first = x.order(0, Buy, 10, 100);
+    let second = x.order(1, Buy, 10, 100);
+    x.order(2, Sell, 4, 100);
+    x.order(2, Sell, 8, 100);
+    x.check(first, 0, 0, &[(4, 100), (6, 100)]);
+    x.check(second, 8, 0, &[(2, 100)]);
+}
+
+#[test]
+fn what_an_aggressor_does_not_execute_rests_at_its_limit() {
+    let mut x = Exchange::new();
+    x.order(0, Sell, 10, 100);
+    let buy = x.order(1, Buy, 25, 103);
+    x.check(buy, 15, 0, &[(10, 100)]);
+    x.check_account(1, 1_000_000 - 1_000 - 15 * 103, 1_010);
+}
+
+#[test]
+fn an_account_may_trade_with_itself() {
+    let mut x = Exchange::new();
+    x.order(0, Sell, 10, 100);
+    let buy = x.order(0, Buy, 10, 104);
+    x.check(buy, 0, 0, &[(10, 100)]);
+    x.check_account(0, 1_000_000, 1_000);
+}
+
+#[test]
+fn a_cancel_returns_what_was_held_and_keeps_what_executed() {
+    let mut x = Exchange::new();
+    let buy = x.order(0, Buy, 10, 100);
+    x.order(1, Sell, 4, 100);
+    let Reply::Canceled(status) = x.cancel(0, buy) else { panic!("refused") };
+    assert_eq!(status.canceled.map(|canceled| canceled.shares), Some(shares(6)));
+    x.check(buy, 0, 6, &[(4, 100)]);
+    x.check_account(0, 999_600, 1_004);
+    let sell = x.order(0, Sell, 10, 100);
+    x.cancel(0, sell);
+    x.check(sell, 0, 10, &[]);
+    x.check_account(0, 999_600, 1_004);
+}
+
+#[test]
+fn nothing_is_canceled_twice_or_by_another() {
+    let mut x = Exchange::new();
+    let buy = x.order(0, Buy, 10, 100);
+    assert_eq!(x.cancel(1, buy), Reply::Rejected(Reject::UnknownOrder));
+    assert_eq!(x.cancel(9, buy), Reply::Rejected(Reject::UnknownAccount));
+    assert_eq!(x.cancel(0, OrderId(2)), Reply::Rejected(Reject::UnknownOrder));
+    assert_eq!(x.cancel(0, OrderId(0)), Reply::Rejected(Reject::UnknownOrder));
+    assert!(matches!(x.cancel(0, buy), Reply::Canceled(_)));
+    assert_eq!(x.cancel(0, buy), Reply::Rejected(Reject::NothingOpen));
+    let time = Time((x.sequence - 1) * 1_000_000);
+    assert_eq!(x.model.order(buy).canceled, Some(Cancellation { shares: shares(10), time }));
+}
+
+#[test]
+fn an_order_needs_an_account_then_a_symbol_then_funds_or_shares() {
+    let mut x = Exchange::new();
+    let place = |number, symbol, side, whole| Command::PlaceOrder {
+        account: account(number),
+        symbol,
+        side,
+        limit: price(1_000),
+        shares: shares(whole),
+    };
+    let unknown = Symbol::parse(b"Y").unwrap();
+    assert_eq!(x.apply(place(9, unknown, Buy, 1)), Reply::Rejected(Reject::UnknownAccount));
+    assert_eq!(x.apply(place(0, unknown, Sell, 1)), Reply::Rejected(Reject::UnknownSymbol));
+    let (needed, available) = (dollars(1_001_000), dollars(1_000_000));
+    let refused = Reply::Rejected(Reject::InsufficientFunds { needed, available });
+    assert_eq!(x.apply(place(0, symbol(), Buy, 1_001)), refused);
+    let (needed, available) = (shares(1_001).position(), shares(1_000).position());
+    let refused = Reply::Rejected(Reject::InsufficientShares { needed, available });
+    assert_eq!(x.apply(place(0, symbol(), Sell, 1_001)), refused);
+    assert_eq!(x.events, [], "a refusal changes nothing");
+    assert_eq!(x.apply(place(0, symbol(), Buy, 1_000)), Reply::Opened(OrderId(1)), "a refused order spends no id");
+}
+
+#[test]
+fn no_more_is_created_than_the_caps_allow() {
+    let mut x = Exchange::new();
+    let create = |number, balance| Command::CreateAccount { account: account(number), balance };
+    assert_eq!(x.apply(create(0, Money::CAP)), Reply::Rejected(Reject::AccountExists));
+    let issued = dollars(3_000_000);
+    assert_eq!(x.apply(create(3, Money::CAP)), Reply::Rejected(Reject::TooMuchMoney { issued }));
+    assert_eq!(x.apply(create(3, Money::CAP.minus(issued))), Reply::Created);
+    assert_eq!(x.apply(create(4, Money::ZERO)), Reply::Created);
+    let issue = |shares| Command::IssueShares { symbol: symbol(), account: account(0), shares };
+    let issued = shares(3_000).position();
+    assert_eq!(x.apply(issue(Position::CAP)), Reply::Rejected(Reject::TooManyShares { issued }));
+    assert_eq!(x.apply(issue(Position::CAP.minus(issued))), Reply::Created);
+    assert_eq!(x.apply(issue(Position::ZERO)), Reply::Created);
+}
+
+#[test]
+fn events_say_what_happened_in_order() {
+    let mut x = Exchange::new();
+    x.order(0, Sell, 10, 100);
+    x.events.clear();
+    let order = x.order(1, Buy, 15, 102);
+    let (buyer, seller, symbol) = (AccountIndex(1), AccountIndex(0), SymbolIndex(0));
+    let executed =
+        Event::Executed { symbol, maker: OrderId(1), aggressor: order, price: price(100), shares: shares(10) };
+    let expected = [
+        Event::OrderOpened { order, account: buyer, symbol, side: Buy, limit: price(102), shares: shares(15) },
+        executed,
+        Event::BalanceChanged { account: seller, balance: dollars(1_001_000) },
+        Event::BalanceChanged { account: buyer, balance: dollars(1_000_000 - 1_000 - 5 * 102) },
+        Event::PositionChanged { account: buyer, symbol, shares: shares(1_010).position() },
+    ];
+    assert_eq!(x.events, expected);
+    x.events.clear();
+    x.cancel(1, order);
+    let expected = [
+        Event::OrderCanceled { order, symbol, shares: shares(5) },
+        Event::BalanceChanged { account: buyer, balance: dollars(999_000) },
+    ];
+    assert_eq!(x.events, expected);
+}

@@ -1,0 +1,126 @@
+//! `pricetime check`: runs the rules of the protocol against a server, ours or another's, and says which hold.
+//!
+//! Every case makes up its own accounts and symbols, so a server may have a past and need not be ours. Cases are data
+//! ([`cases`]); this file runs them and decides the exit code.
+
+mod case;
+mod cases;
+mod expect;
+mod names;
+mod probe;
+mod report;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use self::case::{Case, Fault, GROUPS, Kind};
+use self::names::Fresh;
+use self::probe::{Exchange, Probe, Server};
+use crate::client::{Client, ClientError, parse_timeout};
+
+/// Check that a server keeps the rules of the protocol
+///
+/// Sends small requests with made-up accounts and symbols, which stay on the server, and compares the replies. Exits
+/// with 0 when every rule of the public specification holds (with --strict: every rule), with 1 when one does not, and
+/// with 2 when the server cannot be reached.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The server
+    #[arg(value_name = "HOST:PORT", default_value = "127.0.0.1:12345")]
+    pub server: String,
+    /// Run only the cases with this text in their group, name or rule
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// List the cases and ask nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Demand also what is Pricetime's decision, where the public specification is silent
+    #[arg(long)]
+    pub strict: bool,
+    /// Print all that was said in every case that does not hold, not only the last exchange
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How long to wait for each reply (10s, 250ms, 2m)
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_timeout)]
+    pub timeout: Duration,
+}
+
+/// Why nothing was checked; the exit code is then 2.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The server cannot be reached.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The filter leaves nothing.
+    #[error("no case has {0:?} in its group, name or rule: `pricetime check --list` shows them")]
+    NothingMatches(String),
+    /// The report could not be printed.
+    #[error("could not print the report ({0})")]
+    Print(#[from] io::Error),
+}
+
+/// A case that was run.
+struct Finding {
+    group: &'static str,
+    case: Case,
+    result: Result<(), Fault>,
+    said: Vec<Exchange>,
+}
+
+/// Runs the cases and prints what was found.
+pub fn run(args: CheckArgs) -> Result<ExitCode, CheckError> {
+    let cases = select(args.filter.as_deref());
+    if cases.is_empty() {
+        return Err(CheckError::NothingMatches(args.filter.unwrap_or_default()));
+    }
+    let output = &mut io::stdout().lock();
+    if args.list {
+        report::list(output, &cases, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let server = Server { address: args.server, timeout: args.timeout };
+    let findings = check(&server, &cases)?;
+    if args.json {
+        report::json(output, &server, &findings)?;
+    } else {
+        report::table(output, &server, &findings, args.verbose)?;
+    }
+    let holds = |finding: &Finding| finding.result.is_ok() || (finding.case.kind == Kind::Decided && !args.strict);
+    Ok(if findings.iter().all(holds) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The cases that a filter leaves, with the heading of their group.
+fn select(filter: Option<&str>) -> Vec<(&'static str, Case)> {
+    let wanted = filter.unwrap_or_default().to_lowercase();
+    let all = GROUPS.iter().flat_map(|group| group.cases.iter().copied().flatten().map(|case| (group.name, *case)));
+    all.filter(|(group, case)| [group, case.name, case.rule].iter().any(|text| text.to_lowercase().contains(&wanted)))
+        .collect()
+}
+
+/// Runs cases against a server. Errors: it cannot be reached at all.
+fn check(server: &Server, cases: &[(&'static str, Case)]) -> Result<Vec<Finding>, ClientError> {
+    drop(Client::connect(&server.address, server.timeout)?);
+    let progress = io::stderr().is_terminal();
+    let mut findings = Vec::with_capacity(cases.len());
+    for (index, &(group, case)) in cases.iter().enumerate() {
+        if progress {
+            let mut terminal = io::stderr();
+            // Progress that cannot be shown is no reason to stop.
+            let _ = write!(terminal, "\r\x1b[K{}/{} {}", index + 1, cases.len(), case.name).and(terminal.flush());
+        }
+        let mut probe = Probe::new(server, Fresh::new());
+        let result = probe.run(case.body);
+        findings.push(Finding { group, case, result, said: probe.said });
+    }
+    if progress {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+    Ok(findings)
+}

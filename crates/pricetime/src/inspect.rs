@@ -1,0 +1,53 @@
+//! A data folder read without changing it, also while a server writes to it.
+
+use std::path::Path;
+
+use engine::{DoneOrders, Engine, Entry};
+use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
+
+use crate::recovery;
+
+/// What a data folder holds.
+pub struct Inspected {
+    /// The market behind the last whole unit of the journal.
+    pub engine: Engine,
+    /// Where the journal ends.
+    pub point: JournalPoint,
+    /// The snapshot it began with.
+    pub snapshot: Option<SnapshotInfo>,
+    /// What stands behind the last whole unit: being written now, or left by a crash.
+    pub unfinished: Option<Cut>,
+}
+
+/// Opens a data folder to read. Errors: a folder that is none.
+pub fn open_disk(folder: &Path) -> Result<Disk, String> {
+    let disk = Disk::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    if journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none() {
+        return Err(format!("{}: there is no journal in this folder", folder.display()));
+    }
+    Ok(disk)
+}
+
+/// How often to read again when a running server's writes and retirements come in between.
+const ATTEMPTS: usize = 4;
+
+/// Reads a data folder: its newest snapshot and the journal behind it. Errors: damage, each with what to do.
+pub fn inspect(disk: &Disk) -> Result<Inspected, String> {
+    (1..ATTEMPTS).find_map(|_| read(disk).ok()).map_or_else(|| read(disk), Ok)
+}
+
+fn read(disk: &Disk) -> Result<Inspected, String> {
+    let (newest, _) = recovery::load_newest(disk, DoneOrders::Drop).map_err(|error| error.to_string())?;
+    let (snapshot, mut engine, from) = match newest {
+        Some((info, engine, point)) => (Some(info), engine, point),
+        None => (None, Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
+    };
+    let mut scratch = Vec::new();
+    let end = journal::read(disk, from, None, &mut |entry: Entry| -> Result<(), VisitError> {
+        engine.apply(&entry, &mut scratch, &mut |_| {});
+        scratch.clear();
+        Ok(())
+    });
+    let end = end.map_err(|error| error.to_string())?;
+    Ok(Inspected { engine, point: end.point, snapshot, unfinished: end.unfinished })
+}

@@ -1,0 +1,153 @@
+//! `pricetime journal verify|dump|stats`: the journal of a data folder, checked, printed and counted.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use engine::{Command, Entry, Side};
+use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
+
+use crate::{inspect, recovery};
+
+/// The arguments of `pricetime journal`.
+#[derive(Args, Debug)]
+pub struct JournalArgs {
+    #[command(subcommand)]
+    command: JournalCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum JournalCommand {
+    /// Check every checksum of the journal and the snapshots, and that the journal continues them
+    Verify(Folder),
+    /// Print every command
+    Dump(Folder),
+    /// Count commands, units and bytes
+    Stats(Folder),
+}
+
+#[derive(Args, Debug)]
+struct Folder {
+    /// The data folder, of a stopped or a running server
+    folder: PathBuf,
+}
+
+/// Runs one of the commands. Errors: a folder that cannot be read, damage.
+pub fn run(args: &JournalArgs) -> Result<ExitCode, String> {
+    match &args.command {
+        JournalCommand::Verify(folder) => verify(&inspect::open_disk(&folder.folder)?),
+        JournalCommand::Dump(folder) => dump(&inspect::open_disk(&folder.folder)?),
+        JournalCommand::Stats(folder) => stats(&inspect::open_disk(&folder.folder)?),
+    }
+}
+
+/// Where the oldest journal file begins.
+fn oldest(disk: &Disk) -> Result<JournalPoint, String> {
+    let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?;
+    oldest.ok_or_else(|| "there is no journal file in this folder".to_string())
+}
+
+fn verify(disk: &Disk) -> Result<ExitCode, String> {
+    let from = oldest(disk)?;
+    let mut snapshots = Vec::new();
+    for info in snapshot::list(disk).map_err(|error| error.to_string())? {
+        let (engine, point) =
+            recovery::load(disk, &info, engine::DoneOrders::Drop).map_err(|error| error.to_string())?;
+        println!("{}: {} bytes, state hash {:016x}: sound", info.name, info.bytes, engine.state_hash());
+        snapshots.push((info.name, point));
+    }
+    let end = journal::read(disk, from, None, &mut |_: Entry| Ok(())).map_err(|error| error.to_string())?;
+    for (name, point) in snapshots {
+        if point.sequence > end.point.sequence {
+            return Err(format!(
+                "{name} stands at command {}, but the journal ends at {}",
+                point.sequence, end.point.sequence
+            ));
+        }
+        // Reading from the snapshot's point checks that its chain is the journal's.
+        if point.sequence >= from.sequence {
+            journal::read(disk, point, Some(point.sequence.next()), &mut |_: Entry| Ok(()))
+                .map_err(|error| format!("{name} does not belong to this journal: {error}"))?;
+        }
+    }
+    println!("journal: commands {} to {} in {} units: sound", from.sequence.next(), end.point.sequence, end.batches);
+    print_unfinished(&end);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_unfinished(end: &ReadEnd) {
+    if let Some(cut) = &end.unfinished {
+        println!(
+            "{} has {} bytes behind its last whole unit, at byte {}: being written now, or left by a crash and never \
+             acknowledged",
+            cut.segment, cut.bytes, cut.offset
+        );
+    }
+}
+
+fn dump(disk: &Disk) -> Result<ExitCode, String> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let end = journal::read(disk, oldest(disk)?, None, &mut |entry: Entry| -> Result<(), VisitError> {
+        writeln!(out, "{} {} {}", entry.sequence, entry.time.0, describe(&entry.command))?;
+        Ok(())
+    });
+    end.map(|_| ExitCode::SUCCESS).map_err(|error| error.to_string())
+}
+
+/// A command in words: its sequence and time in microseconds stand before it.
+fn describe(command: &Command) -> String {
+    match command {
+        Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
+        Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
+        Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
+        Command::PlaceOrder { account, symbol, side, limit, shares } => {
+            let side = match side {
+                Side::Buy => "buy",
+                Side::Sell => "sell",
+            };
+            format!("order of account {account}: {side} {shares} {symbol} at {limit}")
+        }
+        Command::CancelOrder { account, order } => format!("cancel of account {account}: order {order}"),
+    }
+}
+
+fn stats(disk: &Disk) -> Result<ExitCode, String> {
+    let (mut bytes, mut largest, mut segments) = (0u64, 0u32, Vec::<String>::new());
+    let mut kinds = [0u64; 5];
+    let from = oldest(disk)?;
+    let end = journal::visit_batches(disk, from, None, &mut |batch: &BatchView<'_>| {
+        bytes += batch.bytes;
+        largest = largest.max(batch.count);
+        if segments.last().is_none_or(|last| last != batch.segment) {
+            segments.push(batch.segment.to_string());
+        }
+        let mut payload = batch.payload;
+        while !payload.is_empty() {
+            kinds[kind(&journal::decode(&mut payload)?)] += 1;
+        }
+        Ok(())
+    });
+    let end = end.map_err(|error| error.to_string())?;
+    let per = |sum: u64, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
+    println!("files with commands   {}", segments.len());
+    println!("units                 {} (largest {largest} commands)", end.batches);
+    println!("commands              {}", end.commands);
+    for (name, count) in ["accounts", "symbols", "issues", "orders", "cancels"].iter().zip(kinds) {
+        println!("  {name:<19} {count}");
+    }
+    println!("bytes                 {bytes}");
+    println!("commands a unit       {:.1}", per(end.commands, end.batches));
+    println!("bytes a command       {:.1}", per(bytes, end.commands));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn kind(command: &Command) -> usize {
+    match command {
+        Command::CreateAccount { .. } => 0,
+        Command::CreateSymbol { .. } => 1,
+        Command::IssueShares { .. } => 2,
+        Command::PlaceOrder { .. } => 3,
+        Command::CancelOrder { .. } => 4,
+    }
+}

@@ -1,0 +1,292 @@
+//! The running market: the sequencer's thread, with the archive and the snapshots beside it.
+//! Gateways hand batches in through the `Exchange` it implements.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use engine::{Engine, Sequence, Time};
+use gateway::{Batch, Exchange, Lookup};
+use journal::{ArchiveBatch, Journal, JournalError, Storage};
+
+use crate::archive_gate::ArchiveGate;
+use crate::archiver::{self, Archiver, Handover};
+use crate::inbox::{Inbox, Taken};
+use crate::recovery::Recovered;
+use crate::sequencer::{Conditions, ReplyLimits, Sequencer, Work};
+use crate::snapshots::{Landmarks, Snapshots};
+
+/// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
+const TURN_OPS_MAX: usize = 1 << 15;
+/// Done orders are handed to the archive when so many wait, or after so long.
+const HAND_OVER_ORDERS: usize = 8192;
+const HAND_OVER_AFTER: Duration = Duration::from_millis(50);
+/// Done orders that may wait for the archive before sequencing slows down to it.
+const DONE_ORDERS_MAX: usize = 1 << 20;
+
+/// Settings of the running market.
+#[derive(Clone, Debug)]
+pub struct MarketOptions {
+    /// The longest reply in bytes.
+    pub reply_bytes_max: usize,
+    /// Never retire journal files.
+    pub keep_journal: bool,
+    /// Commands in full journal files after which a snapshot is taken.
+    pub snapshot_every: u64,
+    /// Free bytes on the disk below which new orders and accounts are refused.
+    pub disk_low_bytes: u64,
+}
+
+/// What ends a server.
+pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
+
+/// A market with its threads.
+pub struct Market<S: Storage> {
+    door: Arc<Door>,
+    sequencer: JoinHandle<Result<Sequencer<S>, JournalError>>,
+    snapshots: Snapshots,
+    archiver: Archiver,
+    disk: DiskWatch,
+}
+
+/// Where gateways hand batches in.
+pub struct Door {
+    inbox: Inbox,
+    lookups: Mutex<Sender<Lookup>>,
+}
+
+impl Exchange for Door {
+    fn submit(&self, batch: Box<Batch>) {
+        self.inbox.push(batch);
+    }
+
+    fn look_up(&self, lookup: Lookup) {
+        // When the reader is gone the server is on its way down.
+        let _ = self.lookups.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
+    }
+}
+
+impl<S: Storage> Market<S> {
+    /// Starts the threads on a recovered data folder. `failed` is called when nothing more may be acknowledged.
+    pub fn start(
+        storage: S,
+        recovered: Recovered<S>,
+        gate: ArchiveGate,
+        options: MarketOptions,
+        failed: Failed,
+    ) -> std::io::Result<Market<S>> {
+        let Recovered { engine, journal, archive, report } = recovered;
+        let archive = Arc::new(archive);
+        let (write_failed, read_failed) = (failed.clone(), failed.clone());
+        let (archiver, handover) =
+            Archiver::start(archive.clone(), gate, move |error| write_failed(error.to_string()))?;
+        let lookups = archiver::start_reader(archive, move |error| read_failed(error.to_string()))?;
+        let door = Arc::new(Door { inbox: Inbox::default(), lookups: Mutex::new(lookups) });
+        let landmarks = Arc::new(Landmarks::default());
+        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes)?;
+        let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
+        let snapshots =
+            Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), archiver.sync_handle())?;
+        let run = Run {
+            sequencer: Sequencer::new(engine, journal, ReplyLimits { reply_bytes_max: options.reply_bytes_max }),
+            door: door.clone(),
+            handover,
+            landmarks,
+            keep_journal: options.keep_journal,
+            disk_low: disk.low.clone(),
+            in_archive: 0,
+            handed_over: Sequence::ZERO,
+            handed_over_at: Instant::now(),
+            spare: Vec::new(),
+        };
+        let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
+            let ended = run.run();
+            if let Err(error) = &ended {
+                failed(error.to_string());
+            }
+            ended
+        })?;
+        Ok(Market { door, sequencer, snapshots, archiver, disk })
+    }
+
+    /// Where gateways hand batches in.
+    pub fn door(&self) -> Arc<Door> {
+        self.door.clone()
+    }
+
+    /// Answers what was handed in, archives what is done and ends the threads. Gives what is left: all of it is on the
+    /// disk. Errors: the journal's.
+    pub fn stop(self) -> Result<(Engine, Journal<S>), JournalError> {
+        self.snapshots.stop();
+        self.disk.stop();
+        self.door.inbox.close();
+        let sequencer = match self.sequencer.join() {
+            Ok(ended) => ended?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        self.archiver.stop();
+        Ok(sequencer.into_parts())
+    }
+}
+
+/// The sequencer's thread.
+struct Run<S: Storage> {
+    sequencer: Sequencer<S>,
+    door: Arc<Door>,
+    handover: Handover,
+    landmarks: Arc<Landmarks>,
+    keep_journal: bool,
+    disk_low: Arc<AtomicBool>,
+    /// Batches of done orders on their way to the archive.
+    in_archive: usize,
+    /// All that was done up to here is handed over.
+    handed_over: Sequence,
+    handed_over_at: Instant,
+    spare: Vec<ArchiveBatch>,
+}
+
+impl<S: Storage> Run<S> {
+    fn run(mut self) -> Result<Sequencer<S>, JournalError> {
+        let mut batches = Vec::new();
+        let mut marked = true;
+        loop {
+            // An idle market has its journal marked and nothing on its way to the archive, and then sleeps for good.
+            let idle = marked && self.in_archive == 0;
+            match self.door.inbox.take(&mut batches, (!idle).then_some(HAND_OVER_AFTER)) {
+                Taken::Batches => {
+                    marked = false;
+                    let conditions = Conditions { disk_low: self.disk_low.load(Ordering::Relaxed) };
+                    self.answer(&mut batches, conditions)?;
+                    self.forget_stored();
+                    let waiting = self.sequencer.engine().done_order_count();
+                    if waiting >= HAND_OVER_ORDERS || self.handed_over_at.elapsed() >= HAND_OVER_AFTER {
+                        self.hand_over()?;
+                    }
+                }
+                Taken::Nothing => {
+                    self.forget_stored();
+                    self.hand_over()?;
+                    self.sequencer.mark()?;
+                    marked = true;
+                }
+                Taken::Closed => {
+                    self.hand_over()?;
+                    self.sequencer.mark()?;
+                    while self.in_archive > 0 && self.forget_one() {}
+                    return Ok(self.sequencer);
+                }
+            }
+        }
+    }
+
+    /// Takes the batches through the sequencer, a bounded number of ops a turn, and gives them back.
+    fn answer(&mut self, batches: &mut Vec<Box<Batch>>, conditions: Conditions) -> Result<(), JournalError> {
+        while !batches.is_empty() {
+            let mut ops = 0;
+            let cut = batches.iter().position(|batch| {
+                ops += batch.requests.ops().len();
+                ops > TURN_OPS_MAX
+            });
+            let turn = cut.map_or(batches.len(), |cut| cut.max(1));
+            let mut work: Vec<Work<'_>> = batches[..turn]
+                .iter_mut()
+                .map(|batch| {
+                    let Batch { requests, answers, executions, .. } = &mut **batch;
+                    Work { requests, answers, executions }
+                })
+                .collect();
+            self.sequencer.turn(&mut work, now(), conditions, &mut |_, _| {})?;
+            drop(work);
+            for batch in batches.drain(..turn) {
+                batch.give_back();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands done orders to the archive, and what became of journal files to the snapshots.
+    fn hand_over(&mut self) -> Result<(), JournalError> {
+        self.handed_over_at = Instant::now();
+        if self.handed_over < self.sequencer.engine().sequence() {
+            let mut batch = self.spare.pop().unwrap_or_default();
+            self.handed_over = self.sequencer.take_done(&mut batch);
+            self.handover.store(batch, self.handed_over);
+            self.in_archive += 1;
+        }
+        while self.sequencer.engine().done_order_count() > DONE_ORDERS_MAX && self.forget_one() {}
+        self.landmarks.set_closed_through(self.sequencer.closed_through());
+        if !self.keep_journal {
+            self.sequencer.retire_journal(self.landmarks.covered_through())?;
+        }
+        Ok(())
+    }
+
+    fn forget_stored(&mut self) {
+        while let Ok(batch) = self.handover.stored.try_recv() {
+            self.forget(batch);
+        }
+    }
+
+    /// Waits for the archive. False when it has ended: then somebody is told already.
+    fn forget_one(&mut self) -> bool {
+        match self.handover.stored.recv() {
+            Ok(batch) => {
+                self.forget(batch);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn forget(&mut self, batch: ArchiveBatch) {
+        self.sequencer.forget(&batch);
+        self.in_archive -= 1;
+        self.spare.push(batch);
+    }
+}
+
+/// The only clock of the market.
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// Looks how much of the disk is free, twice a second.
+struct DiskWatch {
+    low: Arc<AtomicBool>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl DiskWatch {
+    fn start<S: Storage>(storage: S, low_bytes: u64) -> std::io::Result<DiskWatch> {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes)));
+        let shared = low.clone();
+        let thread = std::thread::Builder::new().name("disk-watch".to_string()).spawn(move || {
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(500))
+            {
+                let is_low = is_low(&storage, low_bytes);
+                if shared.swap(is_low, Ordering::Relaxed) != is_low {
+                    match is_low {
+                        true => tracing::error!("the disk is nearly full: new orders and accounts are refused"),
+                        false => tracing::info!("the disk has room again: orders and accounts are taken"),
+                    }
+                }
+            }
+        })?;
+        Ok(DiskWatch { low, stop, thread })
+    }
+
+    fn stop(self) {
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}
+
+/// A disk that cannot be asked counts as full.
+fn is_low<S: Storage>(storage: &S, low_bytes: u64) -> bool {
+    low_bytes > 0 && !storage.free_bytes().is_ok_and(|free| free >= low_bytes)
+}

@@ -1,0 +1,154 @@
+//! From a data folder to a market that stands where it was: the newest sound snapshot, then the journal behind it.
+//! Orders that were done meanwhile go to the archive, unless it has them already.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence};
+use journal::{
+    Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
+    SnapshotInfo, Storage, VisitError, snapshot,
+};
+
+/// Commands replayed between two hand-overs of done orders: bounds the memory that a replay needs.
+const HAND_OVER_EVERY: u64 = 1 << 16;
+
+/// An opened data folder.
+pub struct Recovered<S: Storage> {
+    /// The market as it was.
+    pub engine: Engine,
+    /// Ready to append to.
+    pub journal: Journal<S>,
+    /// Holds every order that was done, on the disk.
+    pub archive: Archive,
+    /// What was found.
+    pub report: Report,
+}
+
+/// What was found on opening a data folder.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The snapshot that the replay began with.
+    pub snapshot: Option<SnapshotInfo>,
+    /// Snapshots that could not be used, and why.
+    pub refused_snapshots: Vec<String>,
+    /// Commands replayed from the journal.
+    pub commands_replayed: u64,
+    /// An unfinished unit that a crash left at the journal's end; it was never acknowledged.
+    pub cut: Option<Cut>,
+}
+
+/// Why a data folder cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error("cannot list the snapshots: {0}")]
+    Snapshots(SnapshotError),
+}
+
+/// Why one snapshot cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error("{name}: {source}")]
+    Import { name: String, source: ImportError },
+    #[error("{name}: its state hashes to {found:016x}, but it was written as {written:016x}")]
+    Hash { name: String, found: u64, written: u64 },
+}
+
+/// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
+pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, RecoveryError> {
+    let archive = Archive::open(storage)?;
+    let (loaded, refused_snapshots) = load_newest(storage, DoneOrders::Keep)?;
+    let (snapshot, mut engine, from) = match loaded {
+        Some((info, engine, point)) => (Some(info), engine, point),
+        None => (None, Engine::new(random_seed(), DoneOrders::Keep), JournalPoint::ZERO),
+    };
+    let mut batch = ArchiveBatch::new();
+    let mut scratch = Vec::new();
+    let mut since = 0u64;
+    let time_floor = engine.time();
+    let (journal, recovery) =
+        Journal::recover(storage.clone(), options, from, time_floor, &mut |entry: Entry| -> Result<(), VisitError> {
+            engine.apply(&entry, &mut scratch, &mut |_| {});
+            scratch.clear();
+            since += 1;
+            if since >= HAND_OVER_EVERY {
+                since = 0;
+                hand_over(&mut engine, &archive, &mut batch, false)?;
+            }
+            Ok(())
+        })?;
+    hand_over(&mut engine, &archive, &mut batch, true)?;
+    if archive.position() > engine.sequence() {
+        // Possible only where the machine lost what was written but not synced: those commands never happened.
+        archive.set_position_back(engine.sequence())?;
+    }
+    let report = Report { snapshot, refused_snapshots, commands_replayed: recovery.commands, cut: recovery.cut };
+    Ok(Recovered { engine, journal, archive, report })
+}
+
+/// The newest snapshot that is sound, as an engine; and why newer ones are not.
+pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
+
+/// Loads the newest sound snapshot. Errors: only when they cannot be listed.
+pub fn load_newest<S: Storage>(storage: &S, done_orders: DoneOrders) -> Result<Newest, RecoveryError> {
+    let mut refused = Vec::new();
+    for info in snapshot::list(storage).map_err(RecoveryError::Snapshots)? {
+        match load(storage, &info, done_orders) {
+            Ok((engine, point)) => return Ok((Some((info, engine, point)), refused)),
+            Err(error) => {
+                tracing::error!(%error, "a snapshot cannot be used; trying the one before it");
+                refused.push(error.to_string());
+            }
+        }
+    }
+    Ok((None, refused))
+}
+
+/// Loads one snapshot and checks that its state is the one that was written.
+pub fn load<S: Storage>(
+    storage: &S,
+    info: &SnapshotInfo,
+    done_orders: DoneOrders,
+) -> Result<(Engine, JournalPoint), LoadError> {
+    let mut importer = Importer::new(random_seed(), done_orders);
+    let import_error = |source| LoadError::Import { name: info.name.clone(), source };
+    let items = snapshot::open(storage, info)?;
+    let (point, written) = (items.point(), items.state_hash());
+    for item in items {
+        importer.add(item?).map_err(import_error)?;
+    }
+    let engine = importer.finish().map_err(import_error)?;
+    let found = engine.state_hash();
+    if found != written || engine.sequence() != point.sequence {
+        return Err(LoadError::Hash { name: info.name.clone(), found, written });
+    }
+    Ok((engine, point))
+}
+
+/// Moves done orders from the engine to the archive. Those that it has already are only forgotten.
+fn hand_over(engine: &mut Engine, archive: &Archive, batch: &mut ArchiveBatch, sync: bool) -> Result<(), ArchiveError> {
+    batch.clear();
+    engine.take_done(&mut |done| batch.push(done));
+    if engine.sequence() > archive.position() {
+        archive.store(batch, engine.sequence(), sync)?;
+    }
+    for order in batch.ids() {
+        engine.forget(order);
+    }
+    Ok(())
+}
+
+/// Seeds the hash tables whose keys clients choose, so that nobody can choose keys that collide.
+pub fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// The sequence that a snapshot stands at, for reports: zero without one.
+pub fn snapshot_sequence(snapshot: &Option<SnapshotInfo>) -> Sequence {
+    snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence)
+}

@@ -1,0 +1,199 @@
+//! The one place that orders commands, stamps them with the time, journals them and applies them.
+//! The only holder of `&mut Engine`. Steps from outside: it owns no thread, socket or clock, so that a test can drive it.
+//!
+//! A turn takes all batches that wait, gives their commands sequence numbers and one time, appends them to the journal
+//! as one unit, and only when that is durable applies them and answers. So nothing derived from a command leaves before
+//! the command is durable, because nothing is derived from it before.
+
+use engine::{Command, Engine, Entry, Event, Execution, Op, Sequence, Time};
+use journal::{ArchiveBatch, Journal, JournalError, Storage};
+use wire::{Answer, Requests, Unavailable};
+
+/// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
+pub struct Work<'a> {
+    /// The requests of one gateway turn.
+    pub requests: &'a Requests,
+    /// Gets one answer an op, in order.
+    pub answers: &'a mut Vec<Answer>,
+    /// Gets the executions that answers refer to.
+    pub executions: &'a mut Vec<Execution>,
+}
+
+/// What the surroundings allow at the moment. Decided before sequencing, so that a replay decides the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// The disk is nearly full: refuse what makes the state grow.
+    pub disk_low: bool,
+}
+
+/// Bounds of what a turn may answer.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyLimits {
+    /// The longest reply in bytes.
+    pub reply_bytes_max: usize,
+}
+
+/// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
+const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
+/// Executions held for the replies of one batch: the room of several of the longest replies.
+const BATCH_REPLIES_MAX: usize = 8;
+
+/// Engine and journal, with what lies between them.
+pub struct Sequencer<S: Storage> {
+    engine: Engine,
+    journal: Journal<S>,
+    limits: ReplyLimits,
+    payload: Vec<u8>,
+    /// For each command of the turn whether it was let in, so that applying walks the ops as journaling did.
+    admitted: Vec<bool>,
+}
+
+impl<S: Storage> Sequencer<S> {
+    /// Of an engine that stands where the journal ends.
+    pub fn new(engine: Engine, journal: Journal<S>, limits: ReplyLimits) -> Sequencer<S> {
+        assert!(engine.sequence() == journal.point().sequence, "invariant: the engine has applied the whole journal");
+        Sequencer { engine, journal, limits, payload: Vec::new(), admitted: Vec::new() }
+    }
+
+    /// The engine, to look at.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The journal, to look at.
+    pub fn journal(&self) -> &Journal<S> {
+        &self.journal
+    }
+
+    /// Orders, journals, applies and answers all of `work`, in order. Events go to `events`.
+    /// Errors: the journal's; then nothing of this turn was answered and the sequencer must not be used again.
+    pub fn turn(
+        &mut self,
+        work: &mut [Work<'_>],
+        now: Time,
+        conditions: Conditions,
+        events: &mut impl FnMut(Sequence, Event),
+    ) -> Result<(), JournalError> {
+        let time = now.max(self.engine.time());
+        let first = self.engine.sequence().next();
+        let count = self.encode(work, conditions);
+        if count > 0 {
+            self.journal.append(first, time, count, &self.payload)?;
+        }
+        let mut admitted = std::mem::take(&mut self.admitted);
+        let mut next_admitted = admitted.iter().copied();
+        for work in work.iter_mut() {
+            self.apply(work, time, &mut next_admitted, events);
+        }
+        admitted.clear();
+        self.admitted = admitted;
+        Ok(())
+    }
+
+    /// Writes the admitted commands of a turn into the payload, and counts them.
+    fn encode(&mut self, work: &[Work<'_>], conditions: Conditions) -> u32 {
+        self.payload.clear();
+        self.admitted.clear();
+        let mut count = 0u32;
+        for op in work.iter().flat_map(|work| work.requests.ops()) {
+            let Op::Command(command) = op else { continue };
+            let admitted = !conditions.disk_low || frees_or_keeps(command);
+            self.admitted.push(admitted);
+            if admitted {
+                journal::encode(command, &mut self.payload);
+                count = count.checked_add(1).expect("invariant: gateways bound what is in flight");
+            }
+        }
+        count
+    }
+
+    fn apply(
+        &mut self,
+        work: &mut Work<'_>,
+        time: Time,
+        admitted: &mut impl Iterator<Item = bool>,
+        events: &mut impl FnMut(Sequence, Event),
+    ) {
+        let reply_executions_max = self.limits.reply_bytes_max / EXECUTED_BYTES_MIN;
+        let batch_executions_max = reply_executions_max.saturating_mul(BATCH_REPLIES_MAX);
+        let ops = work.requests.ops();
+        for request in 0..work.requests.len() {
+            let start = work.executions.len();
+            let end = start.saturating_add(reply_executions_max).min(batch_executions_max);
+            let mut too_large = false;
+            for op in &ops[work.requests.ops_of(request)] {
+                let answer = match op {
+                    Op::Command(command) => {
+                        if admitted.next().expect("invariant: encode saw the same commands") {
+                            let sequence = self.engine.sequence().next();
+                            let entry = Entry { sequence, time, command: *command };
+                            let mut events = |event| events(sequence, event);
+                            Answer::Reply(self.engine.apply(&entry, work.executions, &mut events))
+                        } else {
+                            Answer::Unavailable(Unavailable::DiskLow)
+                        }
+                    }
+                    Op::Query(_) if too_large => Answer::Unavailable(Unavailable::ReplyTooLarge),
+                    Op::Query(query) => {
+                        let before = work.executions.len();
+                        let reply = self.engine.query(query, work.executions);
+                        too_large = work.executions.len() > end.max(start);
+                        if too_large {
+                            work.executions.truncate(before);
+                            Answer::Unavailable(Unavailable::ReplyTooLarge)
+                        } else {
+                            Answer::Reply(reply)
+                        }
+                    }
+                };
+                work.answers.push(answer);
+            }
+        }
+    }
+
+    /// Fills `into` with the done orders that were not taken yet, and gives the sequence up to which these are all.
+    pub fn take_done(&mut self, into: &mut ArchiveBatch) -> Sequence {
+        into.clear();
+        self.engine.take_done(&mut |done| into.push(done));
+        self.engine.sequence()
+    }
+
+    /// The archive holds these: the engine need not keep them any more.
+    pub fn forget(&mut self, archived: &ArchiveBatch) {
+        for order in archived.ids() {
+            self.engine.forget(order);
+        }
+    }
+
+    /// Writes the synced mark behind the last unit, so that damage to it can be told from a power cut.
+    pub fn mark(&mut self) -> Result<(), JournalError> {
+        self.journal.mark()
+    }
+
+    /// The last command in a full journal file.
+    pub fn closed_through(&self) -> Sequence {
+        let segments = self.journal.segments();
+        segments.iter().rev().find(|segment| segment.closed).map_or(Sequence::ZERO, |segment| segment.last)
+    }
+
+    /// Removes journal files that snapshots and the archive cover.
+    pub fn retire_journal(&mut self, up_to: Sequence) -> Result<(), JournalError> {
+        self.journal.retire(up_to).map(|_| ())
+    }
+
+    /// Both, when the server stops.
+    pub fn into_parts(self) -> (Engine, Journal<S>) {
+        (self.engine, self.journal)
+    }
+}
+
+/// Whether a command can be let in when the disk is nearly full: a cancel frees what an order holds.
+fn frees_or_keeps(command: &Command) -> bool {
+    match command {
+        Command::CancelOrder { .. } => true,
+        Command::CreateAccount { .. }
+        | Command::CreateSymbol { .. }
+        | Command::IssueShares { .. }
+        | Command::PlaceOrder { .. } => false,
+    }
+}

@@ -1,0 +1,204 @@
+//! The server's settings: from the command line, else the environment, else a TOML file, else the default.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::units::{ByteSize, Span};
+
+/// When a reply may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// When what it says is on the disk (fdatasync): nothing acknowledged is lost, whatever happens to the machine.
+    Synced,
+    /// When what it says is written to the operating system: survives a crash of the server, not of the machine.
+    Written,
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line, for machines.
+    Json,
+}
+
+/// Declares each setting once: its name, type, default and help, for the command line, the environment, the file and
+/// `--print-config` alike.
+macro_rules! settings {
+    ($($(#[doc = $help:literal])* $([$($arg:tt)*])? $name:ident: $type:ty = $default:expr, $env:literal;)*) => {
+        /// The settings as given, each of them optional.
+        #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        pub struct Given {
+            $($(#[doc = $help])* #[arg(long, env = $env $(, $($arg)*)?)]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub $name: Option<$type>,)*
+        }
+
+        /// The settings in force.
+        #[derive(Clone, Debug, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub struct Settings {
+            $($(#[doc = $help])* pub $name: $type,)*
+        }
+
+        impl Given {
+            /// What is given here, else there, else the default.
+            fn or(self, there: Given) -> Settings {
+                Settings { $($name: self.$name.or(there.$name).unwrap_or_else(|| $default),)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// Address of the XML protocol
+    xml: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 12345)), "PRICETIME_XML";
+    /// Address of /health and /ready
+    http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
+    /// Data folder; made if missing
+    data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
+    /// When a reply may leave: synced to the disk, or only written to the operating system
+    durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
+    /// Threads that read and write sockets [default: the cores this process may use]
+    workers: usize = default_workers(), "PRICETIME_WORKERS";
+    /// Connections waiting to be accepted, on each worker's listener
+    backlog: u32 = 8192, "PRICETIME_BACKLOG";
+    /// Connections at once; further ones wait in the backlog, as they do at the limit of open files
+    max_connections: usize = 65_536, "PRICETIME_MAX_CONNECTIONS";
+    /// The longest request
+    max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
+    /// The most elements in a request
+    max_children: usize = 10_000, "PRICETIME_MAX_CHILDREN";
+    /// The longest reply; queries past it are refused
+    max_reply: ByteSize = ByteSize(16 << 20), "PRICETIME_MAX_REPLY";
+    /// Close a connection this long after its last request
+    idle_timeout: Span = Span(std::time::Duration::from_secs(60)), "PRICETIME_IDLE_TIMEOUT";
+    /// Serve one request a connection, then close it
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    close_after_reply: bool = false, "PRICETIME_CLOSE_AFTER_REPLY";
+    /// Put a line with its length in bytes before each reply
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    reply_length: bool = false, "PRICETIME_REPLY_LENGTH";
+    /// Size of a journal file
+    segment_size: ByteSize = ByteSize(64 << 20), "PRICETIME_SEGMENT_SIZE";
+    /// Keep every journal file, for an audit trail from which all can be rebuilt
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
+    /// Take a snapshot when this many commands stand in full journal files since the last
+    snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
+    /// Refuse new orders and accounts while less than this is free on the disk
+    disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
+    /// Stop after this many requests and print the time they took; 0 for never
+    stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
+    /// Log level: error, warn, info, debug or trace
+    log_level: String = "info".to_string(), "PRICETIME_LOG_LEVEL";
+    /// Log format
+    log_format: LogFormat = LogFormat::Text, "PRICETIME_LOG_FORMAT";
+}
+
+/// The arguments of `pricetime serve`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ServeArgs {
+    /// A TOML file with the same settings (`max-request = "1MiB"`)
+    #[arg(long, env = "PRICETIME_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Print the settings in force as TOML, and end
+    #[arg(long)]
+    pub print_config: bool,
+    #[command(flatten)]
+    pub given: Given,
+}
+
+impl ServeArgs {
+    /// The settings in force. Errors: a file that cannot be read, an unknown or impossible setting.
+    pub fn settings(&self) -> Result<Settings, String> {
+        let file = self.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let settings = self.given.clone().or(file);
+        settings.check()?;
+        Ok(settings)
+    }
+}
+
+impl Settings {
+    /// The settings as a TOML file that says the same.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("invariant: every setting is a string, a flag or a number below 2^63")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let at_least = |name: &str, value: u64, bound: u64| {
+            if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }
+        };
+        let at_most = |name: &str, value: u64, bound: u64| {
+            if value > bound { Err(format!("{name} is {value}; at most {bound}")) } else { Ok(()) }
+        };
+        at_least("workers", self.workers as u64, 1)?;
+        at_most("workers", self.workers as u64, 1024)?;
+        at_least("backlog", self.backlog.into(), 1)?;
+        at_least("max-connections", self.max_connections as u64, 1)?;
+        at_most("max-connections", self.max_connections as u64, u32::MAX.into())?;
+        at_least("max-request", self.max_request.0, 64)?;
+        // The framing refuses a length of more than 10 digits.
+        at_most("max-request", self.max_request.0, 1 << 30)?;
+        at_least("max-children", self.max_children as u64, 1)?;
+        at_most("max-children", self.max_children as u64, 10_000_000)?;
+        at_least("max-reply", self.max_reply.0, 1024)?;
+        at_most("max-reply", self.max_reply.0, 1 << 32)?;
+        at_least("segment-size", self.segment_size.0, 64 << 10)?;
+        at_most("segment-size", self.segment_size.0, 1 << 40)?;
+        at_least("snapshot-every", self.snapshot_every, 1)?;
+        at_most("snapshot-every", self.snapshot_every, i64::MAX as u64)?;
+        at_most("stop-after-requests", self.stop_after_requests, i64::MAX as u64)?;
+        at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
+        if self.idle_timeout.0.is_zero() {
+            return Err("idle-timeout is 0s; at least 1ms".to_string());
+        }
+        Ok(())
+    }
+}
+
+fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn read_file(path: &Path) -> Result<Given, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_reads_back_as_the_same_settings() {
+        let settings = ServeArgs::default().settings().expect("the defaults are sound");
+        let file: Given = toml::from_str(&settings.to_toml()).expect("what to_toml wrote");
+        let again = Given::default().or(file);
+        assert_eq!(again.to_toml(), settings.to_toml());
+        assert_eq!(again.max_request, ByteSize(1 << 20));
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let file: Given = toml::from_str("workers = 3\nmax-request = \"2MiB\"").expect("settings");
+        let line = Given { workers: Some(5), ..Given::default() };
+        let settings = line.or(file);
+        assert_eq!((settings.workers, settings.max_request), (5, ByteSize(2 << 20)));
+    }
+
+    #[test]
+    fn an_unknown_or_impossible_setting_is_named() {
+        let error = toml::from_str::<Given>("worker = 3").map(|_| ()).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("worker")));
+        let none = ServeArgs { given: Given { workers: Some(0), ..Given::default() }, ..ServeArgs::default() };
+        assert_eq!(none.settings().map(|_| ()), Err("workers is 0; at least 1".to_string()));
+    }
+}

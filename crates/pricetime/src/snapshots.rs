@@ -1,0 +1,196 @@
+//! Snapshots of the market, made by a background replica: it loads the last snapshot, replays the full journal files
+//! behind it and writes the next one. The engine never stalls for it, and the journal is proven to replay all the time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use engine::{DoneOrders, Engine, Entry, Sequence};
+use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
+
+use crate::archiver::SyncHandle;
+use crate::recovery::{self, RecoveryError};
+
+/// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
+pub const GENERATIONS: usize = 2;
+/// How long a finished replica waits for the archive before it gives up this snapshot.
+const ARCHIVE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the sequencer and the snapshot thread tell each other.
+#[derive(Default)]
+pub struct Landmarks {
+    /// The last command in a full journal file.
+    closed_through: AtomicU64,
+    /// Commands up to here are covered by every snapshot that is kept and by the archive.
+    covered_through: AtomicU64,
+    /// Set to end the thread.
+    stopping: AtomicBool,
+}
+
+impl Landmarks {
+    /// Noted by the sequencer when a journal file is full.
+    pub fn set_closed_through(&self, sequence: Sequence) {
+        self.closed_through.store(sequence.0, Ordering::Release);
+    }
+
+    /// Journal files up to here can be retired.
+    pub fn covered_through(&self) -> Sequence {
+        Sequence(self.covered_through.load(Ordering::Acquire))
+    }
+}
+
+/// Why no snapshot could be made. The server goes on: it only needs longer to start the next time.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error("the archive did not sync in {0:?}")]
+    ArchiveBehind(Duration),
+    #[error("the server stops")]
+    Stopping,
+}
+
+/// The snapshot thread.
+pub struct Snapshots {
+    stop: Sender<()>,
+    landmarks: Arc<Landmarks>,
+    thread: JoinHandle<()>,
+}
+
+impl Snapshots {
+    /// Starts the thread: a snapshot whenever `every` commands stand in full journal files since the last one.
+    pub fn start<S: Storage>(
+        storage: S,
+        every: u64,
+        last: Sequence,
+        landmarks: Arc<Landmarks>,
+        archive: SyncHandle,
+    ) -> std::io::Result<Snapshots> {
+        let (stop, stopped) = channel();
+        let shared = landmarks.clone();
+        let thread = std::thread::Builder::new()
+            .name("snapshots".to_string())
+            .spawn(move || run(&storage, every, last, &shared, &archive, &stopped))?;
+        Ok(Snapshots { stop, landmarks, thread })
+    }
+
+    /// Ends the thread; a snapshot that is being made is given up.
+    pub fn stop(self) {
+        self.landmarks.stopping.store(true, Ordering::Release);
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}
+
+fn run<S: Storage>(
+    storage: &S,
+    every: u64,
+    mut last: Sequence,
+    landmarks: &Landmarks,
+    archive: &SyncHandle,
+    stopped: &Receiver<()>,
+) {
+    // Snapshots give way to requests.
+    let _ = rustix::process::setpriority_process(None, 19);
+    loop {
+        match stopped.recv_timeout(Duration::from_millis(200)) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let closed = Sequence(landmarks.closed_through.load(Ordering::Acquire));
+        if closed.0.saturating_sub(last.0) < every {
+            continue;
+        }
+        let started = Instant::now();
+        let replicated = replicate(storage, closed, &landmarks.stopping);
+        match replicated.and_then(|(engine, point)| publish(storage, &engine, point, archive)) {
+            Ok(info) => {
+                last = info.sequence;
+                tracing::info!(sequence = last.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
+                note_covered(storage, landmarks);
+            }
+            Err(MakeError::Stopping) => return,
+            Err(error) => {
+                tracing::error!(%error, "no snapshot could be made; trying again after as many commands");
+                last = closed;
+            }
+        }
+    }
+}
+
+/// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal.
+fn replicate<S: Storage>(
+    storage: &S,
+    up_to: Sequence,
+    stopping: &AtomicBool,
+) -> Result<(Engine, JournalPoint), MakeError> {
+    let (newest, _) = recovery::load_newest(storage, DoneOrders::Drop)?;
+    let (mut engine, from) = match newest {
+        Some((_, engine, point)) => (engine, point),
+        None => (Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
+    };
+    let mut scratch = Vec::new();
+    let end = journal::read(storage, from, Some(up_to), &mut |entry: Entry| -> Result<(), VisitError> {
+        engine.apply(&entry, &mut scratch, &mut |_| {});
+        scratch.clear();
+        if entry.sequence.0.is_multiple_of(4096) && stopping.load(Ordering::Acquire) {
+            return Err(Box::new(MakeError::Stopping));
+        }
+        Ok(())
+    });
+    match end {
+        Ok(end) => Ok((engine, end.point)),
+        Err(_) if stopping.load(Ordering::Acquire) => Err(MakeError::Stopping),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes a snapshot once the archive durably holds every order that was done before it.
+pub fn publish<S: Storage>(
+    storage: &S,
+    engine: &Engine,
+    point: JournalPoint,
+    archive: &SyncHandle,
+) -> Result<SnapshotInfo, MakeError> {
+    if !archive.wait_for(point.sequence, ARCHIVE_PATIENCE) {
+        return Err(MakeError::ArchiveBehind(ARCHIVE_PATIENCE));
+    }
+    let info = write(storage, engine, point)?;
+    snapshot::retire(storage, GENERATIONS)?;
+    Ok(info)
+}
+
+/// Writes a snapshot. The archive must durably hold every order that was done before it.
+pub fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
+    assert!(engine.sequence() == point.sequence, "invariant: a snapshot stands where its engine does");
+    snapshot::write(storage, point, engine.state_hash(), &mut |visit| engine.export(&mut |item| visit(item)))
+}
+
+/// Writes a snapshot, as `write` does, unless one stands there already.
+pub fn write_if_new<S: Storage>(
+    storage: &S,
+    engine: &Engine,
+    point: JournalPoint,
+) -> Result<Option<SnapshotInfo>, SnapshotError> {
+    let newest = snapshot::list(storage)?.first().map_or(Sequence::ZERO, |info| info.sequence);
+    if newest >= point.sequence {
+        return Ok(None);
+    }
+    let info = write(storage, engine, point)?;
+    snapshot::retire(storage, GENERATIONS)?;
+    Ok(Some(info))
+}
+
+/// With all generations there, the journal up to the oldest of them is covered.
+fn note_covered<S: Storage>(storage: &S, landmarks: &Landmarks) {
+    let Ok(snapshots) = snapshot::list(storage) else { return };
+    if let Some(oldest) = snapshots.get(GENERATIONS - 1) {
+        landmarks.covered_through.store(oldest.sequence.0, Ordering::Release);
+    }
+}

@@ -1,0 +1,279 @@
+//! `pricetime state`: accounts, positions, holds, open orders, totals and the state hash of a data folder.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use engine::{AccountIndex, Engine, Money, Position, Side, StateItem, SymbolIndex};
+use serde::Serialize;
+
+use crate::inspect;
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs; numbers are strings, exact.
+    Json,
+}
+
+/// The arguments of `pricetime state`.
+#[derive(Args, Debug)]
+pub struct StateArgs {
+    /// The data folder, of a stopped or a running server
+    pub folder: PathBuf,
+    /// How to print
+    #[arg(long, default_value = "text")]
+    pub format: Format,
+    /// Leave out accounts and orders
+    #[arg(long)]
+    pub totals: bool,
+}
+
+/// Prints the state. Errors: a folder that cannot be read.
+pub fn run(args: &StateArgs) -> Result<ExitCode, String> {
+    let disk = inspect::open_disk(&args.folder)?;
+    let inspected = inspect::inspect(&disk)?;
+    let mut state = State::of(&inspected.engine);
+    if args.totals {
+        state.accounts.clear();
+        state.orders.clear();
+    }
+    let text = match args.format {
+        Format::Json => serde_json::to_string_pretty(&state).map_err(|error| error.to_string())? + "\n",
+        Format::Text => state.to_text(),
+    };
+    // Whoever closed standard output has seen enough.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The market as it is printed. Amounts are strings, so that no reader rounds them.
+#[derive(Debug, Serialize)]
+pub struct State {
+    /// The last command.
+    pub sequence: u64,
+    /// Its time, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The id that the next accepted order gets.
+    pub next_order: u64,
+    /// xxh3-64 over the whole state, in hexadecimal.
+    pub state_hash: String,
+    pub totals: Totals,
+    pub accounts: Vec<AccountState>,
+    pub orders: Vec<OrderState>,
+}
+
+/// Sums over the whole market.
+#[derive(Debug, Serialize)]
+pub struct Totals {
+    pub accounts: usize,
+    pub open_orders: usize,
+    /// Money that may be spent, in dollars.
+    pub balance: String,
+    /// Money held by open buys.
+    pub held: String,
+    /// Both together: what the accounts were created with.
+    pub money: String,
+    pub symbols: Vec<SymbolState>,
+}
+
+/// Sums of one symbol.
+#[derive(Debug, Serialize)]
+pub struct SymbolState {
+    pub symbol: String,
+    /// Shares that may be sold.
+    pub shares: String,
+    /// Shares held by open sells.
+    pub held: String,
+    /// Shares that were ever issued: both together.
+    pub issued: String,
+}
+
+/// One account.
+#[derive(Debug, Serialize)]
+pub struct AccountState {
+    pub id: String,
+    pub balance: String,
+    pub held: String,
+    pub positions: Vec<PositionState>,
+}
+
+/// What an account has of a symbol.
+#[derive(Clone, Debug, Serialize)]
+pub struct PositionState {
+    pub symbol: String,
+    pub shares: String,
+    pub held: String,
+}
+
+/// An open order.
+#[derive(Debug, Serialize)]
+pub struct OrderState {
+    pub id: u64,
+    pub account: String,
+    pub symbol: String,
+    pub side: &'static str,
+    pub limit: String,
+    pub open: String,
+    pub executions: Vec<ExecutionState>,
+}
+
+/// An execution of an open order.
+#[derive(Debug, Serialize)]
+pub struct ExecutionState {
+    pub shares: String,
+    pub price: String,
+    pub time: u64,
+}
+
+/// Shares free and held, of one account in one symbol.
+#[derive(Clone, Copy)]
+struct Holding {
+    shares: Position,
+    held: Position,
+}
+
+const NO_SHARES: Holding = Holding { shares: Position::ZERO, held: Position::ZERO };
+
+/// Sums that are taken while the items go by.
+#[derive(Default)]
+struct Gathered {
+    accounts: Vec<(String, Money, Money)>,
+    symbols: Vec<(String, Holding, Position)>,
+    holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
+    orders: Vec<OrderState>,
+}
+
+impl State {
+    /// Of an engine.
+    pub fn of(engine: &Engine) -> State {
+        let mut gathered = Gathered::default();
+        engine.export(&mut |item| gathered.add(item));
+        let Gathered { accounts, symbols, holdings, orders } = gathered;
+        let balance = accounts.iter().fold(Money::ZERO, |sum, (_, balance, _)| sum.plus(*balance));
+        let held = accounts.iter().fold(Money::ZERO, |sum, (_, _, held)| sum.plus(*held));
+        let mut positions = vec![Vec::new(); accounts.len()];
+        for ((account, symbol), holding) in holdings {
+            let symbol = symbols[symbol.0 as usize].0.clone();
+            let Holding { shares, held } = holding;
+            positions[account.0 as usize].push(PositionState {
+                symbol,
+                shares: shares.to_string(),
+                held: held.to_string(),
+            });
+        }
+        State {
+            sequence: engine.sequence().0,
+            time_us: engine.time().0,
+            next_order: engine.next_order().0,
+            state_hash: format!("{:016x}", engine.state_hash()),
+            totals: Totals {
+                accounts: accounts.len(),
+                open_orders: orders.len(),
+                balance: balance.to_string(),
+                held: held.to_string(),
+                money: balance.plus(held).to_string(),
+                symbols: symbols.into_iter().map(SymbolState::of).collect(),
+            },
+            accounts: accounts
+                .into_iter()
+                .zip(positions)
+                .map(|((id, balance, held), positions)| AccountState {
+                    id,
+                    balance: balance.to_string(),
+                    held: held.to_string(),
+                    positions,
+                })
+                .collect(),
+            orders,
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = format!("state hash {} at command {}\n", self.state_hash, self.sequence);
+        text += &format!(
+            "{} accounts, {} open orders, {} dollars ({} held by buys)\n",
+            self.totals.accounts, self.totals.open_orders, self.totals.money, self.totals.held
+        );
+        for symbol in &self.totals.symbols {
+            text += &format!("  {}: {} shares issued ({} held by sells)\n", symbol.symbol, symbol.issued, symbol.held);
+        }
+        for account in &self.accounts {
+            text += &format!("account {}: balance {} (held {})\n", account.id, account.balance, account.held);
+            for position in &account.positions {
+                text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
+            }
+        }
+        for order in &self.orders {
+            text += &format!(
+                "order {}: {} {} {} of account {} at {}, {} executions\n",
+                order.id,
+                order.side,
+                order.open,
+                order.symbol,
+                order.account,
+                order.limit,
+                order.executions.len()
+            );
+        }
+        text
+    }
+}
+
+impl SymbolState {
+    fn of((symbol, holding, issued): (String, Holding, Position)) -> SymbolState {
+        let Holding { shares, held } = holding;
+        SymbolState { symbol, shares: shares.to_string(), held: held.to_string(), issued: issued.to_string() }
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, item: StateItem) {
+        match item {
+            StateItem::Head { .. } => {}
+            StateItem::Account { id, balance } => self.accounts.push((id.to_string(), balance, Money::ZERO)),
+            StateItem::Symbol { name, issued } => self.symbols.push((name.to_string(), NO_SHARES, issued)),
+            StateItem::Position { account, symbol, shares } => {
+                self.holdings.entry((account, symbol)).or_insert(NO_SHARES).shares = shares;
+                let total = &mut self.symbols[symbol.0 as usize].1;
+                total.shares = total.shares.plus(shares);
+            }
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
+                let side = match side {
+                    Side::Buy => {
+                        owner.2 = owner.2.plus(limit.times(open));
+                        "buy"
+                    }
+                    Side::Sell => {
+                        let holding = self.holdings.entry((account, symbol)).or_insert(NO_SHARES);
+                        holding.held = holding.held.plus(open.position());
+                        name.1.held = name.1.held.plus(open.position());
+                        "sell"
+                    }
+                };
+                self.orders.push(OrderState {
+                    id: order.0,
+                    account: owner.0.clone(),
+                    symbol: name.0.clone(),
+                    side,
+                    limit: limit.to_string(),
+                    open: open.to_string(),
+                    executions: Vec::new(),
+                });
+            }
+            StateItem::Execution(execution) => {
+                let order = self.orders.last_mut().expect("invariant: executions follow their order");
+                order.executions.push(ExecutionState {
+                    shares: execution.shares.to_string(),
+                    price: execution.price.to_string(),
+                    time: execution.time.seconds(),
+                });
+            }
+        }
+    }
+}

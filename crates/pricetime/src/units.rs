@@ -1,0 +1,134 @@
+//! Sizes and durations as people write them: `64MiB`, `10s`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A number of bytes, written `512`, `64KiB`, `1MiB`, `2GiB` (or `K`, `M`, `G`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Text", into = "String")]
+pub struct ByteSize(pub u64);
+
+/// A length of time, written `250ms`, `10s`, `5m` or a number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Text", into = "String")]
+pub struct Span(pub Duration);
+
+/// A setting's value in a file: with a unit, or a bare number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Written(String),
+    Number(u64),
+}
+
+const SIZES: [(&str, u64); 7] =
+    [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("", 1)];
+
+const SPANS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
+
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    units.iter().find_map(|(unit, scale)| text.strip_suffix(unit)?.trim_end().parse::<u64>().ok()?.checked_mul(*scale))
+}
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ByteSize, String> {
+        let size = scaled(text, &SIZES);
+        size.map(ByteSize)
+            .ok_or_else(|| format!("`{text}` is not a size; write bytes, or a number with KiB, MiB or GiB"))
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Span, String> {
+        let span = scaled(text, &SPANS);
+        let span = span.map(|millis| Span(Duration::from_millis(millis)));
+        span.ok_or_else(|| format!("`{text}` is not a length of time; write seconds, or a number with ms, s or m"))
+    }
+}
+
+impl TryFrom<Text> for ByteSize {
+    type Error = String;
+
+    fn try_from(text: Text) -> Result<ByteSize, String> {
+        match text {
+            Text::Written(text) => text.parse(),
+            Text::Number(bytes) => Ok(ByteSize(bytes)),
+        }
+    }
+}
+
+impl TryFrom<Text> for Span {
+    type Error = String;
+
+    fn try_from(text: Text) -> Result<Span, String> {
+        match text {
+            Text::Written(text) => text.parse(),
+            Text::Number(seconds) => Ok(Span(Duration::from_secs(seconds))),
+        }
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, scale) in [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
+            if self.0 != 0 && self.0.is_multiple_of(scale) {
+                return write!(f, "{}{unit}", self.0 / scale);
+            }
+        }
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.subsec_millis() {
+            0 => write!(f, "{}s", self.0.as_secs()),
+            _ => write!(f, "{}ms", self.0.as_millis()),
+        }
+    }
+}
+
+impl From<ByteSize> for String {
+    fn from(size: ByteSize) -> String {
+        size.to_string()
+    }
+}
+
+impl From<Span> for String {
+    fn from(span: Span) -> String {
+        span.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_spans_are_read_as_people_write_them() {
+        assert_eq!("1MiB".parse(), Ok(ByteSize(1 << 20)));
+        assert_eq!("64 KiB".parse(), Ok(ByteSize(64 << 10)));
+        assert_eq!("512".parse(), Ok(ByteSize(512)));
+        assert_eq!("250ms".parse(), Ok(Span(Duration::from_millis(250))));
+        assert_eq!("10".parse(), Ok(Span(Duration::from_secs(10))));
+        assert_eq!("5m".parse(), Ok(Span(Duration::from_secs(300))));
+        assert!("1 parsec".parse::<ByteSize>().is_err());
+        assert!("-1s".parse::<Span>().is_err());
+    }
+
+    #[test]
+    fn they_print_as_they_are_read() {
+        assert_eq!(ByteSize(64 << 20).to_string(), "64MiB");
+        assert_eq!(ByteSize(1500).to_string(), "1500");
+        assert_eq!(Span(Duration::from_millis(1500)).to_string(), "1500ms");
+        assert_eq!(Span(Duration::from_secs(60)).to_string(), "60s");
+    }
+}

@@ -1,0 +1,33 @@
+//! A fresh folder on the real disk, kept when the test fails so that it can be looked at.
+
+use std::path::{Path, PathBuf};
+
+/// A test's folder; the data folder is one inside of it.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// Makes a folder named after what it is for.
+    pub fn new(purpose: &str) -> Folder {
+        let prefix = format!("{purpose}-");
+        Folder(tempfile::Builder::new().prefix(&prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The data folder, which the server makes.
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.disable_cleanup(true);
+            eprintln!("the folder of this test is kept: {}", self.path().display());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What the tests on the real binary share: starting and ending it, asking it, reading replies, state and traces, and
+//! traders that remember all they were told. Nothing here knows how the server works inside.
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+pub mod audit;
+pub mod decimal;
+pub mod folder;
+pub mod heartbeat;
+pub mod market;
+pub mod orders;
+pub mod reply;
+pub mod server;
+pub mod trace;
+pub mod trader;
+pub mod wait;

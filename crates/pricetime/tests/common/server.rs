@@ -1,0 +1,274 @@
+//! The real binary as a process: started on free ports and a folder of its own, awaited, signalled, and always ended.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use pricetime::client::Client;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::wait::wait_for;
+
+/// How long a start, an answer or an end may take, on a machine that is busy.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The line that ends what a started server prints.
+const LAST_BANNER_LINE: &str = "try it:";
+
+static LOGS: AtomicU32 = AtomicU32::new(0);
+
+/// How to start a server.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    data: PathBuf,
+    wrapper: Vec<String>,
+    arguments: Vec<String>,
+    ports: [String; 2],
+}
+
+impl Launch {
+    /// On a data folder, with free ports and defaults for the rest.
+    pub fn new(data: &Path) -> Launch {
+        let free = "127.0.0.1:0".to_string();
+        Launch { data: data.to_owned(), wrapper: Vec::new(), arguments: Vec::new(), ports: [free.clone(), free] }
+    }
+
+    /// With further arguments, separated by blanks.
+    pub fn with(mut self, arguments: &str) -> Launch {
+        self.arguments.extend(arguments.split_whitespace().map(str::to_string));
+        self
+    }
+
+    /// Run by another program that becomes the server (`prlimit`, `strace -D`).
+    pub fn through(mut self, wrapper: &[&str]) -> Launch {
+        self.wrapper = wrapper.iter().map(|word| (*word).to_string()).collect();
+        self
+    }
+
+    /// On this address.
+    pub fn on_xml(mut self, address: SocketAddr) -> Launch {
+        self.ports[0] = address.to_string();
+        self
+    }
+
+    /// With its health on this address.
+    pub fn on_http(mut self, address: SocketAddr) -> Launch {
+        self.ports[1] = address.to_string();
+        self
+    }
+
+    /// Starts the process and waits for nothing.
+    pub fn spawn(&self) -> Process {
+        let binary = env!("CARGO_BIN_EXE_pricetime").to_string();
+        let words: Vec<&String> = self.wrapper.iter().chain([&binary]).collect();
+        let log_number = LOGS.fetch_add(1, Ordering::Relaxed);
+        let log = self.data.with_extension(format!("{log_number}.log"));
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
+            .args(["serve", "--xml", &self.ports[0], "--http", &self.ports[1], "--data"])
+            .arg(&self.data)
+            .args(&self.arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {}: {error}", words[0]));
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Process { child, lines, printed: String::new(), log, started: Instant::now(), data: self.data.clone() }
+    }
+
+    /// Starts the server and waits until it says that it serves. Panics with what it said if it ends instead.
+    pub fn start(&self) -> Server {
+        self.try_start().unwrap_or_else(|ended| panic!("the server did not start: {ended:?}"))
+    }
+
+    /// Starts the server; gives how it ended if it did not get as far as serving.
+    pub fn try_start(&self) -> Result<Server, Ended> {
+        let mut process = self.spawn();
+        if process.read_until(LAST_BANNER_LINE) {
+            let started_in = process.started.elapsed();
+            let address = |label: &str| -> SocketAddr {
+                let line = process.printed.lines().find_map(|line| line.trim().strip_prefix(label));
+                let line = line.unwrap_or_else(|| panic!("no {label} in {}", process.printed)).trim();
+                line.trim_start_matches("http://").split([' ', '/']).next().unwrap().parse().unwrap()
+            };
+            let (xml, http) = (address("XML"), address("health"));
+            Ok(Server { xml, http, banner: process.printed.clone(), started_in, process })
+        } else {
+            Err(process.wait_for_end(PATIENCE))
+        }
+    }
+}
+
+/// How a process ended and what it said.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A started process, serving or not. Killed when dropped.
+pub struct Process {
+    child: Child,
+    lines: Receiver<String>,
+    printed: String,
+    log: PathBuf,
+    started: Instant,
+    data: PathBuf,
+}
+
+impl Process {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        // It may have ended already; it is not reaped, so the id is still its own.
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Ends it at once, as a crash would.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Whether it runs.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for its end. Panics, after killing it, if it takes longer.
+    pub fn wait_for_end(&mut self, patience: Duration) -> Ended {
+        let status = wait_for("the end of the server", patience, || self.child.try_wait().unwrap());
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.printed.push_str(&line);
+            self.printed.push('\n');
+        }
+        Ended { status, stdout: self.printed.clone(), stderr: self.log() }
+    }
+
+    /// What it wrote to standard error so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// A line of `/proc/PID/status`, in KiB.
+    pub fn memory_kib(&self, line: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let value = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'));
+        value.and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok()).expect("a figure in kB")
+    }
+
+    /// Its resident memory in KiB.
+    pub fn rss_kib(&self) -> u64 {
+        self.memory_kib("VmRSS")
+    }
+
+    fn read_until(&mut self, start_of_line: &str) -> bool {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.printed.push_str(&line);
+                    self.printed.push('\n');
+                    if line.trim_start().starts_with(start_of_line) {
+                        return true;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.kill();
+                    panic!("the server says nothing for {PATIENCE:?}: {}\n{}", self.printed, self.log());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            eprintln!("standard error of the server: {}", self.log());
+        }
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+/// A server that serves.
+pub struct Server {
+    pub process: Process,
+    /// Where it takes requests.
+    pub xml: SocketAddr,
+    /// Where it tells its health.
+    pub http: SocketAddr,
+    /// What it printed on starting.
+    pub banner: String,
+    /// From the start of the process to the end of what it printed.
+    pub started_in: Duration,
+}
+
+impl Server {
+    /// A new connection.
+    pub fn client(&self) -> Client {
+        connect(self.xml)
+    }
+
+    /// Asks one request on a new connection.
+    pub fn ask(&self, body: &str) -> String {
+        ask(&mut self.client(), body)
+    }
+
+    /// Asks it to stop and waits until it has. Panics unless it ends well.
+    pub fn stop(mut self) -> Ended {
+        self.process.signal(Signal::TERM);
+        let ended = self.process.wait_for_end(PATIENCE);
+        assert!(ended.status.success(), "a stopped server ends well: {ended:?}");
+        ended
+    }
+
+    /// Ends it as a crash would.
+    pub fn kill(mut self) {
+        self.process.kill();
+    }
+
+    /// The state of its data folder.
+    pub fn state(&self) -> serde_json::Value {
+        state_of(&self.process.data)
+    }
+}
+
+/// A connection to a server.
+pub fn connect(xml: SocketAddr) -> Client {
+    Client::connect(&xml.to_string(), PATIENCE).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Sends a request and waits for its reply.
+pub fn ask(client: &mut Client, body: &str) -> String {
+    client.send_frame(body.as_bytes()).unwrap();
+    client.read_reply().unwrap_or_else(|error| panic!("{body:.200}: {error}")).text()
+}
+
+/// What `pricetime state` says of a data folder.
+pub fn state_of(data: &Path) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
+        .env_clear()
+        .args(["state", "--format", "json"])
+        .arg(data)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "pricetime state {}: {stderr}", data.display());
+    serde_json::from_slice(&output.stdout).unwrap()
+}

@@ -1,0 +1,117 @@
+//! Framing: where one request ends and the next begins in a stream of bytes. Knows nothing of what the bytes say.
+//!
+//! A request is one line with its length in bytes, then that many bytes. Source: docs/PROTOCOL.md, framing.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::number::push_decimal;
+
+/// The longest length, in digits.
+const LENGTH_DIGITS_MAX: usize = 10;
+/// The longest white space between the digits of a length and the end of its line.
+const TRAILING_BLANKS_MAX: usize = 64;
+
+/// What stands at the start of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Not yet a whole request; read on.
+    Incomplete,
+    /// A whole request: its XML is `buffer[body]`, and `consumed` bytes of the buffer are done with.
+    Request {
+        /// The XML, without the length line.
+        body: Range<usize>,
+        /// The bytes that this request took, skipped white space and length line included.
+        consumed: usize,
+    },
+    /// No length, so nothing after it can be trusted: answer and close.
+    Malformed(FrameError),
+}
+
+/// Why a line is no length. Its `Display` is what the client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// Something other than digits, or digits and then something other than the end of the line.
+    #[error(
+        "the length line is not a number of bytes: expected 1 to {} digits and a newline before the XML",
+        LENGTH_DIGITS_MAX
+    )]
+    NotANumber,
+    /// More digits than any acceptable length has.
+    #[error("the length has more than {} digits", LENGTH_DIGITS_MAX)]
+    TooManyDigits,
+    /// More bytes than a request may have.
+    #[error("the request is {announced} bytes long; at most {maximum}")]
+    TooLarge {
+        /// The length that the line gave, in bytes.
+        announced: u64,
+        /// The longest request, in bytes.
+        maximum: usize,
+    },
+}
+
+/// Looks at the start of `buffer`, which holds bytes as they arrived. White space and NULs before the length line are
+/// skipped and counted in `consumed`; when nothing else is there, [`skippable`] says what may be dropped.
+/// The ranges are into `buffer`. Source: docs/PROTOCOL.md, framing.
+pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
+    let digits_start = skippable(buffer);
+    let line = &buffer[digits_start..];
+    let digits = line.iter().take(LENGTH_DIGITS_MAX + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    if digits > LENGTH_DIGITS_MAX {
+        return Frame::Malformed(FrameError::TooManyDigits);
+    }
+    if digits == 0 {
+        return if line.is_empty() { Frame::Incomplete } else { Frame::Malformed(FrameError::NotANumber) };
+    }
+    let line_end = match end_of_line(&line[digits..]) {
+        LineEnd::After(bytes) => digits_start + digits + bytes,
+        LineEnd::NotYet => return Frame::Incomplete,
+        LineEnd::Other => return Frame::Malformed(FrameError::NotANumber),
+    };
+    let announced = line[..digits].iter().fold(0u64, |value, &digit| value * 10 + u64::from(digit - b'0'));
+    let length = match usize::try_from(announced) {
+        Ok(length) if length <= request_bytes_max => length,
+        _ => return Frame::Malformed(FrameError::TooLarge { announced, maximum: request_bytes_max }),
+    };
+    if buffer.len() - line_end < length {
+        return Frame::Incomplete;
+    }
+    let end = line_end + length;
+    Frame::Request { body: line_end..end, consumed: end }
+}
+
+/// How many leading bytes of `buffer` belong to no request (white space and NULs), so that a buffer need not keep them.
+pub fn skippable(buffer: &[u8]) -> usize {
+    buffer.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0)).count()
+}
+
+/// A request as it is sent: the length line and the body.
+pub fn frame(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + LENGTH_DIGITS_MAX + 1);
+    push_decimal(&mut out, body.len() as u64);
+    out.push(b'\n');
+    out.extend_from_slice(body);
+    out
+}
+
+enum LineEnd {
+    /// So many bytes on, the line ends.
+    After(usize),
+    NotYet,
+    Other,
+}
+
+/// Blanks, then `\n` or `\r\n`. The blanks are bounded, so that a line without an end does not grow for ever.
+fn end_of_line(rest: &[u8]) -> LineEnd {
+    let blanks = rest.iter().take(TRAILING_BLANKS_MAX + 1).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if blanks > TRAILING_BLANKS_MAX {
+        return LineEnd::Other;
+    }
+    match &rest[blanks..] {
+        [b'\n', ..] => LineEnd::After(blanks + 1),
+        [b'\r', b'\n', ..] => LineEnd::After(blanks + 2),
+        [] | [b'\r'] => LineEnd::NotYet,
+        _ => LineEnd::Other,
+    }
+}

@@ -1,0 +1,13 @@
+//! The XML protocol: requests in, replies out. Source: docs/PROTOCOL.md.
+
+mod arena;
+mod chars;
+mod escape;
+mod fault;
+mod reader;
+mod reply;
+mod request;
+
+pub use arena::{Limits, Requests};
+pub use escape::push_escaped;
+pub use reply::{Answer, ReplyLimits, Unavailable, write_reply};

@@ -1,0 +1,160 @@
+//! Why a document or one of its children is refused. The `Display` of these is what the client is told.
+
+use std::fmt;
+
+use engine::{AmountError, IdError, Reject};
+
+/// A whole document refused: nothing of it takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refusal<'a> {
+    pub(super) why: Why<'a>,
+    /// The byte of the body, from 0.
+    pub(super) at: usize,
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, at byte {}", self.why, self.at)
+    }
+}
+
+/// What is wrong with a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why<'a> {
+    NotUtf8,
+    ForbiddenCharacter(char),
+    NoRoot,
+    AfterRoot,
+    UnknownRoot(&'a [u8]),
+    Unclosed(&'a [u8]),
+    UnfinishedMarkup,
+    BadMarkup,
+    NoName,
+    Mismatched { open: &'a [u8], end: &'a [u8] },
+    BadTag,
+    NoValue(&'a [u8]),
+    UnquotedValue(&'a [u8]),
+    AngleInValue(&'a [u8]),
+    NoWhiteSpace,
+    DuplicateAttribute(&'a [u8]),
+    CdataEndInText,
+    UnfinishedReference,
+    UnknownEntity(&'a [u8]),
+    BadCharacterReference(&'a [u8]),
+    Doctype,
+    DashesInComment,
+    BadInstruction,
+    MisplacedDeclaration,
+    BadDeclaration,
+    OtherEncoding(&'a [u8]),
+    TooDeep { depth_max: usize },
+    TooManyElements { elements_max: usize },
+    TextNotAllowed,
+    ChildNotAllowed(&'a [u8]),
+    RootAttribute { root: &'static str, name: &'a [u8] },
+    NoAccount,
+    NoChildren,
+    SymbolTooLong,
+}
+
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Why::NotUtf8 => f.write_str("not UTF-8"),
+            Why::ForbiddenCharacter(character) => {
+                write!(f, "character U+{:04X} is not allowed in XML", u32::from(character))
+            }
+            Why::NoRoot => f.write_str("no root element: expected <create> or <transactions>"),
+            Why::AfterRoot => f.write_str("something other than comments after the root element"),
+            Why::UnknownRoot(name) => {
+                write!(f, "unknown root element {}: expected create or transactions", Shown(name))
+            }
+            Why::Unclosed(name) => write!(f, "element {} has no end tag", Shown(name)),
+            Why::UnfinishedMarkup => f.write_str("the document ends inside a tag, comment or other markup"),
+            Why::BadMarkup => f.write_str("markup that is no tag, comment, processing instruction or CDATA section"),
+            Why::NoName => f.write_str("a name was expected"),
+            Why::Mismatched { open, end } => {
+                write!(f, "end tag {} where the end of {} was expected", Shown(end), Shown(open))
+            }
+            Why::BadTag => f.write_str("a tag that does not end with > or />"),
+            Why::NoValue(name) => write!(f, "attribute {} has no value", Shown(name)),
+            Why::UnquotedValue(name) => write!(f, "the value of attribute {} is not quoted", Shown(name)),
+            Why::AngleInValue(name) => write!(f, "the value of attribute {} has a <; write &lt;", Shown(name)),
+            Why::NoWhiteSpace => f.write_str("white space was expected before an attribute"),
+            Why::DuplicateAttribute(name) => write!(f, "attribute {} stands twice in one tag", Shown(name)),
+            Why::CdataEndInText => f.write_str("]]> in text; write ]]&gt;"),
+            Why::UnfinishedReference => f.write_str("& without a ;: write &amp;"),
+            Why::UnknownEntity(name) => {
+                write!(f, "unknown entity {}: only lt, gt, amp, apos and quot are known", Shown(name))
+            }
+            Why::BadCharacterReference(name) => {
+                write!(f, "character reference {} is no character that XML allows", Shown(name))
+            }
+            Why::Doctype => f.write_str("a DOCTYPE is not accepted"),
+            Why::DashesInComment => f.write_str("-- inside a comment"),
+            Why::BadInstruction => f.write_str("a processing instruction without white space after its name"),
+            Why::MisplacedDeclaration => f.write_str("an XML declaration elsewhere than at the very start"),
+            Why::BadDeclaration => f.write_str("an XML declaration that is not well-formed"),
+            Why::OtherEncoding(name) => {
+                write!(f, "encoding {} is declared; only UTF-8 and ASCII are read", Shown(name))
+            }
+            Why::TooDeep { depth_max } => {
+                write!(f, "elements are nested deeper than the request allows; at most {depth_max} levels")
+            }
+            Why::TooManyElements { elements_max } => {
+                write!(f, "more than {elements_max} elements in one request; split it")
+            }
+            Why::TextNotAllowed => f.write_str("text where none belongs"),
+            Why::ChildNotAllowed(name) => {
+                write!(f, "an element inside {}, nested deeper than the request allows", Shown(name))
+            }
+            Why::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Shown(name)),
+            Why::NoAccount => f.write_str("transactions has no id attribute"),
+            Why::NoChildren => f.write_str("transactions has no children"),
+            Why::SymbolTooLong => f.write_str("a sym too long to be repeated for each of its accounts"),
+        }
+    }
+}
+
+/// One child refused: the others are not concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChildFault<'a> {
+    UnknownElement(&'a [u8]),
+    UnknownAttribute { element: &'static str, name: &'a [u8] },
+    MissingAttribute { element: &'static str, name: &'static str },
+    NoShares,
+    Amount { field: &'static str, error: AmountError },
+    Id { field: &'static str, error: IdError },
+    UnknownOrder,
+}
+
+impl fmt::Display for ChildFault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChildFault::UnknownElement(name) => write!(f, "unknown element {}", Shown(name)),
+            ChildFault::UnknownAttribute { element, name } => {
+                write!(f, "{element} has an unknown attribute {}", Shown(name))
+            }
+            ChildFault::MissingAttribute { element, name } => write!(f, "{element} has no {name} attribute"),
+            ChildFault::NoShares => f.write_str("shares are missing: they are the text of the account"),
+            ChildFault::Amount { field, error } => write!(f, "{field} {error}"),
+            ChildFault::Id { field, error } => write!(f, "{field} {error}"),
+            ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
+        }
+    }
+}
+
+/// The client's own words in a message, cut to a length fit for one.
+struct Shown<'a>(&'a [u8]);
+
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = std::str::from_utf8(self.0).unwrap_or_default();
+        match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+            Some((end, _)) => write!(f, "{}…", &text[..end]),
+            None => f.write_str(text),
+        }
+    }
+}

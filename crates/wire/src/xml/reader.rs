@@ -1,0 +1,462 @@
+//! A strict reader of XML 1.0 in one pass: tokens that point into the body, no tree, no recursion, no allocation.
+//!
+//! It refuses what is not well-formed and what the protocol does not take (DOCTYPE, other encodings, deep nesting, too
+//! many elements). It knows neither the names of elements nor what they mean. Source: docs/PROTOCOL.md, bad XML.
+
+use std::borrow::Cow;
+
+use super::chars::{self, Place};
+use super::fault::{Refusal, Why};
+
+/// The deepest nesting of any request: `create`, `symbol`, `account`.
+pub(super) const DEPTH_MAX: usize = 3;
+/// Up to so many attributes each new one is compared with those before it; beyond, they are sorted once.
+const COMPARED_ATTRIBUTES_MAX: usize = 16;
+
+/// A start tag. Its attributes are the reader's until the next one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tag<'a> {
+    pub(super) name: &'a [u8],
+    /// Where its `<` stands.
+    pub(super) at: usize,
+    /// `<name/>`: no end follows.
+    pub(super) empty: bool,
+}
+
+/// Text between tags, or of a CDATA section.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a> {
+    raw: &'a [u8],
+    place: Place,
+    white: bool,
+    pub(super) at: usize,
+}
+
+/// What stands inside an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token<'a> {
+    Start(Tag<'a>),
+    Text(Text<'a>),
+    /// The end of the innermost open element.
+    End,
+}
+
+/// An attribute's value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Value<'a> {
+    pub(super) raw: &'a [u8],
+    /// Without a character that is read or written otherwise: `raw` is the decoded and the escaped value too.
+    pub(super) verbatim: bool,
+}
+
+/// An attribute by its places in the body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attribute {
+    name: (usize, usize),
+    value: (usize, usize),
+    verbatim: bool,
+}
+
+/// The reader and where it stands.
+pub(super) struct Reader<'a> {
+    body: &'a [u8],
+    at: usize,
+    open: [&'a [u8]; DEPTH_MAX],
+    depth: usize,
+    depth_max: usize,
+    elements: usize,
+    elements_max: usize,
+    attributes: Vec<Attribute>,
+}
+
+impl<'a> Text<'a> {
+    /// What it is read as.
+    pub(super) fn decoded(&self) -> Cow<'a, [u8]> {
+        chars::decode(self.raw, self.place)
+    }
+
+    /// Whether it is nothing but white space.
+    pub(super) fn is_white(&self) -> bool {
+        self.white || self.decoded().iter().all(|&byte| chars::is_white(byte))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// What it is read as.
+    pub(super) fn decoded(self) -> Cow<'a, [u8]> {
+        if self.verbatim { Cow::Borrowed(self.raw) } else { chars::decode(self.raw, Place::Attribute) }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Over a document of at most `elements_max` elements below the root. `attributes` is memory to use again.
+    pub(super) fn new(body: &'a [u8], elements_max: usize, attributes: Vec<Attribute>) -> Reader<'a> {
+        let open = [&body[..0]; DEPTH_MAX];
+        Reader { body, at: 0, open, depth: 0, depth_max: DEPTH_MAX, elements: 0, elements_max, attributes }
+    }
+
+    /// The memory of the attributes back.
+    pub(super) fn into_attributes(self) -> Vec<Attribute> {
+        self.attributes
+    }
+
+    /// The attributes of the last start tag, in their order; no two have the same name.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
+        self.attributes.iter().map(|attribute| {
+            let value = &self.body[attribute.value.0..attribute.value.1];
+            (&self.body[attribute.name.0..attribute.name.1], Value { raw: value, verbatim: attribute.verbatim })
+        })
+    }
+
+    /// The root's start tag, after whatever may stand before it. The first call.
+    pub(super) fn root(&mut self) -> Result<Tag<'a>, Refusal<'a>> {
+        chars::check(self.body).map_err(|(why, at)| Refusal { why, at })?;
+        if self.body.starts_with(b"\xef\xbb\xbf") {
+            self.at = 3;
+        }
+        if self.rest().starts_with(b"<?xml") && chars::name_length(&self.rest()[2..]) == Some(3) {
+            self.declaration()?;
+        }
+        self.skip_around_root()?;
+        match self.rest() {
+            [b'<', b'/' | b'!', ..] => Err(self.refuse(Why::BadMarkup)),
+            [b'<', ..] => self.start_tag(),
+            _ => Err(self.refuse(Why::NoRoot)),
+        }
+    }
+
+    /// From here on, elements are nested at most so deep, the root included.
+    pub(super) fn limit_depth(&mut self, depth_max: usize) {
+        self.depth_max = depth_max;
+    }
+
+    /// The next token inside the innermost open element. Comments and processing instructions are skipped.
+    pub(super) fn next(&mut self) -> Result<Token<'a>, Refusal<'a>> {
+        loop {
+            match self.rest() {
+                [b'<', b'/', ..] => return self.end_tag(),
+                [b'<', b'!', ..] => {
+                    if self.rest().starts_with(b"<![CDATA[") {
+                        return self.cdata();
+                    }
+                    self.comment()?;
+                }
+                [b'<', b'?', ..] => self.instruction()?,
+                [b'<', ..] => return self.start_tag().map(Token::Start),
+                [] => return Err(self.refuse(Why::Unclosed(self.innermost()))),
+                _ => return self.text(),
+            }
+        }
+    }
+
+    /// After the root's end, only comments, processing instructions and white space stand. The last call.
+    pub(super) fn finish(&mut self) -> Result<(), Refusal<'a>> {
+        self.skip_around_root()?;
+        if self.rest().is_empty() { Ok(()) } else { Err(self.refuse(Why::AfterRoot)) }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.body[self.at..]
+    }
+
+    fn refuse(&self, why: Why<'a>) -> Refusal<'a> {
+        Refusal { why, at: self.at }
+    }
+
+    fn innermost(&self) -> &'a [u8] {
+        self.open[self.depth - 1]
+    }
+
+    /// Whether there was any.
+    fn skip_white(&mut self) -> bool {
+        let start = self.at;
+        self.at += self.rest().iter().take_while(|&&byte| chars::is_white(byte)).count();
+        self.at > start
+    }
+
+    fn name(&mut self) -> Result<&'a [u8], Refusal<'a>> {
+        let rest = self.rest();
+        let length = chars::name_length(rest).ok_or(self.refuse(Why::NoName))?;
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    fn skip_around_root(&mut self) -> Result<(), Refusal<'a>> {
+        loop {
+            self.skip_white();
+            match self.rest() {
+                [b'<', b'!', ..] => self.comment()?,
+                [b'<', b'?', ..] => self.instruction()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn start_tag(&mut self) -> Result<Tag<'a>, Refusal<'a>> {
+        let at = self.at;
+        if self.depth > 0 {
+            self.elements += 1;
+            if self.elements > self.elements_max {
+                return Err(self.refuse(Why::TooManyElements { elements_max: self.elements_max }));
+            }
+        }
+        if self.depth == self.depth_max {
+            return Err(self.refuse(Why::TooDeep { depth_max: self.depth_max }));
+        }
+        self.at += 1;
+        let name = self.name()?;
+        self.attributes.clear();
+        let empty = loop {
+            let spaced = self.skip_white();
+            match self.body.get(self.at) {
+                Some(b'>') => break false,
+                Some(b'/') if self.body.get(self.at + 1) == Some(&b'>') => break true,
+                Some(b'/') => return Err(self.refuse(Why::BadTag)),
+                Some(_) if spaced => self.attribute()?,
+                Some(_) => return Err(self.refuse(Why::NoWhiteSpace)),
+                None => return Err(self.refuse(Why::UnfinishedMarkup)),
+            }
+        };
+        if self.attributes.len() > COMPARED_ATTRIBUTES_MAX {
+            self.check_many_attributes()?;
+        }
+        if empty {
+            self.at += 2;
+        } else {
+            self.at += 1;
+            self.open[self.depth] = name;
+            self.depth += 1;
+        }
+        Ok(Tag { name, at, empty })
+    }
+
+    fn attribute(&mut self) -> Result<(), Refusal<'a>> {
+        let start = self.at;
+        let name = self.name()?;
+        self.skip_white();
+        if self.body.get(self.at) != Some(&b'=') {
+            return Err(self.refuse(Why::NoValue(name)));
+        }
+        self.at += 1;
+        self.skip_white();
+        let quote = match self.body.get(self.at) {
+            Some(&quote @ (b'"' | b'\'')) => quote,
+            Some(_) => return Err(self.refuse(Why::UnquotedValue(name))),
+            None => return Err(self.refuse(Why::UnfinishedMarkup)),
+        };
+        self.at += 1;
+        let value_start = self.at;
+        let verbatim = self.value(quote, name)?;
+        if self.attributes.len() < COMPARED_ATTRIBUTES_MAX
+            && self.attributes().any(|(before, _)| chars::same(before, name))
+        {
+            return Err(Refusal { why: Why::DuplicateAttribute(name), at: start });
+        }
+        let attribute = Attribute { name: (start, start + name.len()), value: (value_start, self.at), verbatim };
+        self.attributes.push(attribute);
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Goes to the closing quote. Whether the value is verbatim.
+    fn value(&mut self, quote: u8, name: &'a [u8]) -> Result<bool, Refusal<'a>> {
+        let mut verbatim = true;
+        loop {
+            let rest = self.rest();
+            let Some(length) = rest.iter().position(|&byte| VALUE_SPECIAL[usize::from(byte)]) else {
+                return Err(Refusal { why: Why::UnfinishedMarkup, at: self.body.len() });
+            };
+            self.at += length;
+            match rest[length] {
+                byte if byte == quote => return Ok(verbatim),
+                b'<' => return Err(self.refuse(Why::AngleInValue(name))),
+                b'&' => self.reference()?,
+                _ => self.at += 1,
+            }
+            verbatim = false;
+        }
+    }
+
+    /// Steps over a reference that is one.
+    fn reference(&mut self) -> Result<(), Refusal<'a>> {
+        let (_, length) = chars::reference(self.rest()).map_err(|why| self.refuse(why))?;
+        self.at += length;
+        Ok(())
+    }
+
+    /// Many attributes of one tag are sorted: comparing each with each would take a hostile request too long.
+    fn check_many_attributes(&self) -> Result<(), Refusal<'a>> {
+        let mut names: Vec<(&[u8], usize)> = self
+            .attributes
+            .iter()
+            .map(|attribute| (&self.body[attribute.name.0..attribute.name.1], attribute.name.0))
+            .collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(Refusal { why: Why::DuplicateAttribute(pair[1].0), at: pair[1].1 }),
+            None => Ok(()),
+        }
+    }
+
+    fn end_tag(&mut self) -> Result<Token<'a>, Refusal<'a>> {
+        let at = self.at;
+        self.at += 2;
+        let open = self.innermost();
+        let rest = self.rest();
+        // Nearly always it is the right name and nothing else.
+        if rest.get(open.len()) == Some(&b'>') && chars::same(&rest[..open.len()], open) {
+            self.at += open.len() + 1;
+            self.depth -= 1;
+            return Ok(Token::End);
+        }
+        let end = self.name()?;
+        if !chars::same(end, open) {
+            return Err(Refusal { why: Why::Mismatched { open, end }, at });
+        }
+        self.skip_white();
+        match self.rest() {
+            [b'>', ..] => self.at += 1,
+            [] => return Err(self.refuse(Why::UnfinishedMarkup)),
+            _ => return Err(self.refuse(Why::BadTag)),
+        }
+        self.depth -= 1;
+        Ok(Token::End)
+    }
+
+    fn text(&mut self) -> Result<Token<'a>, Refusal<'a>> {
+        let start = self.at;
+        self.skip_white();
+        let mut white = true;
+        while let Some(&byte) = self.body.get(self.at) {
+            match byte {
+                b'<' => break,
+                b'&' => {
+                    self.reference()?;
+                    white = false;
+                    continue;
+                }
+                b']' if self.rest().starts_with(b"]]>") => return Err(self.refuse(Why::CdataEndInText)),
+                _ => white &= chars::is_white(byte),
+            }
+            self.at += 1;
+        }
+        Ok(Token::Text(Text { raw: &self.body[start..self.at], place: Place::Text, white, at: start }))
+    }
+
+    fn cdata(&mut self) -> Result<Token<'a>, Refusal<'a>> {
+        let at = self.at;
+        self.at += b"<![CDATA[".len();
+        let raw = self.up_to(*b"]]>")?;
+        Ok(Token::Text(Text { raw, place: Place::Cdata, white: false, at }))
+    }
+
+    /// What stands before `end`; goes behind it.
+    fn up_to<const N: usize>(&mut self, end: [u8; N]) -> Result<&'a [u8], Refusal<'a>> {
+        let rest = self.rest();
+        let mut length = 0;
+        while let Some(skipped) = rest[length..].iter().position(|&byte| byte == end[0]) {
+            length += skipped;
+            if rest[length..].first_chunk() == Some(&end) {
+                self.at += length + N;
+                return Ok(&rest[..length]);
+            }
+            length += 1;
+        }
+        Err(Refusal { why: Why::UnfinishedMarkup, at: self.body.len() })
+    }
+
+    /// Skips a comment; anything else that starts with `<!` is refused.
+    fn comment(&mut self) -> Result<(), Refusal<'a>> {
+        if !self.rest().starts_with(b"<!--") {
+            let why = if self.rest().starts_with(b"<!DOCTYPE") { Why::Doctype } else { Why::BadMarkup };
+            return Err(self.refuse(why));
+        }
+        self.at += 4;
+        self.up_to(*b"--")?;
+        match self.rest() {
+            [b'>', ..] => self.at += 1,
+            [] => return Err(self.refuse(Why::UnfinishedMarkup)),
+            _ => return Err(Refusal { why: Why::DashesInComment, at: self.at - 2 }),
+        }
+        Ok(())
+    }
+
+    /// Skips a processing instruction.
+    fn instruction(&mut self) -> Result<(), Refusal<'a>> {
+        let at = self.at;
+        self.at += 2;
+        if self.name()?.eq_ignore_ascii_case(b"xml") {
+            return Err(Refusal { why: Why::MisplacedDeclaration, at });
+        }
+        if !self.rest().starts_with(b"?>") && !self.skip_white() {
+            return Err(self.refuse(if self.rest().is_empty() { Why::UnfinishedMarkup } else { Why::BadInstruction }));
+        }
+        self.up_to(*b"?>").map(|_| ())
+    }
+
+    /// `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`, of which only the version must be there.
+    fn declaration(&mut self) -> Result<(), Refusal<'a>> {
+        let at = self.at;
+        self.at += b"<?xml".len();
+        let version = self.declared(b"version")?;
+        let encoding = self.declared(b"encoding")?;
+        let standalone = self.declared(b"standalone")?;
+        self.skip_white();
+        let well_formed = matches!(version, Some([b'1', b'.', minor @ ..])
+                if !minor.is_empty() && minor.iter().all(u8::is_ascii_digit))
+            && matches!(standalone, None | Some(b"yes" | b"no"))
+            && self.rest().starts_with(b"?>");
+        if !well_formed {
+            return Err(Refusal { why: Why::BadDeclaration, at });
+        }
+        self.at += 2;
+        match encoding {
+            // UTF8 is no registered name, but what some client libraries write for it.
+            Some(name)
+                if !["UTF-8", "UTF8", "US-ASCII", "ASCII"]
+                    .iter()
+                    .any(|known| name.eq_ignore_ascii_case(known.as_bytes())) =>
+            {
+                Err(Refusal { why: Why::OtherEncoding(name), at })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of a pseudo-attribute of the declaration, if it is the next one.
+    fn declared(&mut self, name: &[u8]) -> Result<Option<&'a [u8]>, Refusal<'a>> {
+        let start = self.at;
+        if !self.skip_white() || !self.rest().starts_with(name) {
+            self.at = start;
+            return Ok(None);
+        }
+        self.at += name.len();
+        self.skip_white();
+        if self.body.get(self.at) != Some(&b'=') {
+            return Err(self.refuse(Why::BadDeclaration));
+        }
+        self.at += 1;
+        self.skip_white();
+        match self.body.get(self.at) {
+            Some(&quote @ (b'"' | b'\'')) => {
+                self.at += 1;
+                self.up_to([quote]).map(Some)
+            }
+            _ => Err(self.refuse(Why::BadDeclaration)),
+        }
+    }
+}
+
+/// Bytes of an attribute's value that end it, are refused, or are read or written otherwise.
+static VALUE_SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8, b'"' | b'\'' | b'<' | b'>' | b'&' | b'\t' | b'\n' | b'\r');
+        byte += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests;
