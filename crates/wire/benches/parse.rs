@@ -1,7 +1,8 @@
 //! Nanoseconds to read a request and to write its reply, beside quick-xml reading the same bytes.
 //!
 //! Run with `cargo bench -p wire`, or for one subject `cargo bench -p wire -- "one order, parse"`. The runs of all
-//! subjects alternate and are shorter than a turn on a busy core, so that the least is undisturbed. It knows nothing of sockets or of the engine's work.
+//! subjects alternate and are shorter than a turn on a busy core, so that the least is undisturbed.
+//! It knows nothing of sockets or of the engine's work.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -14,6 +15,9 @@ use wire::{Answer, Limits, ReplyLimits, Requests, write_reply};
 const RUNS: usize = 201;
 const REQUESTS_PER_BATCH: usize = 64;
 const BATCHES_PER_RUN: usize = 30;
+
+/// One batch of requests.
+type Batch = Box<dyn FnMut()>;
 
 const ONE_ORDER: &[u8] = br#"<?xml version="1.0" encoding="UTF-8"?>
 <transactions id="1234567">
@@ -33,7 +37,7 @@ const FOUR_ITEMS: &[u8] = br#"<?xml version="1.0" encoding="UTF-8"?>
 
 fn main() {
     println!("one order: {} bytes; four items: {} bytes", ONE_ORDER.len(), FOUR_ITEMS.len());
-    let mut subjects: Vec<(&str, Box<dyn FnMut()>)> = vec![
+    let mut subjects: Vec<(&str, Batch)> = vec![
         ("one order, parse", parsing(ONE_ORDER)),
         ("one order, quick-xml reads and decodes", quick_xml_reading(ONE_ORDER)),
         ("one order, reply", replying(ONE_ORDER, &[Answer::Reply(Reply::Opened(OrderId(1_234_567)))])),
@@ -61,7 +65,7 @@ fn main() {
     }
 }
 
-fn parsing(body: &'static [u8]) -> Box<dyn FnMut()> {
+fn parsing(body: &'static [u8]) -> Batch {
     let mut requests = Requests::new();
     let limits = Limits { children_max: 10_000 };
     Box::new(move || {
@@ -74,7 +78,7 @@ fn parsing(body: &'static [u8]) -> Box<dyn FnMut()> {
 }
 
 /// What quick-xml needs for the same: all events, all attributes decoded, duplicates and end names checked.
-fn quick_xml_reading(body: &'static [u8]) -> Box<dyn FnMut()> {
+fn quick_xml_reading(body: &'static [u8]) -> Batch {
     Box::new(move || {
         for _ in 0..REQUESTS_PER_BATCH {
             let mut reader = quick_xml::Reader::from_reader(black_box(body));
@@ -96,7 +100,7 @@ fn quick_xml_reading(body: &'static [u8]) -> Box<dyn FnMut()> {
     })
 }
 
-fn replying(body: &'static [u8], answers: &[Answer]) -> Box<dyn FnMut()> {
+fn replying(body: &'static [u8], answers: &[Answer]) -> Batch {
     let mut requests = Requests::new();
     for _ in 0..REQUESTS_PER_BATCH {
         requests.parse(body, &Limits { children_max: 10_000 });

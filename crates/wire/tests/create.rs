@@ -159,7 +159,8 @@ fn a_symbol_is_silent_unless_it_alone_is_refused() {
 #[test]
 fn unknown_elements_get_an_error_in_their_place_and_their_content_is_skipped() {
     check_create(
-        "<account id='1' balance='1'/><bond id='9'>text<account id='7' balance='1'/></bond><account id='2' balance='1'/>",
+        "<account id='1' balance='1'/><bond id='9'>text<account id='7' balance='1'/></bond>\
+         <account id='2' balance='1'/>",
         r#"<created id="1"/><error>unknown element bond</error><created id="2"/>"#,
     );
     check_create(
@@ -168,7 +169,8 @@ fn unknown_elements_get_an_error_in_their_place_and_their_content_is_skipped() {
     );
     check_create(
         "<symbol sym='A B'><bond/></symbol>",
-        r#"<error sym="A B">unknown element bond</error><error sym="A B">sym has characters other than ASCII letters and digits</error>"#,
+        "<error sym=\"A B\">unknown element bond</error>\
+         <error sym=\"A B\">sym has characters other than ASCII letters and digits</error>",
     );
     let long = "n".repeat(50);
     check_create(&format!("<{long}/>"), &format!("<error>unknown element {}…</error>", &long[..40]));
@@ -208,4 +210,11 @@ fn a_long_symbol_is_not_repeated_without_bound() {
     requests.parse(body(&"x".repeat(32)).as_bytes(), &LIMITS);
     assert_eq!(requests.ops().len(), 5_001);
     check_refused(body(&" ".repeat(10_000)), "a sym too long to be repeated for each of its accounts, at byte 8");
+    // What many symbols repeat adds up.
+    let symbol = format!("<symbol sym='{}'>{}</symbol>", " ".repeat(2_000), "<account id='1'>5</account>".repeat(100));
+    assert_eq!(commands(format!("<create>{}</create>", symbol.repeat(5))), []);
+    check_refused(
+        format!("<create>{}</create>", symbol.repeat(6)),
+        &format!("a sym too long to be repeated for each of its accounts, at byte {}", 8 + 5 * symbol.len()),
+    );
 }

@@ -91,7 +91,9 @@ proptest! {
     }
 
     #[test]
-    fn requests_read_together_are_answered_as_if_each_were_alone(bodies in proptest::collection::vec(any_body(), 1..5)) {
+    fn requests_read_together_are_answered_as_if_each_were_alone(
+        bodies in proptest::collection::vec(any_body(), 1..5)
+    ) {
         let mut together = Requests::new();
         let mut alone = Vec::new();
         let mut order_ids = 0;

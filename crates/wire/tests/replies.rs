@@ -103,7 +103,8 @@ fn a_length_line_counts_the_bytes_behind_it() {
 fn each_request_is_answered_from_its_own_ops() {
     let mut requests = Requests::new();
     for body in [
-        "<transactions id='1'><order sym='A' amount='1' limit='1'/><order sym='B' amount='x' limit='1'/></transactions>",
+        "<transactions id='1'><order sym='A' amount='1' limit='1'/><order sym='B' amount='x' limit='1'/>\
+         </transactions>",
         "<nonsense/>",
         "<transactions id='1'><query id='2'/><order sym='C' amount='1' limit='1'/></transactions>",
     ] {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Appends `value` so that it reads back as itself in text and in a double-quoted attribute: `& < > "` as entities, TAB,
-/// LF and CR as character references.
+/// Appends `value` so that it reads back as itself in text and in a double-quoted attribute: `& < > "` as entities,
+/// TAB, LF and CR as character references.
 pub fn push_escaped(out: &mut Vec<u8>, value: &[u8]) {
     let mut plain_start = 0;
     for (at, &byte) in value.iter().enumerate() {

@@ -13,6 +13,9 @@ pub(super) const DEPTH_MAX: usize = 3;
 /// Up to so many attributes each new one is compared with those before it; beyond, they are sorted once.
 const COMPARED_ATTRIBUTES_MAX: usize = 16;
 
+/// Encodings that may be declared. UTF8 is no registered name, but what some client libraries write.
+const ENCODINGS: [&str; 4] = ["UTF-8", "UTF8", "US-ASCII", "ASCII"];
+
 /// A start tag. Its attributes are the reader's until the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag<'a> {
@@ -410,16 +413,10 @@ impl<'a> Reader<'a> {
             return Err(Refusal { why: Why::BadDeclaration, at });
         }
         self.at += 2;
-        match encoding {
-            // UTF8 is no registered name, but what some client libraries write for it.
-            Some(name)
-                if !["UTF-8", "UTF8", "US-ASCII", "ASCII"]
-                    .iter()
-                    .any(|known| name.eq_ignore_ascii_case(known.as_bytes())) =>
-            {
-                Err(Refusal { why: Why::OtherEncoding(name), at })
-            }
-            _ => Ok(()),
+        let is_read = |name: &[u8]| ENCODINGS.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+        match encoding.filter(|name| !is_read(name)) {
+            Some(name) => Err(Refusal { why: Why::OtherEncoding(name), at }),
+            None => Ok(()),
         }
     }
 

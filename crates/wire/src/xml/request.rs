@@ -22,7 +22,8 @@ impl Requests {
     pub fn parse(&mut self, body: &[u8], limits: &Limits) {
         let mark = self.mark();
         let attributes = std::mem::take(&mut self.attributes);
-        let mut grammar = Grammar { reader: Reader::new(body, limits.children_max, attributes), requests: self };
+        let reader = Reader::new(body, limits.children_max, attributes);
+        let mut grammar = Grammar { reader, requests: self, symbol_echo_excess: 0 };
         let read = grammar.document();
         let attributes = grammar.reader.into_attributes();
         self.keep_attributes(attributes);
@@ -39,6 +40,8 @@ impl Requests {
 struct Grammar<'a, 'r> {
     reader: Reader<'a>,
     requests: &'r mut Requests,
+    /// By how many bytes the echoes of `sym` were longer than legal ones so far.
+    symbol_echo_excess: usize,
 }
 
 impl<'a> Grammar<'a, '_> {
@@ -97,12 +100,11 @@ impl<'a> Grammar<'a, '_> {
             self.part(PartKind::Symbol, echo, self.requests.text.len(), Ok(op));
         }
         let mut accounts = 0;
-        let mut excess = 0;
         while !tag.empty
             && let Some(child) = self.next_child()?
         {
-            excess += (echo.end - echo.start).saturating_sub(SYMBOL_ECHO_FREE_BYTES);
-            if excess > SYMBOL_ECHO_EXCESS_BYTES_MAX {
+            self.symbol_echo_excess += (echo.end - echo.start).saturating_sub(SYMBOL_ECHO_FREE_BYTES);
+            if self.symbol_echo_excess > SYMBOL_ECHO_EXCESS_BYTES_MAX {
                 return Err(Refusal { why: Why::SymbolTooLong, at: tag.at });
             }
             if child.name == b"account" {

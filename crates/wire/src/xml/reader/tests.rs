@@ -157,7 +157,7 @@ const PIECES: [&str; 40] = [
     "%",
     ";",
     "0",
-    "::",
+    ".",
 ];
 /// What is spliced into documents to damage them.
 const DAMAGE: [&[u8]; 44] = [
@@ -288,7 +288,7 @@ fn damaged(mut body: Vec<u8>, kind: u8, at: Index, other: Index, byte: u8) -> Ve
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_well_formed_is_read_as_the_oracle_reads_it(document in document()) {
