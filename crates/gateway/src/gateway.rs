@@ -158,12 +158,12 @@ impl Drop for Gateway {
     }
 }
 
-/// As many connections as asked for, unless the limit of open files is in the way.
+/// As many connections as asked for, unless the limit of open files is in the way. `usize::MAX` asks for what it allows.
 fn allowed_connections(asked: usize) -> usize {
     let Some(files) = listener::raise_open_files() else { return asked };
     // A small limit is shared half and half.
     let free = usize::try_from((files / 2).max(files.saturating_sub(FILES_RESERVED))).unwrap_or(usize::MAX);
-    if free < asked {
+    if free < asked && asked != usize::MAX {
         tracing::warn!(
             asked,
             allowed = free,

@@ -13,7 +13,8 @@ pub struct Settings {
     /// Connections the kernel may hold for each worker until they are accepted; it also applies its own bound
     /// (`net.core.somaxconn`).
     pub backlog: u32,
-    /// Connections open at once, over all workers. At the bound, further ones wait in the backlog.
+    /// Connections open at once, over all workers. At the bound, further ones wait in the backlog. `usize::MAX` for as many
+    /// as the limit of open files allows.
     pub connections_max: usize,
     /// The longest request, in bytes.
     pub request_bytes_max: usize,

@@ -21,6 +21,7 @@ fn what_is_in_flight_is_answered() {
     }
     eventually("all are read", || served.gateway.counters().requests == 40);
     let mut idle = served.client();
+    eventually("all are accepted", || served.open_connections() == 21);
     clients[0].send(b"100\n<tran");
     let address = served.address();
     let Served { gateway, gate, .. } = served;

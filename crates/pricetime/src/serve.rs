@@ -39,6 +39,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     logging::start(&settings.log_level, settings.log_format)?;
+    abort_on_panic();
     let started = Instant::now();
     let (endings, ended) = channel();
     catch_signals(endings.clone())?;
@@ -207,7 +208,7 @@ fn gateway_settings(settings: &Settings) -> gateway::Settings {
         address: settings.xml,
         workers: settings.workers,
         backlog: settings.backlog,
-        connections_max: settings.max_connections,
+        connections_max: if settings.max_connections == 0 { usize::MAX } else { settings.max_connections },
         request_bytes_max: usize::try_from(settings.max_request.0).unwrap_or(usize::MAX),
         children_max: settings.max_children,
         reply_bytes_max: reply_bytes_max(settings),
@@ -216,6 +217,15 @@ fn gateway_settings(settings: &Settings) -> gateway::Settings {
         reply_length: settings.reply_length,
         ..gateway::Settings::default()
     }
+}
+
+/// A thread that fails an invariant must take the server with it: nothing it left half done may be acknowledged.
+fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
 }
 
 /// The first signal asks for an orderly stop, the second ends the process.

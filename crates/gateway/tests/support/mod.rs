@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Price, Reject, Reply, Shares, Status, Time};
 use gateway::{Batch, Exchange, Gateway, Lookup, Settings};
+use socket2::{Domain, Socket, Type};
 use wire::{Answer, Unavailable};
 
 /// No test waits longer than this for anything.
@@ -182,6 +183,14 @@ impl Served {
     /// Batches submitted so far.
     pub fn batches(&self) -> usize {
         self.gate.state.lock().unwrap().arrived
+    }
+
+    /// A client whose kernel takes little until it reads.
+    pub fn client_with_little_room(&self) -> Client {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(16 << 10).unwrap();
+        socket.connect(&self.address().into()).unwrap();
+        Client::of(socket.into())
     }
 
     pub fn next_lookup(&self) -> Lookup {
