@@ -8,6 +8,8 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use crate::units::Span;
+
 /// The longest reply that is read, in bytes: what goes on past it is no reply.
 pub const REPLY_BYTES_MAX: usize = 256 << 20;
 
@@ -214,21 +216,13 @@ pub fn is_between_messages(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0
 }
 
-/// Reads a time-out such as `10s`, `250ms`, `2m`; a bare number is seconds. Errors: no number, an unknown unit, zero.
+/// Reads a time-out such as `10s`, `250ms`, `2m`; a bare number is seconds. Errors: no length of time, zero.
 pub fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let millis_per_unit = match unit {
-        "ms" => 1,
-        "s" | "" => 1000,
-        "m" => 60_000,
-        _ => return Err(format!("{text} is no time-out: write 10s, 250ms or 2m")),
-    };
-    let millis = number.parse::<u32>().map_err(|_| format!("{text} is no time-out: write 10s, 250ms or 2m"))?;
-    match u64::from(millis) * millis_per_unit {
-        0 => Err("a time-out of zero would wait for nothing: at least 1ms".to_string()),
-        millis => Ok(Duration::from_millis(millis)),
+    let Span(timeout) = text.parse()?;
+    if timeout.is_zero() {
+        return Err("a time-out of zero would wait for nothing; at least 1ms".to_string());
     }
+    Ok(timeout)
 }
 
 /// Where a reply stands in the bytes received.

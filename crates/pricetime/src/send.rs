@@ -18,7 +18,7 @@ pub struct SendArgs {
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     /// The server
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:12345")]
+    #[arg(long, env = "PRICETIME_TO", value_name = "HOST:PORT", default_value = "127.0.0.1:12345")]
     pub to: String,
     /// How long to wait for the server without hearing from it (10s, 250ms, 2m)
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_timeout)]

@@ -70,8 +70,8 @@ settings! {
     workers: usize = default_workers(), "PRICETIME_WORKERS";
     /// Connections waiting to be accepted, on each worker's listener
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
-    /// Connections at once; further ones wait in the backlog, as they do at the limit of open files
-    max_connections: usize = 65_536, "PRICETIME_MAX_CONNECTIONS";
+    /// Connections at once; further ones wait in the backlog. 0 for as many as the limit of open files allows
+    max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
     /// The longest request
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
     /// The most elements in a request
@@ -142,7 +142,6 @@ impl Settings {
         at_least("workers", self.workers as u64, 1)?;
         at_most("workers", self.workers as u64, 1024)?;
         at_least("backlog", self.backlog.into(), 1)?;
-        at_least("max-connections", self.max_connections as u64, 1)?;
         at_most("max-connections", self.max_connections as u64, u32::MAX.into())?;
         at_least("max-request", self.max_request.0, 64)?;
         // The framing refuses a length of more than 10 digits.

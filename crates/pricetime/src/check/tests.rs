@@ -58,7 +58,23 @@ fn every_case_can_be_read_and_has_a_name_of_its_own() {
 
 #[test]
 fn no_case_holds_for_a_server_that_answers_nonsense() {
-    assert_eq!(held(|stream| always(stream, "I am no exchange.\n"), &select(None)), [""; 0]);
+    let nonsense = |mut stream: TcpStream| {
+        let read = stream.read(&mut [0; 65_536]);
+        read.and_then(|_| stream.write_all(b"I am no exchange.\n")).unwrap_or_default();
+    };
+    assert_eq!(held(nonsense, &select(None)), [""; 0]);
+}
+
+#[test]
+fn nonsense_without_an_end_differs_and_silence_is_no_answer() {
+    let results = |session: fn(TcpStream)| {
+        let findings = check(&serve(session), &select(Some("match-older"))).unwrap();
+        findings.into_iter().map(|finding| finding.result.unwrap_err()).collect::<Vec<_>>()
+    };
+    let nonsense = results(|stream| always(stream, "<result>"));
+    assert!(nonsense.iter().all(|fault| matches!(fault, Fault::Differs(_))), "{nonsense:?}");
+    let silence = results(|stream| always(stream, ""));
+    assert!(silence.iter().all(|fault| matches!(fault, Fault::NoAnswer(_))), "{silence:?}");
 }
 
 #[test]
@@ -104,7 +120,7 @@ fn accept_everything(stream: TcpStream) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = String::new();
-        if reader.read_line(&mut line).is_ok_and(|bytes| bytes == 0) {
+        if !reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
             return;
         }
         let mut body = vec![0; line.trim().parse().unwrap_or(0)];

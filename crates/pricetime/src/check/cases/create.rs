@@ -223,7 +223,7 @@ pub const CASES: &[Case] = &[
     ),
     decided(
         "create-odd-numbers",
-        "leading zeros and a bare fraction are read: 007, .5, 5.",
+        "leading zeros and a bare fraction are read: 007, 5. and .5",
         r#"
         > <create><account id="{A}" balance="007"/><account id="{B}" balance=".5"/><account id="{C}" balance="5."/></create>
         <created id="{A}"/>

@@ -307,10 +307,7 @@ fn anothers_order_is_like_none(probe: &mut Probe<'_>) -> Result<(), Fault> {
         r#"<transactions id="{B}"><query id="{1}"/><query id="999999999999999"/><cancel id="{1}"/></transactions>"#,
     );
     let results = probe.ask(request.as_bytes())?;
-    probe.expect(
-        r#"<error id="{1}"/><error id="999999999999999"/><error id="{1}"/>"#,
-        &results,
-    )?;
+    probe.expect(r#"<error id="{1}"/><error id="999999999999999"/><error id="{1}"/>"#, &results)?;
     let mut words = results.children.iter().map(|error| error.text.trim());
     let first = words.next().unwrap_or_default();
     match words.find(|other| *other != first) {
