@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::{DoneOrders, Engine, Entry};
 use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
 
-use crate::recovery;
+use crate::{recovery, snapshots};
 
 /// What a data folder holds.
 pub struct Inspected {
@@ -37,7 +37,7 @@ pub fn inspect(disk: &Disk) -> Result<Inspected, String> {
 }
 
 fn read(disk: &Disk) -> Result<Inspected, String> {
-    let (newest, _) = recovery::load_newest(disk, DoneOrders::Drop).map_err(|error| error.to_string())?;
+    let (newest, _) = recovery::load_newest(disk, DoneOrders::Drop, snapshots::ANY).map_err(|error| error.to_string())?;
     let (snapshot, mut engine, from) = match newest {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence};
 use journal::{
-    Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
+    ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
     SnapshotInfo, Storage, VisitError, snapshot,
 };
 
@@ -46,6 +46,8 @@ pub enum RecoveryError {
     Archive(#[from] ArchiveError),
     #[error("cannot list the snapshots: {0}")]
     Snapshots(SnapshotError),
+    #[error("{source}; the snapshots that would do without it cannot be used: {}", refused.join("; "))]
+    NoSnapshot { source: JournalError, refused: Vec<String> },
 }
 
 /// Why one snapshot cannot be used.
@@ -62,7 +64,7 @@ pub enum LoadError {
 /// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
 pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, RecoveryError> {
     let archive = Archive::open(storage)?;
-    let (loaded, refused_snapshots) = load_newest(storage, DoneOrders::Keep)?;
+    let (loaded, refused_snapshots) = load_newest(storage, DoneOrders::Keep, archive.position())?;
     let (snapshot, mut engine, from) = match loaded {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(random_seed(), DoneOrders::Keep), JournalPoint::ZERO),
@@ -81,6 +83,10 @@ pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, R
                 hand_over(&mut engine, &archive, &mut batch, false)?;
             }
             Ok(())
+        })
+        .map_err(|source| match refused_snapshots.is_empty() {
+            true => RecoveryError::Journal(source),
+            false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
         })?;
     hand_over(&mut engine, &archive, &mut batch, true)?;
     if archive.position() > engine.sequence() {
@@ -94,10 +100,25 @@ pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, R
 /// The newest snapshot that is sound, as an engine; and why newer ones are not.
 pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
 
-/// Loads the newest sound snapshot. Errors: only when they cannot be listed.
-pub fn load_newest<S: Storage>(storage: &S, done_orders: DoneOrders) -> Result<Newest, RecoveryError> {
+/// Loads the newest sound snapshot that the archive covers: orders done before a snapshot are nowhere but in the archive.
+/// Errors: only when they cannot be listed.
+pub fn load_newest<S: Storage>(
+    storage: &S,
+    done_orders: DoneOrders,
+    archived: Sequence,
+) -> Result<Newest, RecoveryError> {
     let mut refused = Vec::new();
     for info in snapshot::list(storage).map_err(RecoveryError::Snapshots)? {
+        if info.sequence > archived {
+            let why = format!(
+                "{} needs an archive of the orders done up to command {}, but {ARCHIVE_NAME} ends at {archived}: restore \
+                 both from one backup",
+                info.name, info.sequence
+            );
+            tracing::warn!("{why}");
+            refused.push(why);
+            continue;
+        }
         match load(storage, &info, done_orders) {
             Ok((engine, point)) => return Ok((Some((info, engine, point)), refused)),
             Err(error) => {
@@ -146,9 +167,4 @@ fn hand_over(engine: &mut Engine, archive: &Archive, batch: &mut ArchiveBatch, s
 /// Seeds the hash tables whose keys clients choose, so that nobody can choose keys that collide.
 pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-/// The sequence that a snapshot stands at, for reports: zero without one.
-pub fn snapshot_sequence(snapshot: &Option<SnapshotInfo>) -> Sequence {
-    snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence)
 }

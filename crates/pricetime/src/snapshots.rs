@@ -15,6 +15,8 @@ use crate::recovery::{self, RecoveryError};
 
 /// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
 pub const GENERATIONS: usize = 2;
+/// A replica answers no queries: it needs no archive.
+pub const ANY: Sequence = Sequence(u64::MAX);
 /// How long a finished replica waits for the archive before it gives up this snapshot.
 const ARCHIVE_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -125,12 +127,12 @@ fn run<S: Storage>(
 }
 
 /// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal.
-fn replicate<S: Storage>(
+pub fn replicate<S: Storage>(
     storage: &S,
     up_to: Sequence,
     stopping: &AtomicBool,
 ) -> Result<(Engine, JournalPoint), MakeError> {
-    let (newest, _) = recovery::load_newest(storage, DoneOrders::Drop)?;
+    let (newest, _) = recovery::load_newest(storage, DoneOrders::Drop, ANY)?;
     let (mut engine, from) = match newest {
         Some((_, engine, point)) => (engine, point),
         None => (Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
