@@ -4,6 +4,7 @@
 //! Prices and shares have 8 decimals, money has 16, so that price × shares is always exact. Source: docs/PROTOCOL.md, numbers.
 
 use std::fmt;
+use std::num::NonZeroI64;
 
 /// Decimals of a price and of shares.
 pub const SHARE_DECIMALS: u32 = 8;
@@ -16,7 +17,7 @@ pub const DOLLAR: i128 = 10i128.pow(MONEY_DECIMALS);
 
 /// A limit or execution price: dollars a share, scaled by 10^8, always above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Price(i64);
+pub struct Price(NonZeroI64);
 
 /// The shares of one order or execution, scaled by 10^8, never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,22 +33,22 @@ pub struct Money(i128);
 
 impl Price {
     /// The highest price, 92233720368.54775807.
-    pub const MAX: Price = Price(i64::MAX);
+    pub const MAX: Price = Price(NonZeroI64::MAX);
 
     /// A price of `units` × 10^-8 dollars; none unless above zero.
     pub fn from_units(units: i64) -> Option<Price> {
-        (units > 0).then_some(Price(units))
+        NonZeroI64::new(units).filter(|units| units.is_positive()).map(Price)
     }
 
     /// The price in units of 10^-8 dollars.
     pub fn units(self) -> i64 {
-        self.0
+        self.0.get()
     }
 
     /// What `shares` cost at this price, exactly.
     pub fn times(self, shares: Shares) -> Money {
         // The product of two non-negative i64 is below 2^126.
-        Money(i128::from(self.0).saturating_mul(i128::from(shares.0)))
+        Money(i128::from(self.units()).saturating_mul(i128::from(shares.0)))
     }
 }
 
@@ -228,10 +229,8 @@ impl Decimal {
         if self.negative || self.units == 0 {
             return Err(AmountError::NotAboveZero);
         }
-        match i64::try_from(self.units) {
-            Ok(units) => Ok(Price(units)),
-            Err(_) => Err(AmountError::AboveMaximum { maximum: Price::MAX.text() }),
-        }
+        let units = i64::try_from(self.units).ok();
+        units.and_then(Price::from_units).ok_or(AmountError::AboveMaximum { maximum: Price::MAX.text() })
     }
 
     /// The absolute value as the shares of an order; the sign says the side. Errors: `Zero`, `AboveMaximum`.
@@ -375,7 +374,7 @@ macro_rules! decimal_form {
         impl $amount {
             /// The shortest decimal that says this amount.
             pub fn text(self) -> DecimalText {
-                DecimalText::new(self.0.into(), $decimals)
+                DecimalText::new(self.units().into(), $decimals)
             }
         }
 

@@ -32,6 +32,7 @@ pub struct Importer {
     stage: Stage,
     /// The order that executions belong to.
     last_order: Option<LastOrder>,
+    last_position: Option<(AccountIndex, SymbolIndex)>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -62,6 +63,7 @@ impl Importer {
             items: 0,
             stage: Stage::Head,
             last_order: None,
+            last_position: None,
             found: Vec::new(),
         }
     }
@@ -89,6 +91,9 @@ impl Importer {
     }
 
     fn place(&mut self, item: StateItem) -> Result<(), &'static str> {
+        if self.items == 1 && !matches!(item, StateItem::Head { .. }) {
+            return Err("a first item that is no head");
+        }
         match item {
             StateItem::Head { sequence, time, next_order } => {
                 if self.items != 1 || next_order == OrderId(0) {
@@ -117,10 +122,13 @@ impl Importer {
             }
             StateItem::Position { account, symbol, shares } => {
                 self.advance(Stage::Positions)?;
-                if shares.is_negative() || shares > Position::CAP {
+                if shares.is_negative() || shares == Position::ZERO || shares > Position::CAP {
                     return Err("an impossible position");
                 }
                 self.check_names(account, symbol)?;
+                if self.last_position.replace((account, symbol)).is_some_and(|last| last >= (account, symbol)) {
+                    return Err("a position before its turn, or twice");
+                }
                 self.add_shares(symbol, shares);
                 self.engine.positions.credit(account, symbol, shares);
                 Ok(())
@@ -164,6 +172,9 @@ impl Importer {
                 return Err("an order before its turn in price and time");
             }
         }
+        if self.last_order.is_some_and(|last| last.place > place) {
+            return Err("an order on a book before its turn");
+        }
         let (symbol, side) = place;
         match side {
             Side::Buy => self.add_money(limit.times(open))?,
@@ -179,7 +190,7 @@ impl Importer {
     }
 
     fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {
-        if self.items > 1 && self.stage == Stage::Head || stage < self.stage {
+        if stage < self.stage {
             return Err("an item out of its order");
         }
         self.stage = stage;

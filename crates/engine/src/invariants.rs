@@ -22,7 +22,7 @@ impl Engine {
     pub fn check_invariants(&self) {
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
-        let mut open_orders = 0usize;
+        let (mut open_orders, mut executions) = (0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price, OrderId)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } => {}
@@ -51,7 +51,10 @@ impl Engine {
                 }
                 open_orders = open_orders.saturating_add(1);
             }
-            StateItem::Execution(execution) => assert!(!execution.shares.is_zero(), "an execution has shares"),
+            StateItem::Execution(execution) => {
+                assert!(!execution.shares.is_zero(), "an execution has shares");
+                executions = executions.saturating_add(1);
+            }
         });
         assert!(money == self.money_issued, "money is conserved");
         for (index, listing) in self.symbols.all().iter().enumerate() {
@@ -60,5 +63,8 @@ impl Engine {
             assert!(self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
         }
         assert!(open_orders == self.open_order_count(), "every open order is on its book");
+        if self.done_order_count() == 0 {
+            assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");
+        }
     }
 }

@@ -11,6 +11,7 @@ mod command;
 mod engine;
 mod event;
 mod export;
+mod id_index;
 mod ids;
 mod import;
 mod invariants;

@@ -153,7 +153,7 @@ impl Engine {
         match before {
             Before::Buy(balance_before) => {
                 let balance = self.accounts.credit(account, money);
-                if balance != balance_before {
+                if balance != balance_before || money != Money::ZERO {
                     events(Event::BalanceChanged { account, balance });
                 }
                 let bought = placed.less(aggressor.open);

@@ -1,15 +1,15 @@
 //! Orders by slot and by id, with their executions. Open orders, and done ones until the archive holds them.
 //! Knows nothing of prices' order or of accounts' money.
 
-use hashbrown::HashTable;
-
 use crate::amount::{Price, Shares};
+use crate::id_index::IdIndex;
 use crate::ids::{AccountIndex, OrderId, Time};
 use crate::reply::{Cancellation, DoneOrder, Execution};
 use crate::slab::{NONE, Slab};
 
-/// An order in 40 bytes. Symbol, side and limit are those of its price level.
+/// An order in half a cache line. Symbol, side and limit are those of its price level.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Order {
     pub(crate) id: OrderId,
     pub(crate) open: Shares,
@@ -19,29 +19,32 @@ pub(crate) struct Order {
     /// Its neighbours on that level, the older one first.
     pub(crate) older: u32,
     pub(crate) newer: u32,
-    first_record: u32,
-    last_record: u32,
 }
 
-/// What befell an order, in a list of its own: executions and, at the end and without a price, its cancellation.
+const _: () = assert!(size_of::<Order>() == 32 && size_of::<Record>() == 32);
+
+/// What befell an order: executions and, without a price and as the last, its cancellation.
 #[derive(Clone, Copy)]
 struct Record {
     shares: Shares,
     price: Option<Price>,
     time: Time,
-    next: u32,
+    /// The one before it.
+    earlier: u32,
 }
 
 /// All orders that the engine keeps.
 pub(crate) struct Orders {
     slots: Slab<Order>,
+    /// Each slot's last record. Apart from the orders: most are placed and canceled without a look at it.
+    last_records: Slab<u32>,
     records: Slab<Record>,
     by_id: IdIndex,
 }
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { slots: Slab::new(), records: Slab::new(), by_id: IdIndex::new() }
+        Orders { slots: Slab::new(), last_records: Slab::new(), records: Slab::new(), by_id: IdIndex::new() }
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -53,14 +56,14 @@ impl Orders {
     }
 
     pub(crate) fn find(&self, id: OrderId) -> Option<u32> {
-        self.by_id.find(id, &self.slots)
+        self.by_id.find(id, |slot| self.slots[slot].id == id)
     }
 
     pub(crate) fn insert(&mut self, id: OrderId, account: AccountIndex, open: Shares) -> u32 {
-        let order =
-            Order { id, open, account, level: NONE, older: NONE, newer: NONE, first_record: NONE, last_record: NONE };
-        let slot = self.slots.insert(order);
-        self.by_id.insert(id, slot, &self.slots);
+        let slot = self.slots.insert(Order { id, open, account, level: NONE, older: NONE, newer: NONE });
+        let same_slot = self.last_records.insert(NONE);
+        assert!(slot == same_slot, "invariant: both are filled and emptied alike");
+        self.by_id.insert(id, slot, |other| self.slots[other].id);
         slot
     }
 
@@ -96,27 +99,24 @@ impl Orders {
     }
 
     fn note(&mut self, slot: u32, shares: Shares, price: Option<Price>, time: Time) {
-        let record = self.records.insert(Record { shares, price, time, next: NONE });
-        let order = &mut self.slots[slot];
-        match order.last_record {
-            NONE => order.first_record = record,
-            last => self.records[last].next = record,
-        }
-        order.last_record = record;
+        let last = &mut self.last_records[slot];
+        *last = self.records.insert(Record { shares, price, time, earlier: *last });
     }
 
     /// Appends the order's executions, oldest first, and gives its cancellation.
     pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
         let mut canceled = None;
-        let mut next = self.slots[slot].first_record;
+        let start = executions.len();
+        let mut next = self.last_records[slot];
         while next != NONE {
             let record = self.records[next];
             match record.price {
                 Some(price) => executions.push(Execution { shares: record.shares, price, time: record.time }),
                 None => canceled = Some(Cancellation { shares: record.shares, time: record.time }),
             }
-            next = record.next;
+            next = record.earlier;
         }
+        executions[start..].reverse();
         canceled
     }
 
@@ -132,55 +132,18 @@ impl Orders {
         let order = self.slots[slot];
         assert!(order.open.is_zero(), "invariant: only done orders are forgotten");
         self.by_id.remove(order.id, slot);
-        let mut next = order.first_record;
+        let mut next = self.last_records[slot];
         while next != NONE {
-            let after = self.records[next].next;
+            let earlier = self.records[next].earlier;
             self.records.remove(next);
-            next = after;
+            next = earlier;
         }
+        self.last_records.remove(slot);
         self.slots.remove(slot);
     }
-}
 
-/// Slots by order id. In shards, so that growing one stalls the engine for a 64th of what growing the whole would;
-/// neighbouring ids share a shard and, the server making the ids, need no stronger hash than themselves, so that
-/// the entries of recent orders lie together.
-struct IdIndex {
-    shards: Vec<HashTable<u32>>,
-}
-
-const SHARD_BITS: u32 = 6;
-const SHARDS: u64 = 1 << SHARD_BITS;
-
-impl IdIndex {
-    fn new() -> IdIndex {
-        IdIndex { shards: (0..SHARDS).map(|_| HashTable::new()).collect() }
-    }
-
-    fn shard(id: OrderId) -> usize {
-        ((id.0 >> SHARD_BITS) & (SHARDS - 1)) as usize
-    }
-
-    /// The low bits say the bucket, the seven highest are the table's tag.
-    fn hash(id: OrderId) -> u64 {
-        let bucket = ((id.0 >> (2 * SHARD_BITS)) << SHARD_BITS) | (id.0 & (SHARDS - 1));
-        let tag = id.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) & (0x7F << 57);
-        tag | (bucket & ((1 << 57) - 1))
-    }
-
-    #[inline]
-    fn find(&self, id: OrderId, slots: &Slab<Order>) -> Option<u32> {
-        self.shards[IdIndex::shard(id)].find(IdIndex::hash(id), |&slot| slots[slot].id == id).copied()
-    }
-
-    fn insert(&mut self, id: OrderId, slot: u32, slots: &Slab<Order>) {
-        let shard = &mut self.shards[IdIndex::shard(id)];
-        shard.insert_unique(IdIndex::hash(id), slot, |&other| IdIndex::hash(slots[other].id));
-    }
-
-    fn remove(&mut self, id: OrderId, slot: u32) {
-        let entry = self.shards[IdIndex::shard(id)].find_entry(IdIndex::hash(id), |&other| other == slot);
-        let Ok(entry) = entry else { panic!("invariant: an order that is kept has its id in the index") };
-        entry.remove();
+    /// Records of all orders, for checks.
+    pub(crate) fn record_count(&self) -> usize {
+        self.records.len()
     }
 }

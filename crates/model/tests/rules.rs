@@ -280,3 +280,20 @@ fn events_say_what_happened_in_order() {
     ];
     assert_eq!(x.events, expected);
 }
+
+#[test]
+fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
+    let mut x = Exchange::new();
+    let maker = x.order(0, Sell, 10, 100);
+    x.events.clear();
+    let order = x.order(0, Buy, 10, 104);
+    let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
+    let expected = [
+        Event::OrderOpened { order, account, symbol, side: Buy, limit: price(104), shares: shares(10) },
+        Event::Executed { symbol, maker, aggressor: order, price: price(100), shares: shares(10) },
+        Event::BalanceChanged { account, balance: dollars(1_000_000 - 40) },
+        Event::BalanceChanged { account, balance: dollars(1_000_000) },
+        Event::PositionChanged { account, symbol, shares: shares(1_000).position() },
+    ];
+    assert_eq!(x.events, expected);
+}

@@ -1,0 +1,176 @@
+//! Slots of orders by their ids. It does not know what an order is: who looks up checks that the slot has the id.
+//!
+//! One look-up reads one cache line. A bucket fills a line: seven pairs of the id's low 32 bits and a slot, and a count of
+//! the pairs that found it full and went on to the next. Four neighbouring ids share a bucket, so that the entries of
+//! recent orders lie together. In shards, so that growing one stalls the engine for a 64th of what growing all would.
+
+use crate::ids::OrderId;
+use crate::slab::NONE;
+
+const PAIRS: usize = 7;
+const SHARDS: usize = 64;
+/// Ids that share a bucket: 1 << GROUP_BITS.
+const GROUP_BITS: u32 = 2;
+/// A shard grows when its buckets hold more than this many pairs on average.
+const LOAD_MAX: usize = 5;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Bucket {
+    ids: [u32; PAIRS],
+    slots: [u32; PAIRS],
+    /// Pairs that passed by because this bucket was full.
+    passed: u32,
+}
+
+const EMPTY: Bucket = Bucket { ids: [0; PAIRS], slots: [NONE; PAIRS], passed: 0 };
+
+/// The index.
+pub(crate) struct IdIndex {
+    shards: Vec<Shard>,
+}
+
+struct Shard {
+    /// A power of two of them.
+    buckets: Vec<Bucket>,
+    pairs: usize,
+}
+
+impl IdIndex {
+    pub(crate) fn new() -> IdIndex {
+        IdIndex { shards: (0..SHARDS).map(|_| Shard { buckets: vec![EMPTY], pairs: 0 }).collect() }
+    }
+
+    /// The slot of an id, if `is_it` says so: the low bits alone may be another's.
+    #[inline]
+    pub(crate) fn find(&self, id: OrderId, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = hash(id);
+        let shard = &self.shards[shard(hash)];
+        let mut at = shard.home(hash);
+        loop {
+            let bucket = &shard.buckets[at];
+            for pair in 0..PAIRS {
+                let slot = bucket.slots[pair];
+                if bucket.ids[pair] == low(id) && slot != NONE && is_it(slot) {
+                    return Some(slot);
+                }
+            }
+            if bucket.passed == 0 {
+                return None;
+            }
+            at = shard.next(at);
+        }
+    }
+
+    /// Adds an id that is not there. `id_of` says the id of a slot, for when the shard grows.
+    pub(crate) fn insert(&mut self, id: OrderId, slot: u32, id_of: impl Fn(u32) -> OrderId) {
+        let hash = hash(id);
+        let shard = &mut self.shards[shard(hash)];
+        if shard.pairs >= shard.buckets.len().saturating_mul(LOAD_MAX) {
+            shard.grow(id_of);
+        }
+        shard.insert(hash, low(id), slot);
+    }
+
+    /// Removes an id with its slot. Panics if they are not there.
+    pub(crate) fn remove(&mut self, id: OrderId, slot: u32) {
+        let hash = hash(id);
+        let shard = &mut self.shards[shard(hash)];
+        let home = shard.home(hash);
+        let mut at = home;
+        loop {
+            let bucket = &mut shard.buckets[at];
+            if let Some(pair) = bucket.slots.iter().position(|&other| other == slot) {
+                bucket.slots[pair] = NONE;
+                break;
+            }
+            assert!(bucket.passed > 0, "invariant: an order that is kept has its id in the index");
+            at = shard.next(at);
+        }
+        shard.pairs = shard.pairs.saturating_sub(1);
+        let mut passed = home;
+        while passed != at {
+            let bucket = &mut shard.buckets[passed];
+            bucket.passed = bucket.passed.saturating_sub(1);
+            passed = shard.next(passed);
+        }
+    }
+}
+
+impl Shard {
+    fn home(&self, hash: u64) -> usize {
+        (hash >> 16) as usize & self.buckets.len().wrapping_sub(1)
+    }
+
+    fn next(&self, at: usize) -> usize {
+        at.wrapping_add(1) & self.buckets.len().wrapping_sub(1)
+    }
+
+    fn insert(&mut self, hash: u64, id: u32, slot: u32) {
+        let mut at = self.home(hash);
+        loop {
+            let bucket = &mut self.buckets[at];
+            if let Some(pair) = bucket.slots.iter().position(|&other| other == NONE) {
+                bucket.ids[pair] = id;
+                bucket.slots[pair] = slot;
+                self.pairs = self.pairs.saturating_add(1);
+                return;
+            }
+            bucket.passed = bucket.passed.saturating_add(1);
+            at = self.next(at);
+        }
+    }
+
+    fn grow(&mut self, id_of: impl Fn(u32) -> OrderId) {
+        let buckets = vec![EMPTY; self.buckets.len().saturating_mul(2)];
+        let old = std::mem::replace(self, Shard { buckets, pairs: 0 });
+        for slot in old.buckets.iter().flat_map(|bucket| bucket.slots).filter(|&slot| slot != NONE) {
+            let id = id_of(slot);
+            self.insert(hash(id), low(id), slot);
+        }
+    }
+}
+
+/// The server makes the ids: nobody can choose ones that collide, so that a multiplication mixes enough.
+fn hash(id: OrderId) -> u64 {
+    let mixed = (id.0 >> GROUP_BITS).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ (mixed >> 32)
+}
+
+fn shard(hash: u64) -> usize {
+    hash as usize & (SHARDS - 1)
+}
+
+fn low(id: OrderId) -> u32 {
+    id.0 as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The index beside a plain list, through growth, removals and ids that share their low bits.
+    #[test]
+    fn it_finds_what_was_inserted_and_not_removed() {
+        let ids: Vec<OrderId> = (1..=20_000u64)
+            .map(|number| if number % 3 == 0 { OrderId((number << 32) | 7) } else { OrderId(number) })
+            .collect();
+        let mut index = IdIndex::new();
+        for (slot, &id) in (0u32..).zip(&ids) {
+            assert_eq!(index.find(id, |slot| ids[slot as usize] == id), None);
+            index.insert(id, slot, |slot| ids[slot as usize]);
+        }
+        for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 0) {
+            index.remove(id, slot);
+        }
+        for (slot, &id) in (0u32..).zip(&ids) {
+            let expected = (slot % 2 == 1).then_some(slot);
+            assert_eq!(index.find(id, |slot| ids[slot as usize] == id), expected, "{id}");
+        }
+        for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 1) {
+            index.remove(id, slot);
+        }
+        let buckets = || index.shards.iter().flat_map(|shard| &shard.buckets);
+        assert!(buckets().all(|bucket| bucket.passed == 0 && bucket.slots == [NONE; PAIRS]), "nothing is left behind");
+    }
+}
