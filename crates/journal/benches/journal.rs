@@ -14,9 +14,15 @@ use journal::{
 
 const MIB: u64 = 1 << 20;
 
+/// A part of the bench and its name.
+type Part = (&'static str, fn(&Disk));
+
+/// Words, rows a transaction, whether each is synced, and the id of an order by its number.
+type Case<'a> = (&'static str, u64, bool, &'a dyn Fn(u64) -> u64);
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [(&str, fn(&Disk)); 5] = [
+    let parts: [Part; 5] = [
         ("sync", sync_latency),
         ("append", append_latency),
         ("replay", replay),
@@ -65,7 +71,11 @@ fn sync_latency(disk: &Disk) {
                 start.elapsed()
             })
             .collect();
-        println!("write 1 KiB + fdatasync, {words}: median {:?}, p99 {:?}", median(times.clone()), percentile_99(times));
+        println!(
+            "write 1 KiB + fdatasync, {words}: median {:?}, p99 {:?}",
+            median(times.clone()),
+            percentile_99(times)
+        );
     }
 }
 
@@ -129,7 +139,10 @@ fn replay(disk: &Disk) {
             })
             .collect();
         let millions = COMMANDS as f64 / 1e6 / median(times).as_secs_f64();
-        println!("replay, {per_batch} commands a batch, {} bytes a command: {millions:.1} M/s", bytes as u64 / COMMANDS);
+        println!(
+            "replay, {per_batch} commands a batch, {} bytes a command: {millions:.1} M/s",
+            bytes as u64 / COMMANDS
+        );
     }
 }
 
@@ -176,9 +189,9 @@ fn done_order(order: u64) -> DoneOrder {
 /// Inserts into the archive, in transactions of several lengths, and look-ups.
 fn archives(disk: &Disk) {
     const ORDERS: u64 = 3_000_000;
-    let near = |number: u64| number ^ (number * 0x9e37 >> 3 & 0xff);
+    let near = |number: u64| number ^ (((number * 0x9e37) >> 3) & 0xff);
     let scattered = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let cases: [(&str, u64, bool, &dyn Fn(u64) -> u64); 6] = [
+    let cases: [Case<'_>; 6] = [
         ("near-sequential ids, 10 k a transaction, each synced", 10_000, true, &near),
         ("near-sequential ids, 100 k a transaction, each synced", 100_000, true, &near),
         ("near-sequential ids, 100 k a transaction, every 8th synced", 100_000, false, &near),
@@ -190,7 +203,7 @@ fn archives(disk: &Disk) {
         let folder = tempfile::tempdir_in(disk.path()).unwrap();
         let archive = Archive::open(&Disk::open(folder.path()).unwrap()).unwrap();
         let mut batch = ArchiveBatch::new();
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu_ns());
         let mut longest = Duration::ZERO;
         for first in (0..ORDERS).step_by(rows as usize) {
             batch.clear();
@@ -200,13 +213,14 @@ fn archives(disk: &Disk) {
             longest = longest.max(store.elapsed());
         }
         let rate = ORDERS as f64 / start.elapsed().as_secs_f64() / 1e3;
+        let cpu_rate = ORDERS as f64 * 1e6 / (cpu_ns() - cpu) as f64;
         let file_mb = std::fs::metadata(folder.path().join(journal::ARCHIVE_NAME)).unwrap().len() / 1_000_000;
         let looked_up = Instant::now();
         for number in 0..100_000 {
             assert!(archive.get(OrderId(id(number * 29))).unwrap().is_some());
         }
         println!(
-            "archive, {words}: {rate:.0} k/s, longest {longest:?}, {file_mb} MB for {} M orders, look-up {:?}, resident {} MB",
+            "archive, {words}: {rate:.0} k/s ({cpu_rate:.0} k/s of processor time), longest {longest:?}, {file_mb} MB for {} M orders, look-up {:?}, resident {} MB",
             ORDERS / 1_000_000,
             looked_up.elapsed() / 100_000,
             resident_mb()
@@ -219,4 +233,10 @@ fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS"));
     line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+/// The processor time of this thread.
+fn cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }

@@ -33,7 +33,8 @@ pub enum ArchiveError {
     /// The file fails its checks.
     #[error(
         "{ARCHIVE_NAME} is damaged ({found}): if all journal segments from the first on are kept, remove this file and \
-         it is rebuilt by replay; otherwise restore it from a backup"
+         all snapshots, and it is rebuilt by replay; otherwise restore it from a backup (docs/JOURNAL.md, recovering by \
+         hand)"
     )]
     Damaged {
         /// What was found.

@@ -129,6 +129,12 @@ pub enum JournalError {
         /// The time before.
         before: Time,
     },
+    /// A journal is to be begun where one is.
+    #[error("the data folder has a journal ({segment}): recover it, or move its segments away to begin another")]
+    NotEmpty {
+        /// A segment of it.
+        segment: String,
+    },
     /// A whole batch holds bytes that are no commands.
     #[error(
         "{segment}: command {sequence} cannot be read ({source}) though its checksum is right: it was written by \
@@ -169,6 +175,7 @@ impl JournalError {
             | JournalError::UnknownFormat { .. }
             | JournalError::UnknownRules { .. }
             | JournalError::Undecodable { .. }
+            | JournalError::NotEmpty { .. }
             | JournalError::Visit(_) => false,
         }
     }

@@ -9,7 +9,7 @@ use crate::JournalError;
 use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes};
 use crate::error::VisitError;
 use crate::recover::{Recovery, TEMPORARY_SUFFIX, recover};
-use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name};
+use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name, segments_among};
 use crate::storage::{File, Storage};
 
 /// A place between two commands of one history.
@@ -109,6 +109,16 @@ impl<S: Storage> Journal<S> {
         visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
     ) -> Result<(Journal<S>, Recovery), JournalError> {
         recover(storage, options, from, time_floor, visit)
+    }
+
+    /// Makes a journal that goes on behind `point`, in a folder that has no segment: for a snapshot whose journal is
+    /// lost, at the price of all commands behind it. `time` is that of the state there.
+    pub fn begin_behind(storage: S, options: Options, point: JournalPoint, time: Time) -> Result<Self, JournalError> {
+        let names = storage.list().map_err(JournalError::io("list the data folder"))?;
+        match segments_among(names).into_iter().next() {
+            Some((_, segment)) => Err(JournalError::NotEmpty { segment }),
+            None => Journal::begin(storage, options, point, time),
+        }
     }
 
     /// Stores a batch of `count` commands, encoded one after another, the first of them of sequence `first`. When this

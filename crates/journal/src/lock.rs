@@ -17,7 +17,11 @@ pub struct DataLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
-    #[error("the data folder {} is in use by {holder}: one server a folder; stop that one, or use another folder", folder.display())]
+    #[error(
+        "the data folder {} is in use by {holder}: one server a folder; stop that one, or use another \
+         folder",
+        folder.display()
+    )]
     Held {
         /// The data folder.
         folder: PathBuf,
@@ -25,7 +29,11 @@ pub enum LockError {
         holder: String,
     },
     /// The folder could not be made, or its lock file not opened.
-    #[error("cannot lock the data folder {}: {source}; check that the folder may be written by this user", folder.display())]
+    #[error(
+        "cannot lock the data folder {}: {source}; check that the folder may be written by this \
+         user",
+        folder.display()
+    )]
     Io {
         /// The data folder.
         folder: PathBuf,

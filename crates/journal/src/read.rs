@@ -1,7 +1,8 @@
 //! Reading the journal without writing anything: to verify it, to show it, to make snapshots of it.
 //! It does not know what the commands do.
 //!
-//! Of a folder in use, only what the server is done writing may be read: give `up_to`.
+//! A folder in use may be read: batches that are appended meanwhile are read too, and one that is half written ends the
+//! reading like one that a power cut left. Only segments that are retired meanwhile make it fail.
 
 use engine::{Entry, Sequence, Time};
 

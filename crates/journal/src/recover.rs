@@ -85,7 +85,7 @@ pub(crate) fn recover<S: Storage>(
 /// It may have been written and not synced, and after a failed sync the system may believe it clean, so that syncing
 /// alone would do nothing: it is written again.
 fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
-    const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let SegmentReader { name, file, .. } = &walked.reader;
     let failed = |source| JournalError::Io { action: format!("repair the end of {name}"), source };
     let mut offset = walked.end;

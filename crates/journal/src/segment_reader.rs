@@ -127,6 +127,11 @@ impl<F: File> SegmentReader<F> {
         Ok(tail)
     }
 
+    /// Lets what is asked for next be read from the file again.
+    pub fn forget_read(&mut self) {
+        self.window.clear();
+    }
+
     /// The bytes from `offset` on, read in chunks; none if the segment ends before.
     pub fn bytes_at(&mut self, offset: u64, count: usize) -> Result<Option<&[u8]>, JournalError> {
         let file_end = self.header.file_bytes;

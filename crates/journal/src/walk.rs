@@ -7,7 +7,7 @@ use crate::JournalError;
 use crate::batch::{BatchHeader, Kind};
 use crate::journal::JournalPoint;
 use crate::read::BatchView;
-use crate::segment::HEADER_BYTES;
+use crate::segment::{HEADER_BYTES, segments_among};
 use crate::segment_reader::{SegmentReader, Step, Tail};
 use crate::storage::Storage;
 
@@ -45,6 +45,23 @@ pub(crate) struct Walked<F> {
     pub bad: Option<&'static str>,
 }
 
+impl<F> Walked<F> {
+    fn new(reader: SegmentReader<F>) -> Walked<F> {
+        let end = HEADER_BYTES as u64;
+        Walked { reader, end, last_commands: None, marked: false, closed: false, bad: None }
+    }
+}
+
+/// What follows the segments walked so far.
+enum End<F> {
+    /// Nothing, or what is no whole batch; none if there is no segment.
+    Tail(Option<Tail>),
+    /// Batches that were appended meanwhile to the last segment.
+    Batches(Walked<F>),
+    /// Segments that were made meanwhile.
+    Segments(Vec<(Sequence, String)>),
+}
+
 /// The last segments walked; none if `up_to` was reached before the end, or there is no segment.
 pub(crate) struct Ends<F> {
     pub last: Option<(Walked<F>, Tail)>,
@@ -63,21 +80,32 @@ impl<'a, S: Storage> Walk<'a, S> {
         Walk { storage, from, time_floor, up_to, visit, previous: None, point, time, commands: 0, batches: 0 }
     }
 
-    /// Walks `segments`, oldest first, beginning with the one that holds the command behind `from`.
+    /// Walks `segments`, oldest first, beginning with the one that holds the command behind `from`. A server may be
+    /// appending meanwhile: what it adds is walked too.
     pub fn run(&mut self, segments: &[(Sequence, String)]) -> Result<Ends<S::File>, JournalError> {
         let next = self.from.sequence.next();
         let start = segments.partition_point(|(first, _)| *first <= next).saturating_sub(1);
+        let mut listed = segments[start..].to_vec();
         let mut before_last = None;
-        for (first, name) in &segments[start..] {
-            let reader = SegmentReader::open(self.storage, name, *first)?;
-            self.enter(&reader)?;
-            before_last = self.previous.take();
-            match self.segment(reader)? {
-                Some(walked) => self.previous = Some(walked),
-                None => return Ok(Ends { last: None, before_last: None }),
+        let tail = loop {
+            for (first, name) in std::mem::take(&mut listed) {
+                let reader = SegmentReader::open(self.storage, &name, first)?;
+                self.enter(&reader)?;
+                before_last = self.previous.take();
+                if !self.segment(Walked::new(reader))? {
+                    return Ok(Ends { last: None, before_last: None });
+                }
             }
-        }
-        let tail = self.judge_end()?;
+            match self.end()? {
+                End::Tail(tail) => break tail,
+                End::Segments(newer) => listed = newer,
+                End::Batches(walked) => {
+                    if !self.segment(walked)? {
+                        return Ok(Ends { last: None, before_last: None });
+                    }
+                }
+            }
+        };
         if self.point.sequence < self.from.sequence {
             return Err(JournalError::EndsBefore { from: self.from.sequence, end: self.point.sequence });
         }
@@ -128,15 +156,13 @@ impl<'a, S: Storage> Walk<'a, S> {
         })
     }
 
-    /// Walks one segment; none if `up_to` was reached in it.
-    fn segment(&mut self, reader: SegmentReader<S::File>) -> Result<Option<Walked<S::File>>, JournalError> {
-        let name = reader.name.clone();
-        let end = HEADER_BYTES as u64;
-        let mut walked = Walked { reader, end, last_commands: None, marked: false, closed: false, bad: None };
+    /// Walks a segment from `walked.end` to its end; false if `up_to` was reached before.
+    fn segment(&mut self, mut walked: Walked<S::File>) -> Result<bool, JournalError> {
+        let name = walked.reader.name.clone();
         while !walked.closed {
             // Checked before the next bytes are read: in a live folder they may be half written.
             if self.up_to.is_some_and(|up_to| self.point.sequence >= up_to) {
-                return Ok(None);
+                return Ok(false);
             }
             match walked.reader.step(walked.end)? {
                 Step::End => break,
@@ -150,18 +176,11 @@ impl<'a, S: Storage> Walk<'a, S> {
                         Kind::Commands => {
                             let point = JournalPoint { sequence: last_of(&header), chain: checksum };
                             if self.up_to.is_some_and(|up_to| point.sequence > up_to) {
-                                return Ok(None);
+                                return Ok(false);
                             }
-                            self.commands(&BatchView {
-                                segment: &name,
-                                offset: walked.end,
-                                bytes: batch_bytes,
-                                first: header.first,
-                                count: header.count,
-                                time: header.time,
-                                payload,
-                                point,
-                            })?;
+                            let BatchHeader { first, count, time, .. } = header;
+                            let (segment, offset, bytes) = (&*name, walked.end, batch_bytes);
+                            self.commands(&BatchView { segment, offset, bytes, first, count, time, payload, point })?;
                             walked.last_commands = Some(walked.end);
                             walked.marked = false;
                         }
@@ -172,7 +191,8 @@ impl<'a, S: Storage> Walk<'a, S> {
                 }
             }
         }
-        Ok(Some(walked))
+        self.previous = Some(walked);
+        Ok(true)
     }
 
     fn commands(&mut self, batch: &BatchView<'_>) -> Result<(), JournalError> {
@@ -216,26 +236,38 @@ impl<'a, S: Storage> Walk<'a, S> {
         JournalError::OtherHistory { from: self.from.sequence, segment: segment.to_owned() }
     }
 
-    /// Tells a power cut, which leaves no whole batch behind the bad one, from damage, which may.
-    fn judge_end(&mut self) -> Result<Option<Tail>, JournalError> {
-        let Some(last) = &mut self.previous else { return Ok(None) };
+    /// Says what stands behind the last segment's last whole batch. Tells a power cut, which leaves no whole batch behind
+    /// the bad one, from damage, which may.
+    fn end(&mut self) -> Result<End<S::File>, JournalError> {
+        let Some(mut last) = self.previous.take() else { return Ok(End::Tail(None)) };
         let next = self.point.sequence.next();
         if last.closed {
-            return Err(JournalError::NextMissing { first: next, after: last.reader.name.clone() });
+            let names = self.storage.list().map_err(JournalError::io("list the data folder"))?;
+            let newer: Vec<_> = segments_among(names).into_iter().filter(|(first, _)| *first >= next).collect();
+            if newer.is_empty() {
+                return Err(JournalError::NextMissing { first: next, after: last.reader.name });
+            }
+            self.previous = Some(last);
+            return Ok(End::Segments(newer));
         }
         let tail = last.reader.tail(last.end)?;
-        match tail.whole_batch {
-            Some((offset, behind)) => {
-                let what = match behind.kind {
-                    Kind::Commands => "a whole batch",
-                    Kind::Mark | Kind::Closing => "a mark that it was durable",
-                };
-                let bad = last.bad.unwrap_or("nothing");
-                let found = format!("{bad}, though {what} stands behind it at byte {offset}");
-                Err(JournalError::Damaged { segment: last.reader.name.clone(), offset: last.end, first: next, found })
+        if let Some((offset, behind)) = tail.whole_batch {
+            // It may have been written after the place before it was read, with the batch that belongs there.
+            last.reader.forget_read();
+            if matches!(last.reader.step(last.end)?, Step::Batch { .. }) {
+                last.bad = None;
+                return Ok(End::Batches(last));
             }
-            None => Ok(Some(tail)),
+            let what = match behind.kind {
+                Kind::Commands => "a whole batch",
+                Kind::Mark | Kind::Closing => "a mark that it was durable",
+            };
+            let bad = last.bad.unwrap_or("nothing");
+            let found = format!("{bad}, though {what} stands behind it at byte {offset}");
+            return Err(JournalError::Damaged { segment: last.reader.name, offset: last.end, first: next, found });
         }
+        self.previous = Some(last);
+        Ok(End::Tail(Some(tail)))
     }
 }
 

@@ -11,7 +11,7 @@ fn done(order: u64) -> DoneOrder {
     DoneOrder {
         order: OrderId(order),
         account: AccountId::parse(format!("{order:05}").as_bytes()).unwrap(),
-        canceled: (order % 3 == 0).then_some(Cancellation { shares, time: Time(order) }),
+        canceled: order.is_multiple_of(3).then_some(Cancellation { shares, time: Time(order) }),
         executions: (0..order % 4).map(|time| Execution { shares, price, time: Time(order + time) }).collect(),
     }
 }
@@ -67,7 +67,7 @@ fn orders_are_found_by_other_threads_while_more_are_stored() {
             });
         }
         for round in 1..30 {
-            archive.store(&batch(round * 100..round * 100 + 100), Sequence(round), round % 5 == 0).unwrap();
+            archive.store(&batch(round * 100..round * 100 + 100), Sequence(round), round.is_multiple_of(5)).unwrap();
         }
     });
     assert_eq!(archive.orders().unwrap(), 2999);

@@ -28,10 +28,14 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
-        (symbol(), account(), issued)
-            .prop_map(|(symbol, account, shares)| Command::IssueShares { symbol, account, shares }),
-        (account(), symbol(), side, limit, shares)
-            .prop_map(|(account, symbol, side, limit, shares)| Command::PlaceOrder { account, symbol, side, limit, shares }),
+        (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
+            symbol,
+            account,
+            shares
+        }),
+        (account(), symbol(), side, limit, shares).prop_map(|(account, symbol, side, limit, shares)| {
+            Command::PlaceOrder { account, symbol, side, limit, shares }
+        }),
         (account(), any::<u64>()).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
     ]
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{append, entry, recover, recover_from};
 use engine::{Entry, Sequence};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
-use journal::{Journal, JournalError, JournalPoint};
+use journal::{Journal, JournalError, JournalPoint, Storage};
 
 const BATCHES: u64 = 20;
 const SEEDS: u64 = 6;
@@ -188,6 +188,37 @@ fn a_failed_sync_poisons_the_journal() {
     assert!(matches!(journal.close_segment().unwrap_err(), JournalError::Poisoned));
     assert!(matches!(journal.retire(Sequence(9)).unwrap_err(), JournalError::Poisoned));
     assert_eq!(journal.point(), point);
+}
+
+#[test]
+fn what_a_recovery_found_is_durable_when_it_returns() {
+    // The process ended between the write and the sync: the batch is read back from memory, and a power cut would take
+    // it after queries were answered from it.
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    append(&mut journal, 1, 2).unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    append(&mut journal, 2, 5).unwrap_err();
+    let found = recover(&disk).unwrap().2;
+    assert_eq!(found.len(), 7);
+    assert_eq!(recover(&disk.after_crash(0, PowerCut::LosesAll)).unwrap().2, found);
+}
+
+#[test]
+fn a_recovery_closes_the_segment_that_a_crash_left_open_behind_a_new_one() {
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    append(&mut journal, 1, 2).unwrap();
+    // Closing: create, allocate, write, sync, rename, sync the folder, and then the mark in the segment before.
+    disk.fail_at(disk.operations() + 6, Fault::Crash);
+    journal.close_segment().unwrap_err();
+    let disk = disk.after_crash(0, PowerCut::LosesAll);
+    let names = common::segment_names(&disk);
+    assert_eq!(names.len(), 2);
+    recover(&disk).unwrap();
+    disk.remove(&names[1]).unwrap();
+    let refused = recover(&disk).unwrap_err();
+    assert!(matches!(refused, JournalError::NextMissing { .. }), "{refused}");
 }
 
 #[test]

@@ -61,7 +61,8 @@ fn every_flipped_bit_of_a_stopped_journal_is_named_or_changes_no_command() {
                     harmless += 1;
                 }
                 Err(error) => {
-                    let version = matches!(error, JournalError::UnknownFormat { .. } | JournalError::UnknownRules { .. });
+                    let version =
+                        matches!(error, JournalError::UnknownFormat { .. } | JournalError::UnknownRules { .. });
                     assert!(error.is_damage() && !version, "bit {bit} of {name}: {error}");
                     assert!(error.to_string().contains(&name), "bit {bit} of {name}: {error}");
                 }
@@ -145,7 +146,10 @@ fn a_bad_last_batch_is_cut_whole_and_the_journal_goes_on() {
         let (mut journal, recovery, found) = recover(&torn).unwrap();
         assert_eq!(found, entries[..first.0 as usize - 1]);
         let cut = recovery.cut.unwrap();
-        assert_eq!((cut.segment.as_str(), cut.offset, cut.bytes), (&*name, offset as u64, (written + 1 - offset) as u64));
+        assert_eq!(
+            (cut.segment.as_str(), cut.offset, cut.bytes),
+            (&*name, offset as u64, (written + 1 - offset) as u64)
+        );
         append(&mut journal, 50, 1).unwrap();
         let (_, recovery, found) = recover(&torn).unwrap();
         assert_eq!((recovery.cut, found.len() as u64), (None, first.0));
@@ -190,6 +194,38 @@ fn a_mark_proves_that_the_last_batch_was_durable() {
 }
 
 #[test]
+fn giving_up_commands_by_hand_as_documented_leaves_the_prefix() {
+    // docs/JOURNAL.md, recovering by hand: zeros from the named byte on, later segments removed; at byte 0, the segment
+    // removed and the closing mark before it overwritten.
+    let (disk, _, entries) = journal(true);
+    let names = segment_names(&disk);
+    for (index, name) in names.iter().enumerate() {
+        for flipped in (0..disk.contents(name).len()).step_by(7) {
+            let changed = disk.copy();
+            changed.flip_bit(name, flipped * 8);
+            let Err(JournalError::Damaged { segment, offset, first, .. }) = recover(&changed) else { continue };
+            assert_eq!(segment, *name);
+            for later in &names[index + usize::from(offset > 0)..] {
+                journal::Storage::remove(&changed, later).unwrap();
+            }
+            let zero_from = |name: &str, from: usize| {
+                let mut contents = changed.contents(name);
+                contents[from..].fill(0);
+                changed.put(name, &contents);
+            };
+            if offset > 0 {
+                zero_from(name, offset as usize);
+            } else if index > 0 {
+                let before = changed.contents(&names[index - 1]);
+                zero_from(&names[index - 1], before.windows(4).rposition(|bytes| bytes == b"PTBA").unwrap() - 8);
+            }
+            let found = recover(&changed).unwrap_or_else(|error| panic!("{name} at {flipped}: {error}")).2;
+            assert_eq!(found, entries[..first.0 as usize - 1], "{name} at {flipped}");
+        }
+    }
+}
+
+#[test]
 fn a_missing_segment_is_named_with_its_commands() {
     let (disk, journal, _) = journal(true);
     let segments = journal.segments();
@@ -218,6 +254,51 @@ fn a_segment_of_another_folder_or_under_another_name_is_refused() {
     let names: Vec<_> = first.segments().into_iter().map(|segment| segment.name).collect();
     disk.put(&names[1], &disk.contents(&names[0]));
     assert!(refused(&disk).contains("disagree"));
+}
+
+#[test]
+fn batches_of_two_histories_of_one_folder_do_not_mix() {
+    // A backup was restored and went on, and then one file, or a part of one, came back from before.
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    append(&mut journal, 1, 3).unwrap();
+    let other = disk.copy();
+    let go_on = |disk: &SimulatedDisk, time| {
+        let (mut journal, ..) = recover(disk).unwrap();
+        for count in [3, 5] {
+            append(&mut journal, time, count).unwrap();
+        }
+        let (name, offset, _) = last_batch(disk);
+        journal.close_segment().unwrap();
+        append(&mut journal, 9, 2).unwrap();
+        (name, offset)
+    };
+    let (name, offset) = go_on(&disk, 2);
+    assert_eq!(go_on(&other, 3), (name.clone(), offset));
+
+    let mixed = disk.copy();
+    let (mut contents, others) = (mixed.contents(&name), other.contents(&name));
+    contents[offset..].copy_from_slice(&others[offset..]);
+    mixed.put(&name, &contents);
+    assert!(refused(&mixed).contains("does not continue the one before it"));
+
+    let mixed = disk.copy();
+    let newest = segment_names(&disk).pop().unwrap();
+    mixed.put(&newest, &other.contents(&newest));
+    assert!(refused(&mixed).contains("at byte 0 (it does not continue"));
+}
+
+#[test]
+fn a_mark_at_the_very_end_of_a_segment_is_found() {
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    // A batch too long for a segment gets one with just the room for it and two marks.
+    append(&mut journal, 1, 400).unwrap();
+    journal.mark().unwrap();
+    let (name, offset, _) = last_batch(&disk);
+    assert!(disk.contents(&name)[..].len() > common::SEGMENT_BYTES as usize);
+    disk.flip_bit(&name, (offset + 100) * 8);
+    assert!(refused(&disk).contains("a mark that it was durable"));
 }
 
 #[test]

@@ -5,12 +5,15 @@ mod common;
 
 use common::{append, entry, options, payload, recover, recover_from, segment_names};
 use engine::{Sequence, Time};
-use journal::simulated::SimulatedDisk;
-use journal::{Disk, Durability, Journal, JournalError, JournalPoint, Options, Storage, read, visit_batches};
+use journal::simulated::{PowerCut, SimulatedDisk};
+use journal::{
+    Disk, Durability, Journal, JournalError, JournalPoint, Options, Storage, oldest_point, read, visit_batches,
+};
 
 #[test]
 fn what_is_appended_comes_back_in_order() {
     let disk = SimulatedDisk::new();
+    assert_eq!(oldest_point(&disk).unwrap(), None);
     let (mut journal, recovery, entries) = recover(&disk).unwrap();
     assert_eq!((recovery.commands, entries.len()), (0, 0));
     for (time, count) in [(5, 3), (5, 1), (9, 7)] {
@@ -113,6 +116,11 @@ fn retired_segments_are_gone_and_the_rest_replays_from_a_later_point() {
     assert_eq!(journal.retire(third.last).unwrap(), 1);
     assert_eq!(journal.segments(), segments[3..]);
     assert_eq!(segment_names(&disk).len(), segments.len() - 3);
+    let durably = disk.after_crash(0, PowerCut::LosesAll);
+    assert_eq!(segment_names(&durably), segment_names(&disk));
+    let oldest = oldest_point(&disk).unwrap().unwrap();
+    assert_eq!(oldest.sequence, third.last);
+    assert_eq!(read(&disk, oldest, None, &mut |_| Ok(())).unwrap().commands, 180 - third.last.0);
     let missing = recover(&disk).unwrap_err().to_string();
     assert!(missing.contains(&format!("commands 1 to {} are missing", third.last)), "{missing}");
     assert_eq!(journal.retire(Sequence(u64::MAX)).unwrap(), segments.len() - 4);
@@ -169,6 +177,18 @@ fn a_time_floor_after_the_journal_is_kept_and_one_inside_it_is_refused() {
     let floor =
         Journal::recover(disk.clone(), options(), journal.point(), Time(500), &mut |_| Ok(())).unwrap().0.time();
     assert_eq!(floor, Time(500));
+}
+
+#[test]
+fn a_journal_can_be_begun_behind_a_point_where_there_is_none() {
+    let disk = SimulatedDisk::new();
+    let point = JournalPoint { sequence: Sequence(41), chain: 7 };
+    let mut journal = Journal::begin_behind(disk.clone(), options(), point, Time(9)).unwrap();
+    append(&mut journal, 9, 2).unwrap();
+    assert_eq!(recover_from(&disk, point).unwrap().2, [entry(42, 9), entry(43, 9)]);
+    assert!(recover(&disk).unwrap_err().to_string().contains("commands 1 to 41 are missing"));
+    let refused = Journal::begin_behind(disk, options(), point, Time(9)).unwrap_err();
+    assert!(matches!(refused, JournalError::NotEmpty { .. }), "{refused}");
 }
 
 #[test]

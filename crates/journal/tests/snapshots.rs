@@ -50,7 +50,9 @@ fn point(sequence: u64) -> JournalPoint {
 
 /// Writes a snapshot of `count` items at command `sequence`.
 fn write<S: Storage>(storage: &S, sequence: u64, count: u64) -> Result<SnapshotInfo, SnapshotError> {
-    snapshot::write(storage, point(sequence), sequence * 3, &mut |sink| (0..count).for_each(|number| sink(item(number))))
+    snapshot::write(storage, point(sequence), sequence * 3, &mut |sink| {
+        (0..count).for_each(|number| sink(item(number)))
+    })
 }
 
 fn read<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<(SnapshotHead, Vec<StateItem>), SnapshotError> {

@@ -13,8 +13,8 @@ use journal::{Archive, ArchiveBatch, ArchiveError};
 use crate::archive_gate::ArchiveGate;
 
 /// Rows written without a sync, and the time since the last one, after which the next write is synced.
-const UNSYNCED_ROWS_MAX: usize = 2_000_000;
-const UNSYNCED_TIME_MAX: Duration = Duration::from_secs(10);
+const UNSYNCED_ROWS_MAX: usize = 100_000;
+const UNSYNCED_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Why the archive cannot be written any more.
 #[derive(Debug, thiserror::Error)]

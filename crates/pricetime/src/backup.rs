@@ -1,7 +1,7 @@
 //! `pricetime backup`: a consistent copy of a data folder, also of one that a server is writing to, checked afterwards.
 //!
-//! The order makes it consistent. First a snapshot; then the archive, which holds all that was done before that snapshot;
-//! last the journal from the snapshot on. The archive's writer is kept out while its file is copied; journal files are
+//! The order makes it consistent. First the newest snapshot; then the archive, which holds all that was done before that
+//! snapshot; last the journal. The archive's writer is kept out while its file is copied; journal files are
 //! only ever appended to, and are copied up to their last whole unit.
 
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use journal::{ARCHIVE_NAME, BatchView, Disk, JournalPoint, Options, snapshot};
+use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, snapshot};
 
 use crate::archive_gate::ArchiveGate;
 use crate::{inspect, recovery};
@@ -48,17 +48,17 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
 }
 
 fn copy(disk: &Disk, target: &Path) -> Result<(), String> {
-    let from = copy_snapshot(disk, target).map_err(|error| error.to_string())?;
+    copy_snapshot(disk, target).map_err(|error| error.to_string())?;
     copy_archive(disk.path(), target).map_err(|error| format!("{ARCHIVE_NAME}: {error}"))?;
-    copy_journal(disk, from, target)?;
+    copy_journal(disk, target)?;
     fs::File::open(target).and_then(|folder| folder.sync_all()).map_err(|error| error.to_string())
 }
 
-/// Copies the newest snapshot; gives the point from which the journal is needed.
-fn copy_snapshot(disk: &Disk, target: &Path) -> Result<JournalPoint, Box<dyn std::error::Error>> {
-    let Some(newest) = snapshot::list(disk)?.into_iter().next() else { return Ok(JournalPoint::ZERO) };
-    copy_file(&disk.path().join(&newest.name), &target.join(&newest.name), u64::MAX)?;
-    Ok(snapshot::open(disk, &newest)?.point())
+fn copy_snapshot(disk: &Disk, target: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(newest) = snapshot::list(disk)?.first() {
+        copy_file(&disk.path().join(&newest.name), &target.join(&newest.name), u64::MAX)?;
+    }
+    Ok(())
 }
 
 fn copy_archive(folder: &Path, target: &Path) -> io::Result<()> {
@@ -67,11 +67,12 @@ fn copy_archive(folder: &Path, target: &Path) -> io::Result<()> {
     copy_file(&folder.join(ARCHIVE_NAME), &target.join(ARCHIVE_NAME), u64::MAX)
 }
 
-/// Copies the journal files with commands behind `from`. The last one may be written to: what stands behind its last
-/// whole unit becomes zeros, as in a file that is not written so far yet.
-fn copy_journal(disk: &Disk, from: JournalPoint, target: &Path) -> Result<(), String> {
+/// Copies all journal files that are kept. The last one may be written to: what stands behind its last whole unit becomes
+/// zeros, as in a file that is not written so far yet.
+fn copy_journal(disk: &Disk, target: &Path) -> Result<(), String> {
+    let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?;
     let mut segments: Vec<(String, u64)> = Vec::new();
-    let end = journal::visit_batches(disk, from, None, &mut |batch: &BatchView<'_>| {
+    let end = journal::visit_batches(disk, oldest.unwrap_or(JournalPoint::ZERO), None, &mut |batch| {
         let end = batch.offset + batch.bytes;
         match segments.last_mut().filter(|(name, _)| name == batch.segment) {
             Some((_, known_end)) => *known_end = end,

@@ -37,7 +37,8 @@ pub fn inspect(disk: &Disk) -> Result<Inspected, String> {
 }
 
 fn read(disk: &Disk) -> Result<Inspected, String> {
-    let (newest, _) = recovery::load_newest(disk, DoneOrders::Drop, snapshots::ANY).map_err(|error| error.to_string())?;
+    let (newest, _) =
+        recovery::load_newest(disk, DoneOrders::Drop, snapshots::ANY).map_err(|error| error.to_string())?;
     let (snapshot, mut engine, from) = match newest {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence};
 use journal::{
-    ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
-    SnapshotInfo, Storage, VisitError, snapshot,
+    ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options,
+    SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
 
 /// Commands replayed between two hand-overs of done orders: bounds the memory that a replay needs.

@@ -23,6 +23,9 @@ pub use writer::write;
 pub(crate) const NAME_PREFIX: &str = "snapshot-";
 pub(crate) const NAME_SUFFIX: &str = ".snap";
 
+/// Hands over all items of a state, in their order, to what it is called with.
+pub type ItemSource<'a> = dyn FnMut(&mut dyn FnMut(StateItem)) + 'a;
+
 /// A snapshot in the data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotInfo {

@@ -4,7 +4,7 @@ use engine::StateItem;
 
 use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, Header, Trailer, seal_block};
 use super::reader::Items;
-use super::{NAME_PREFIX, NAME_SUFFIX, SnapshotError, SnapshotInfo};
+use super::{ItemSource, NAME_PREFIX, NAME_SUFFIX, SnapshotError, SnapshotInfo};
 use crate::journal::JournalPoint;
 use crate::recover::TEMPORARY_SUFFIX;
 use crate::segment::{FORMAT_VERSION, RULES_VERSION, numbered_name};
@@ -17,7 +17,7 @@ pub fn write<S: Storage>(
     storage: &S,
     point: JournalPoint,
     state_hash: u64,
-    items: &mut dyn FnMut(&mut dyn FnMut(StateItem)),
+    items: &mut ItemSource<'_>,
 ) -> Result<SnapshotInfo, SnapshotError> {
     let name = numbered_name(NAME_PREFIX, point.sequence, NAME_SUFFIX);
     let aside = format!("{name}{TEMPORARY_SUFFIX}");
@@ -41,7 +41,7 @@ fn write_aside<S: Storage>(
     aside: &str,
     point: JournalPoint,
     state_hash: u64,
-    items: &mut dyn FnMut(&mut dyn FnMut(StateItem)),
+    items: &mut ItemSource<'_>,
 ) -> Result<u64, SnapshotError> {
     let failed = |source| SnapshotError::Io { action: format!("write {aside}"), source };
     if storage.list().map_err(failed)?.iter().any(|name| name == aside) {
