@@ -1,0 +1,163 @@
+//! The commands that read a data folder, on folders of a real server: backup, journal, state; and folders that lack a part.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::folder::Folder;
+use common::load::load_together;
+use common::server::{Launch, state_of};
+use common::wait::wait_until;
+
+/// Small files and frequent snapshots, so that a short test has all of them.
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
+
+fn pricetime(words: &[&str], folders: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().args(words).args(folders).output().unwrap()
+}
+
+fn succeeded(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<std::path::PathBuf> {
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = all.filter(|path| path.to_str().unwrap().ends_with(ending)).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_backup_of_a_live_server_is_a_market_of_its_own() {
+    let folder = Folder::new("backup");
+    let server = Launch::new(&folder.data()).with(SMALL).start();
+    load_together(server.xml, 2, 200);
+    let stop = AtomicBool::new(false);
+    let copies: Vec<_> = (0..3).map(|number| folder.path().join(format!("copy-{number}"))).collect();
+    std::thread::scope(|scope| {
+        let loader = scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                load_together(server.xml, 2, 20);
+            }
+        });
+        for copy in &copies {
+            let printed = succeeded(&pricetime(&["backup"], &[&folder.data(), copy]));
+            assert!(printed.contains("sound at command"), "{printed}");
+        }
+        stop.store(true, Ordering::Relaxed);
+        loader.join().unwrap();
+    });
+    server.stop();
+    let last = state_of(&folder.data())["sequence"].as_u64().unwrap();
+    for copy in &copies {
+        let restored = Launch::new(copy).with(SMALL).start();
+        let reply = restored.ask(r#"<create><account id="424242" balance="1"/></create>"#);
+        assert_eq!(reply.trim(), r#"<results><created id="424242"/></results>"#);
+        restored.stop();
+        let copied = state_of(copy)["sequence"].as_u64().unwrap();
+        assert!(copied > 400 && copied <= last + 1, "the copy ends within the original: {copied} of {last}");
+    }
+    let refused = pricetime(&["backup"], &[&folder.data(), &copies[0]]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not empty"));
+}
+
+#[test]
+fn the_journal_commands_say_what_a_folder_holds() {
+    let folder = Folder::new("journal-commands");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(
+        r#"<create><account id="1" balance="1000"/><symbol sym="SPY"><account id="1">5.5</account></symbol></create>"#,
+    );
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="-2" limit="10.25"/><cancel id="1"/></transactions>"#);
+    let live = succeeded(&pricetime(&["journal", "dump"], &[&folder.data()]));
+    server.stop();
+    let dump = succeeded(&pricetime(&["journal", "dump"], &[&folder.data()]));
+    assert_eq!(dump, live);
+    let commands: Vec<&str> = dump.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap()).collect();
+    let expected = [
+        "create account 1 balance 1000",
+        "create symbol SPY",
+        "issue 5.5 SPY to account 1",
+        "order of account 1: sell 2 SPY at 10.25",
+        "cancel of account 1: order 1",
+    ];
+    assert_eq!(commands, expected);
+    let verified = succeeded(&pricetime(&["journal", "verify"], &[&folder.data()]));
+    assert!(verified.contains("commands 1 to 5 in 2 units: sound"), "{verified}");
+    let stats = succeeded(&pricetime(&["journal", "stats"], &[&folder.data()]));
+    assert!(stats.contains("commands              5"), "{stats}");
+    let text = succeeded(&pricetime(&["state"], &[&folder.data()]));
+    assert!(text.contains("account 1: balance 1000 (held 0)") && text.contains("SPY: 5.5 (held 0)"), "{text}");
+}
+
+#[test]
+fn a_flipped_bit_is_named_by_verify_and_by_the_server() {
+    let folder = Folder::new("flipped-bit");
+    let server = Launch::new(&folder.data()).start();
+    for account in 1..=20 {
+        server.ask(&format!(r#"<create><account id="{account}" balance="1000"/></create>"#));
+    }
+    server.kill();
+    let segment = files(&folder.data(), ".log").remove(0);
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[300] ^= 4;
+    std::fs::write(&segment, bytes).unwrap();
+    let verify = pricetime(&["journal", "verify"], &[&folder.data()]);
+    assert_eq!(verify.status.code(), Some(2));
+    let name = segment.file_name().unwrap().to_str().unwrap();
+    assert!(String::from_utf8_lossy(&verify.stderr).contains(name));
+    let ended = Launch::new(&folder.data()).try_start().map(|_| ()).unwrap_err();
+    assert!(!ended.status.success() && ended.stderr.contains(name) && ended.stderr.contains("restore"), "{ended:?}");
+}
+
+#[test]
+fn with_every_journal_file_kept_all_else_can_be_rebuilt() {
+    let folder = Folder::new("keep-journal");
+    let launch = Launch::new(&folder.data()).with(SMALL).with("--keep-journal");
+    let server = launch.start();
+    load_together(server.xml, 2, 900);
+    let done = server.ask(
+        r#"<create><account id="777" balance="100"/><symbol sym="ONE"><account id="777">9</account></symbol></create>"#,
+    );
+    assert!(!done.contains("<error"), "{done}");
+    let opened = server.ask(r#"<transactions id="777"><order sym="ONE" amount="-3" limit="7"/></transactions>"#);
+    let id = opened.split(" id=\"").nth(1).unwrap().split('"').next().unwrap();
+    let bought =
+        format!(r#"<transactions id="777"><order sym="ONE" amount="3" limit="8"/><query id="{id}"/></transactions>"#);
+    server.ask(&bought);
+    let query = format!(r#"<transactions id="777"><query id="{id}"/></transactions>"#);
+    let status = server.ask(&query);
+    assert!(status.contains("<executed shares=\"3\" price=\"7\""), "{status}");
+    wait_until("a snapshot", common::server::PATIENCE, || !files(&folder.data(), ".snap").is_empty());
+    server.stop();
+    let before = state_of(&folder.data());
+    assert!(files(&folder.data(), ".log").len() > 1);
+
+    std::fs::remove_file(folder.data().join("archive.redb")).unwrap();
+    let server = launch.start();
+    assert!(server.banner.contains("archive"), "the banner says that a snapshot was not used: {}", server.banner);
+    assert_eq!(server.ask(&query), status, "a done order is rebuilt from the journal");
+    server.stop();
+    assert_eq!(state_of(&folder.data())["state_hash"], before["state_hash"]);
+}
+
+#[test]
+fn a_lost_archive_is_named_when_the_journal_cannot_rebuild_it() {
+    let folder = Folder::new("lost-archive");
+    let launch = Launch::new(&folder.data()).with(SMALL);
+    let server = launch.start();
+    wait_until("a retired journal file", common::server::PATIENCE, || {
+        load_together(server.xml, 2, 300);
+        !files(&folder.data(), "00000000000000000001.log").iter().any(|path| path.exists())
+    });
+    server.stop();
+    std::fs::remove_file(folder.data().join("archive.redb")).unwrap();
+    let ended = launch.try_start().map(|_| ()).unwrap_err();
+    assert!(!ended.status.success() && ended.stderr.contains("archive.redb"), "{ended:?}");
+}
