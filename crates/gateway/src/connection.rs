@@ -157,13 +157,6 @@ impl Connection {
         self.in_flight - before
     }
 
-    /// No further request is read, if any was to be.
-    pub fn finish_reading(&mut self) {
-        if self.phase == Phase::Open {
-            self.finish(false);
-        }
-    }
-
     /// No further request is read, and a partial one is dropped.
     pub fn finish(&mut self, ended: bool) {
         self.input = Vec::new();
@@ -214,6 +207,11 @@ impl Connection {
     pub fn release(&mut self, spare: &mut SpareBuffers) {
         spare.give(std::mem::take(&mut self.output));
         self.written = 0;
+    }
+
+    /// Bytes of a request whose end has not come.
+    pub fn partial_bytes(&self) -> usize {
+        self.input.len()
     }
 
     /// Bytes of replies that the socket has not taken.

@@ -74,13 +74,21 @@ impl Worker {
             Received::Nothing => {}
             Received::Broken => self.close(slot),
             Received::End => {
-                connection.finish(true);
+                self.finish(slot, true);
                 self.settle(slot);
             }
             Received::Bytes(count) => {
                 let origin = Origin { slot: slot as u32, generation: connection.generation };
                 let bytes = &self.read_buffer[..count];
+                let partial_before = connection.partial_bytes();
                 let requests = connection.take_in(bytes, origin, &mut self.intake, self.framing);
+                let partial = connection.partial_bytes();
+                self.partial_bytes = self.partial_bytes - partial_before + partial;
+                // Each worker has its share of the bound.
+                let partial_max = self.settings.partial_bytes_max / self.settings.workers;
+                if partial > partial_before && self.partial_bytes > partial_max {
+                    return self.refuse_partial(slot, origin);
+                }
                 if requests > 0 && connection.unsent_bytes() == 0 {
                     connection.progress_ms = self.now_ms;
                 }
@@ -94,6 +102,24 @@ impl Worker {
                 connection.queue(slot, &mut self.ready);
             }
         }
+    }
+
+    /// No further request of a connection is read, and a partial one is dropped.
+    pub(crate) fn finish(&mut self, slot: usize, ended: bool) {
+        let connection = &mut self.connections[slot];
+        self.partial_bytes -= connection.partial_bytes();
+        connection.finish(ended);
+    }
+
+    /// Too many requests are unfinished: this one is given up for the others.
+    fn refuse_partial(&mut self, slot: usize, origin: Origin) {
+        let why = format!(
+            "too many unfinished requests: the server holds at most {} bytes of them; send the whole request at once",
+            self.settings.partial_bytes_max
+        );
+        self.intake.refusal(origin, &why);
+        self.connections[slot].in_flight += 1;
+        self.finish(slot, false);
     }
 
     /// What follows once replies were sent or reading ended: reading goes on, or the connection is closed.
@@ -120,6 +146,7 @@ impl Worker {
     pub(crate) fn close(&mut self, slot: usize) {
         let Some(mut connection) = self.connections.try_remove(slot) else { return };
         connection.release(&mut self.spare);
+        self.partial_bytes -= connection.partial_bytes();
         if !connection.later.is_empty() {
             self.shared.add_answered(connection.later.len() as u64);
         }
@@ -157,7 +184,7 @@ impl Worker {
         for slot in overdue {
             let connection = &mut self.connections[slot];
             if connection.phase == Phase::Open && !connection.is_outstanding() {
-                connection.finish(false);
+                self.finish(slot, false);
                 self.settle(slot);
             } else {
                 self.close(slot);

@@ -35,6 +35,9 @@ pub struct Settings {
     pub requests_in_flight_max: usize,
     /// Bytes of replies that a connection may leave unsent before it is no longer read.
     pub unsent_bytes_max: usize,
+    /// Bytes of requests whose end has not come, over all connections. Past it, a connection that sends more of one is
+    /// refused, so that many slow senders cannot fill the memory.
+    pub partial_bytes_max: usize,
 }
 
 impl Default for Settings {
@@ -53,6 +56,7 @@ impl Default for Settings {
             ops_in_flight_max: 1 << 16,
             requests_in_flight_max: 4096,
             unsent_bytes_max: 1 << 20,
+            partial_bytes_max: 256 << 20,
         }
     }
 }

@@ -14,7 +14,7 @@ use slab::Slab;
 
 use crate::accept::Acceptor;
 use crate::batch::Exchange;
-use crate::connection::{Connection, Framing, SpareBuffers};
+use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
 use crate::intake::Intake;
 use crate::mailbox::{Letters, Mailbox};
@@ -57,6 +57,8 @@ pub(crate) struct Worker {
     pub now_ms: u64,
     /// Bytes of replies that the kernel took and that are not counted yet.
     pub sent_bytes: u64,
+    /// Bytes that connections hold of requests whose end has not come.
+    pub partial_bytes: usize,
     generation: u32,
     started: Instant,
     next_tick_ms: u64,
@@ -99,6 +101,7 @@ impl Worker {
             now,
             now_ms: 0,
             sent_bytes: 0,
+            partial_bytes: 0,
             generation: 0,
             started: now,
             next_tick_ms: 0,
@@ -214,7 +217,9 @@ impl Worker {
         self.acceptor.stop(&self.shared);
         let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
-            self.connections[slot].finish_reading();
+            if self.connections[slot].phase == Phase::Open {
+                self.finish(slot, false);
+            }
             self.settle(slot);
         }
     }

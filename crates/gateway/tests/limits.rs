@@ -167,6 +167,39 @@ fn requests_in_flight_of_a_worker_are_bounded_and_reading_goes_on_when_they_come
 }
 
 #[test]
+fn unfinished_requests_are_bounded_over_all_connections_and_whole_ones_are_answered() {
+    let served = serve(Settings { partial_bytes_max: 10_000, ..settings() });
+    let mut prober = served.client();
+    let mut answered = 0;
+    // A worker reads its sockets in the order in which they became readable: the answer says that the start was read.
+    let mut start_of_a_request = || {
+        let mut client = served.client();
+        client.send(format!("1000000\n{}", " ".repeat(4000)).as_bytes());
+        answered += 1;
+        prober.send(&order(1));
+        prober.expect(&opened(1, answered));
+        client
+    };
+    let _first = start_of_a_request();
+    let second = start_of_a_request();
+    for _ in 0..2 {
+        let mut refused = start_of_a_request();
+        let reply = refused.reply();
+        assert!(reply.contains("<error>too many unfinished requests") && reply.contains("10000 bytes"), "{reply}");
+        refused.expect_end();
+    }
+    // Those that were refused left their room, and who goes leaves its own.
+    let before = served.open_connections();
+    drop(second);
+    eventually("the connection is gone", || served.open_connections() < before);
+    let mut third = start_of_a_request();
+    third.send(" ".repeat(100).as_bytes());
+    let _ = start_of_a_request().reply();
+    third.finish_sending();
+    third.expect_end();
+}
+
+#[test]
 fn further_connections_wait_until_one_is_closed() {
     let served = serve(Settings { connections_max: 3, workers: 2, ..settings() });
     let mut clients: Vec<Client> = (0..3).map(|_| served.client()).collect();

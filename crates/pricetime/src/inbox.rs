@@ -15,6 +15,7 @@ pub struct Inbox {
 
 #[derive(Default)]
 struct Waiting {
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     batches: Vec<Box<Batch>>,
     closed: bool,
     /// The sequencer sleeps: somebody has to wake it.

@@ -182,6 +182,7 @@ impl<S: Storage> Run<S> {
     }
 
     /// Takes the batches through the sequencer, a bounded number of ops a turn, and gives them back.
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn answer(&mut self, batches: &mut Vec<Box<Batch>>, conditions: Conditions) -> Result<(), JournalError> {
         while !batches.is_empty() {
             let mut ops = 0;
