@@ -109,6 +109,9 @@ fn the_readme_lists_every_setting_with_its_default() {
         let row = readme.lines().find(|line| line.starts_with(&format!("| `--{name}")));
         let row = row.unwrap_or_else(|| panic!("README.md has no row for --{name}"));
         // The number of workers is that of this machine's cores.
-        assert!(name == "workers" || row.contains(value.trim_matches('"')), "README.md says another default: {row} {value}");
+        assert!(
+            name == "workers" || row.contains(value.trim_matches('"')),
+            "README.md says another default: {row} {value}"
+        );
     }
 }

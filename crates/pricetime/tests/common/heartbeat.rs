@@ -28,14 +28,12 @@ impl Heartbeat {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let mut client = connect(xml);
-        client.send_frame(br#"<create><account id="777" balance="5"/></create>"#).unwrap();
-        client.read_reply().unwrap();
+        client.ask("<create><account id=\"777\" balance=\"5\"/></create>");
         let thread = std::thread::spawn(move || {
             let mut waits = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
                 let asked = Instant::now();
-                client.send_frame(br#"<transactions id="777"><query id="0"/></transactions>"#).unwrap();
-                let reply = client.read_reply().expect("the other client is answered").text();
+                let reply = client.ask("<transactions id=\"777\"><query id=\"0\"/></transactions>");
                 assert_eq!(reply, "<results><error id=\"0\">Unknown order</error></results>\n");
                 waits.push(asked.elapsed());
                 std::thread::sleep(Duration::from_millis(5));
@@ -50,8 +48,7 @@ impl Heartbeat {
         self.stop.store(true, Ordering::Relaxed);
         let mut waits = self.thread.join().expect("the other client is answered");
         waits.sort();
-        let beats =
-            Beats { replies: waits.len(), longest: *waits.last().unwrap(), median: waits[waits.len() / 2] };
+        let beats = Beats { replies: waits.len(), longest: *waits.last().unwrap(), median: waits[waits.len() / 2] };
         assert!(beats.longest <= longest, "another client had to wait: {beats:?}");
         beats
     }

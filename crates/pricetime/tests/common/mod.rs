@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub mod audit;
+pub mod client;
 pub mod decimal;
 pub mod folder;
 pub mod heartbeat;
-pub mod market;
+pub mod load;
 pub mod orders;
 pub mod reply;
 pub mod server;

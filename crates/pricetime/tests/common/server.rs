@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use pricetime::client::Client;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::client::Client;
 use super::wait::wait_for;
 
 /// How long a start, an answer or an end may take, on a machine that is busy.
@@ -227,7 +227,7 @@ impl Server {
 
     /// Asks one request on a new connection.
     pub fn ask(&self, body: &str) -> String {
-        ask(&mut self.client(), body)
+        self.client().ask(body)
     }
 
     /// Asks it to stop and waits until it has. Panics unless it ends well.
@@ -251,13 +251,7 @@ impl Server {
 
 /// A connection to a server.
 pub fn connect(xml: SocketAddr) -> Client {
-    Client::connect(&xml.to_string(), PATIENCE).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Sends a request and waits for its reply.
-pub fn ask(client: &mut Client, body: &str) -> String {
-    client.send_frame(body.as_bytes()).unwrap();
-    client.read_reply().unwrap_or_else(|error| panic!("{body:.200}: {error}")).text()
+    Client::connect(xml, PATIENCE).unwrap_or_else(|error| panic!("cannot connect to {xml}: {error}"))
 }
 
 /// What `pricetime state` says of a data folder.

@@ -1,0 +1,153 @@
+# What the scripts of this folder share: building, starting and stopping servers, and describing the machine.
+# Sourced, never run. Whatever is started is stopped by its process id when the script ends.
+
+server_core=0
+load_core=1
+started_pids=()
+
+# The folder of one run, on the disk that holds the repository.
+make_work_dir() {
+    work=$root/target/bench/$1-$$
+    mkdir -p "$work"
+    local kind
+    kind=$(stat -f -c %T "$work")
+    if [[ $kind == tmpfs || $kind == ramfs ]]; then
+        echo "$work is on $kind: a sync costs nothing there; put the repository on a disk" >&2
+        exit 2
+    fi
+    trap clean_up EXIT
+    trap 'exit 130' INT TERM
+}
+
+clean_up() {
+    local pid
+    for pid in "${started_pids[@]}"; do stop "$pid"; done
+    rm -rf "$work"
+}
+
+# Ends the process that was started here, and waits until it is gone.
+stop() {
+    kill "$1" 2>/dev/null || true
+    wait "$1" 2>/dev/null || true
+    local pid left=()
+    for pid in "${started_pids[@]}"; do [[ $pid == "$1" ]] || left+=("$pid"); done
+    started_pids=("${left[@]}")
+}
+
+# With `no_build=yes` it takes what an earlier build left.
+build() {
+    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet -p pricetime --bins --example load --example echo)
+    binaries=${CARGO_TARGET_DIR:-$root/target}/release
+    [[ $binaries == /* ]] || binaries=$root/$binaries
+    load=$binaries/examples/load
+}
+
+# Waits until what was started as $pid writes a line that matches $2 to $1, and puts its first group in $address.
+await_address() {
+    local tries
+    for ((tries = 0; tries < 100; tries++)); do
+        address=$(sed -nE "s/$2/\\1/p" "$1" 2>/dev/null | head -1) || true
+        [[ -z $address ]] || return 0
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "the server did not start; it said:" >&2
+    cat "$1" >&2
+    exit 1
+}
+
+# Each of these leaves $pid and $address behind; the data is new every time.
+start_pricetime() {
+    taskset -c "$server_core" "$binaries/pricetime" serve --workers 1 --xml 127.0.0.1:0 --http 127.0.0.1:0 \
+        --data "$work/pricetime" "$@" >"$work/pricetime.log" 2>&1 &
+    pid=$!
+    started_pids+=("$pid")
+    await_address "$work/pricetime.log" '^ *XML +([0-9.]+:[0-9]+) .*'
+}
+
+start_echo() {
+    mkdir -p "$work/echo"
+    taskset -c "$server_core" "$binaries/examples/echo" --file "$work/echo/requests" "$@" >"$work/echo.log" 2>&1 &
+    pid=$!
+    started_pids+=("$pid")
+    await_address "$work/echo.log" '^echo on ([0-9.]+:[0-9]+)$'
+}
+
+start_redis() {
+    local port tries
+    mkdir -p "$work/redis"
+    for ((tries = 0; tries < 5; tries++)); do
+        port=$((20000 + RANDOM % 10000))
+        taskset -c "$server_core" redis-server --bind 127.0.0.1 --protected-mode no --port "$port" --dir "$work/redis" --save '' \
+            --appendonly yes --appendfsync always --auto-aof-rewrite-percentage 0 --daemonize no \
+            >"$work/redis.log" 2>&1 &
+        pid=$!
+        started_pids+=("$pid")
+        # A port that is taken ends this server at once.
+        for _ in {1..50}; do
+            sleep 0.1
+            kill -0 "$pid" 2>/dev/null || break
+            if redis-cli -p "$port" info server 2>/dev/null | grep -q "process_id:$pid"; then
+                address=127.0.0.1:$port
+                return 0
+            fi
+        done
+        stop "$pid"
+    done
+    echo "redis-server did not start; it said:" >&2
+    cat "$work/redis.log" >&2
+    exit 1
+}
+
+# Says what went wrong with a load, and what the server said last; ends the script.
+fail() {
+    echo "$1" >&2
+    kill -0 "$pid" 2>/dev/null || echo "the server has ended" >&2
+    tail -n 5 "$work"/*.log >&2
+    exit 1
+}
+
+# Stops the server $pid and forgets its data, so that its writing back does not disturb the next one.
+end_server() {
+    stop "$pid"
+    rm -rf "$work"/{pricetime,echo,redis}{,.log}
+    sync -f "$work"
+}
+
+# The number that the JSON object $1 has under the name $2.
+number_in() {
+    sed -nE "s/.*\"$2\":(-?[0-9.]+).*/\\1/p" <<<"$1"
+}
+
+# Processor time of process $1 so far, in microseconds.
+cpu_us() {
+    local stat
+    stat=$(<"/proc/$1/stat")
+    set -- ${stat##*) }
+    echo $(((${12} + ${13}) * 10000))
+}
+
+# How busy the machine is with other things, in percent of all its cores over one second.
+busy_percent() {
+    local before after
+    before=$(head -1 /proc/stat)
+    sleep 1
+    after=$(head -1 /proc/stat)
+    awk '{ total = 0; for (i = 2; i <= 9; i++) total += $i; idle = $5 + $6
+           if (NR == 2) { all = total - t; printf "%.0f\n", all ? 100 * (all - (idle - d)) / all : 0 }
+           t = total; d = idle }' <<<"$before"$'\n'"$after"
+}
+
+describe_machine() {
+    echo "machine     $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(uname -sr)"
+    echo "disk        $(df --output=source,fstype "$work" | tail -1 | tr -s ' ') ($(stat -f -c %T "$work"))"
+    echo "commit      $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)$(
+        [[ -z $(git -C "$root" status --porcelain 2>/dev/null) ]] || echo ' and changes')"
+}
+
+need_two_cores() {
+    if (($(nproc) < 2)); then
+        echo "needs 2 cores: one for the server and one for the load" >&2
+        exit 2
+    fi
+}

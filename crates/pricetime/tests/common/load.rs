@@ -1,0 +1,74 @@
+//! A client whose every acknowledgement is found again in a trace of system calls: no two of its requests look alike.
+
+use std::net::SocketAddr;
+
+use engine::{AccountId, Command, Decimal, OrderId, Side, Symbol};
+
+use super::reply::Element;
+use super::server::connect;
+use super::trace::Acknowledged;
+
+/// What a client asked for, answered or not, and how many of these were answered.
+pub struct Asked {
+    pub all: Vec<Acknowledged>,
+    pub answered: usize,
+}
+
+/// Creates, orders and cancels of the client of this index, until so many rounds are answered or the connection ends.
+pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
+    let mut client = connect(xml);
+    let account = format!("{}", 100 + index);
+    let id = AccountId::parse(account.as_bytes()).unwrap();
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let balance = Decimal::parse(b"1000000").unwrap().money().unwrap();
+    let limit = Decimal::parse(b"1").unwrap().price().unwrap();
+    let mut asked = Asked { all: Vec::new(), answered: 0 };
+    let mut ask = |asked: &mut Asked, body: &str, told: String, command: &Command| -> Option<String> {
+        let mut bytes = Vec::new();
+        journal::encode(command, &mut bytes);
+        asked.all.push(Acknowledged { told, command: bytes });
+        client.send_request(body).ok()?;
+        let reply = client.reply().ok()?;
+        asked.answered += 1;
+        Some(reply)
+    };
+    let create = Command::CreateAccount { account: id, balance };
+    let body = format!("<create><account id=\"{account}\" balance=\"1000000\"/><symbol sym=\"SPY\"/></create>");
+    if ask(&mut asked, &body, format!("<created id=\"{account}\"/>"), &create).is_none() {
+        return asked;
+    }
+    for round in 0..rounds {
+        // Amounts that no other order has.
+        let amount = format!("{}.{:04}", 1 + index, 1 + round);
+        let body = format!(
+            "<transactions id=\"{account}\"><order sym=\"SPY\" amount=\"{amount}\" limit=\"1\"/></transactions>"
+        );
+        let shares = Decimal::parse(amount.as_bytes()).unwrap().order_shares().unwrap();
+        let place = Command::PlaceOrder { account: id, symbol, side: Side::Buy, limit, shares };
+        let told = format!("<opened sym=\"SPY\" amount=\"{amount}\"");
+        let Some(reply) = ask(&mut asked, &body, told, &place) else { return asked };
+        if round % 3 == 0 {
+            let order: u64 = Element::parse(&reply).children[0].get("id").parse().unwrap();
+            let body = format!(
+                "<transactions id=\"{account}\"><query id=\"{order}\"/><cancel id=\"{order}\"/></transactions>"
+            );
+            let cancel = Command::CancelOrder { account: id, order: OrderId(order) };
+            if ask(&mut asked, &body, format!("<canceled id=\"{order}\">"), &cancel).is_none() {
+                return asked;
+            }
+        }
+    }
+    asked
+}
+
+/// The same by several clients at once; all that they asked for.
+pub fn load_together(xml: SocketAddr, clients: usize, rounds: usize) -> Asked {
+    let clients: Vec<_> = (0..clients).map(|index| std::thread::spawn(move || load(xml, index, rounds))).collect();
+    let mut together = Asked { all: Vec::new(), answered: 0 };
+    for client in clients {
+        let asked = client.join().unwrap();
+        together.all.extend(asked.all);
+        together.answered += asked.answered;
+    }
+    together
+}

@@ -1,0 +1,170 @@
+//! A disk that fails or is full under the real binary: it stops without a false acknowledgement, says why, and what it
+//! acknowledged before is there after the next start.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::audit::{KnownOrders, audit};
+use common::folder::Folder;
+use common::load::load_together;
+use common::server::{Ended, Launch, Server};
+use common::trace::{Trace, require_strace, strace};
+use common::trader::Trader;
+
+const TRADERS: usize = 3;
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --disk-low 0";
+/// Requests a trader sends at most: past every fault that is injected.
+const REQUESTS: usize = 3_000;
+const FAILING: Duration = Duration::from_secs(20);
+
+/// Traders with all that they know, on one data folder.
+struct Past {
+    traders: Vec<Trader>,
+    known: KnownOrders,
+}
+
+impl Past {
+    fn new(server: &Server, seed: u64) -> Past {
+        let mut traders: Vec<Trader> = (0..TRADERS).map(|index| Trader::new(index, seed)).collect();
+        traders.iter_mut().for_each(|trader| trader.open_accounts(server.xml));
+        Past { traders, known: KnownOrders::default() }
+    }
+
+    /// Trades until the server ends its connections, or all is answered.
+    fn trade(&mut self, server: &Server) {
+        let xml = server.xml;
+        std::thread::scope(|scope| {
+            for trader in &mut self.traders {
+                scope.spawn(move || trader.trade(xml, REQUESTS));
+            }
+        });
+    }
+
+    fn audit(&mut self, server: &Server) {
+        audit(server, &mut self.traders, &mut self.known, usize::MAX, 1);
+    }
+}
+
+/// Whether it ended by itself with an error that names the cause.
+fn check_end(ended: &Ended, cause: &str, fault: &str) {
+    assert!(ended.status.code().is_some_and(|code| code != 0), "{fault}: ends with an error: {ended:?}");
+    assert!(ended.stderr.contains(cause), "{fault}: says {cause:?}: {ended:?}");
+    assert!(!ended.stderr.contains("panicked"), "{fault}: a failing disk is no fault of the program: {ended:?}");
+}
+
+/// Starts, trades until the fault strikes, checks the end, starts without the fault and checks what is there.
+fn check_fault(wrapper: &[&str], data: &Path, cause: &str) {
+    let fault = wrapper.join(" ");
+    let healthy = Launch::new(data).with(SMALL);
+    let server = healthy.start();
+    let mut past = Past::new(&server, 7);
+    past.audit(&server);
+    server.stop();
+    match healthy.clone().through(wrapper).try_start() {
+        Ok(mut server) => {
+            past.trade(&server);
+            let ended = server.process.wait_for_end(FAILING);
+            check_end(&ended, cause, &fault);
+        }
+        Err(ended) => check_end(&ended, cause, &fault),
+    }
+    let server = healthy.start();
+    past.audit(&server);
+    past.trade(&server);
+    past.audit(&server);
+    server.stop();
+}
+
+/// The nth call of each thread fails.
+fn check_injection(call: &str, error: &str, nth: u32, cause: &str) {
+    require_strace();
+    let folder = Folder::new("injected");
+    let output = folder.path().join("trace");
+    let (trace, injection) = (format!("trace={call}"), format!("inject={call}:error={error}:when={nth}"));
+    check_fault(&strace(output.to_str().unwrap(), &[&trace, &injection]), &folder.data(), cause);
+}
+
+#[test]
+fn a_failed_sync_stops_the_server_without_a_false_acknowledgement() {
+    for nth in [1, 2, 3, 4, 7, 20, 60, 150] {
+        check_injection("fdatasync", "EIO", nth, "Input/output error");
+    }
+}
+
+#[test]
+fn a_write_without_room_stops_the_server_without_a_false_acknowledgement() {
+    for nth in [1, 2, 3, 5, 40, 150] {
+        check_injection("pwrite64", "ENOSPC", nth, "No space left on device");
+    }
+}
+
+#[test]
+fn a_journal_file_without_room_stops_the_server_without_a_false_acknowledgement() {
+    for nth in [1, 2] {
+        check_injection("fallocate", "ENOSPC", nth, "No space left on device");
+    }
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_stops_the_server_without_a_false_acknowledgement() {
+    for limit in [40_000, 70_000] {
+        let folder = Folder::new("file-limit");
+        let limit = format!("--fsize={limit}");
+        // Beyond the limit the kernel would end the process with a signal, unless it is ignored.
+        check_fault(&["prlimit", &limit], &folder.data(), "File too large");
+    }
+}
+
+#[test]
+fn nothing_is_acknowledged_by_the_sync_that_failed() {
+    require_strace();
+    let folder = Folder::new("false-acknowledgement");
+    let output = folder.path().join("trace");
+    let expressions = ["trace=pwrite64,fdatasync,sendto,sendmsg,write,writev", "inject=fdatasync:error=EIO:when=40"];
+    let launch = Launch::new(&folder.data()).with("--disk-low 0");
+    let mut server = launch.clone().through(&strace(output.to_str().unwrap(), &expressions)).start();
+    let asked = load_together(server.xml, 4, 10_000);
+    check_end(&server.process.wait_for_end(FAILING), "Input/output error", "the 40th sync");
+    let trace = Trace::read(&output, server.process.id());
+    assert!(trace.calls(&["fdatasync"]).any(|sync| sync.error.as_deref() == Some("EIO")), "no sync failed");
+    let left = trace.check(&asked.all).unwrap_or_else(|why| panic!("{why}"));
+    assert!((asked.answered..asked.all.len()).contains(&left), "{left} left, {} came", asked.answered);
+    launch.start().stop();
+}
+
+#[test]
+fn below_the_low_water_mark_only_queries_and_cancels_are_taken() {
+    let folder = Folder::new("disk-low");
+    let low = "the server's disk is nearly full: only queries and cancels are taken; try later";
+    let server = Launch::new(&folder.data()).start();
+    server.ask("<create><account id=\"1\" balance=\"1000\"/><symbol sym=\"S\"><account id=\"1\">10</account></symbol></create>");
+    server.ask("<transactions id=\"1\"><order sym=\"S\" amount=\"5\" limit=\"2\"/><order sym=\"S\" amount=\"-5\" limit=\"3\"/></transactions>");
+    server.stop();
+
+    let server = Launch::new(&folder.data()).with("--disk-low 4000000GiB").start();
+    let mut client = server.client();
+    assert_eq!(
+        client.ask("<create><account id=\"2\" balance=\"1\"/><symbol sym=\"S\"><account id=\"1\">1</account></symbol><symbol sym=\"T\"/></create>"),
+        format!("<results><error id=\"2\">{low}</error><error sym=\"S\" id=\"1\">{low}</error><error sym=\"T\">{low}</error></results>\n")
+    );
+    let reply = client.ask(
+        "<transactions id=\"1\"><query id=\"1\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/><cancel id=\"1\"/></transactions>",
+    );
+    let start = format!(
+        "<results><status id=\"1\"><open shares=\"5\"/></status><error sym=\"S\" amount=\"1\" limit=\"1\">{low}</error>\
+         <canceled id=\"1\"><canceled shares=\"5\" time=\""
+    );
+    assert!(reply.starts_with(&start), "{reply}");
+    server.stop();
+
+    let server = Launch::new(&folder.data()).start();
+    let reply = server
+        .ask("<transactions id=\"1\"><query id=\"2\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>");
+    assert_eq!(
+        reply,
+        "<results><status id=\"2\"><open shares=\"5\"/></status><opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"3\"/></results>\n"
+    );
+}

@@ -1,0 +1,307 @@
+//! The server over a real socket against the naive model: random requests, every reply and the state at the end the same,
+//! with restarts and crashes in between.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
+
+mod common;
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use common::client::frame;
+use common::folder::Folder;
+use common::reply::{now, without_times};
+use common::server::{Launch, Server};
+use engine::{
+    AccountId, Command, Entry, Execution, Money, Op, OrderId, Query, Reject, Reply, Sequence, Side, StateItem, Status,
+    Symbol, Time,
+};
+use model::Model;
+use model::workload::{Flavour, Random, Workload};
+use serde_json::Value;
+
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
+/// Money has 16 decimals and a balance at most 8.
+const BALANCE_STEP: i128 = 100_000_000;
+
+/// A request and the reply that the model gives.
+struct Asked {
+    body: String,
+    reply: String,
+}
+
+/// The model with the requests that are drawn for it.
+struct Oracle {
+    model: Model,
+    workload: Workload,
+    random: Random,
+    sequence: Sequence,
+    next: Option<Op>,
+}
+
+impl Oracle {
+    fn new(seed: u64) -> Oracle {
+        Oracle {
+            model: Model::new(),
+            workload: Workload::new(seed),
+            random: Random::new(!seed),
+            sequence: Sequence::ZERO,
+            next: None,
+        }
+    }
+
+    /// Draws the next op, as it can be said over the wire.
+    fn draw(&mut self) -> Op {
+        match self.workload.next_op(&self.model) {
+            Op::Command(Command::CreateAccount { account, balance }) => {
+                let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
+                let balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
+                Op::Command(Command::CreateAccount { account, balance })
+            }
+            op => op,
+        }
+    }
+
+    /// A request of one to six children, with the reply that it gets.
+    fn request(&mut self) -> Asked {
+        let first = self.next.take().unwrap_or_else(|| self.draw());
+        let account = account_of(&first);
+        let (mut children, mut answers) = (String::new(), String::new());
+        let mut op = first;
+        for _ in 0..6 {
+            self.answer(op, &mut children, &mut answers);
+            // A few tries, so that requests of several children are not too rare.
+            let fitting = (0..4).map(|_| self.draw()).find(|op| account_of(op) == account);
+            match fitting {
+                Some(fitting) if self.random.percent(80) => op = fitting,
+                other => {
+                    self.next = other;
+                    break;
+                }
+            }
+        }
+        // What was drawn before the last answer may aim at what is no more; that is as good.
+        let body = match account {
+            Some(account) => format!("<transactions id=\"{account}\">{children}</transactions>"),
+            None => format!("<create>{children}</create>"),
+        };
+        Asked { body, reply: format!("<results>{answers}</results>\n") }
+    }
+
+    fn answer(&mut self, op: Op, children: &mut String, answers: &mut String) {
+        let mut executions = Vec::new();
+        match op {
+            // No order has the id 0, so it is refused before it gets as far as the market.
+            Op::Query(Query { order: OrderId(0), .. }) => {
+                children.push_str("<query id=\"0\"/>");
+                write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
+            }
+            Op::Command(Command::CancelOrder { order: OrderId(0), .. }) => {
+                children.push_str("<cancel id=\"0\"/>");
+                write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
+            }
+            Op::Query(query) => {
+                let Query { order, .. } = query;
+                write!(children, "<query id=\"{}\"/>", order.0).unwrap();
+                let reply = self.model.query(&query, &mut executions);
+                write_answer(answers, &format!(" id=\"{}\"", order.0), &reply, &executions);
+            }
+            Op::Command(command) => self.command(command, children, answers),
+        }
+    }
+
+    fn command(&mut self, command: Command, children: &mut String, answers: &mut String) {
+        let echo = match command {
+            Command::CreateAccount { account, balance } => {
+                write!(children, "<account id=\"{account}\" balance=\"{balance}\"/>").unwrap();
+                format!(" id=\"{account}\"")
+            }
+            Command::CreateSymbol { symbol } => {
+                write!(children, "<symbol sym=\"{symbol}\"/>").unwrap();
+                let (reply, _) = self.apply(command);
+                assert_eq!(reply, Reply::Created);
+                return;
+            }
+            Command::IssueShares { symbol, account, shares } => {
+                write!(children, "<symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol>")
+                    .unwrap();
+                // Over the wire a symbol is created with its first shares.
+                self.apply(Command::CreateSymbol { symbol });
+                format!(" sym=\"{symbol}\" id=\"{account}\"")
+            }
+            Command::PlaceOrder { symbol, side, limit, shares, .. } => {
+                let sign = if side == Side::Buy { "" } else { "-" };
+                let echo = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"");
+                write!(children, "<order{echo}/>").unwrap();
+                echo
+            }
+            Command::CancelOrder { order, .. } => {
+                write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
+                format!(" id=\"{}\"", order.0)
+            }
+        };
+        let (reply, executions) = self.apply(command);
+        write_answer(answers, &echo, &reply, &executions);
+    }
+
+    fn apply(&mut self, command: Command) -> (Reply, Vec<Execution>) {
+        self.sequence = self.sequence.next();
+        let mut executions = Vec::new();
+        let entry = Entry { sequence: self.sequence, time: Time(0), command };
+        let reply = self.model.apply(&entry, &mut executions, &mut Vec::new());
+        (reply, executions)
+    }
+}
+
+fn account_of(op: &Op) -> Option<AccountId> {
+    match op {
+        Op::Query(Query { account, .. })
+        | Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
+        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
+    }
+}
+
+/// What docs/PROTOCOL.md says a reply looks like, written once more.
+fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execution]) {
+    match reply {
+        Reply::Created => write!(out, "<created{echo}/>").unwrap(),
+        Reply::Opened(OrderId(id)) => write!(out, "<opened{echo} id=\"{id}\"/>").unwrap(),
+        Reply::Status(status) => write_status(out, "status", echo, status, executions),
+        Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
+        Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
+        Reply::Archived => panic!("the model keeps every order"),
+    }
+}
+
+fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, executions: &[Execution]) {
+    let mut children = String::new();
+    if !status.open.is_zero() {
+        write!(children, "<open shares=\"{}\"/>", status.open).unwrap();
+    }
+    if let Some(canceled) = &status.canceled {
+        write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();
+    }
+    for Execution { shares, price, .. } in &executions[status.executions.clone()] {
+        write!(children, "<executed shares=\"{shares}\" price=\"{price}\" time=\"T\"/>").unwrap();
+    }
+    write!(out, "<{name}{echo}>{children}</{name}>").unwrap();
+}
+
+/// Sends requests one by one or several at once, and compares the replies.
+fn compare_replies(server: &Server, oracle: &mut Oracle, requests: usize, since: u64) {
+    let mut clients = [server.client(), server.client(), server.client()];
+    let mut left = requests;
+    while left > 0 {
+        let at_once = 1 + oracle.random.below(20).min(left - 1);
+        left -= at_once;
+        let asked: Vec<Asked> = (0..at_once).map(|_| oracle.request()).collect();
+        let client = &mut clients[oracle.random.below(3)];
+        client.send(&asked.iter().flat_map(|asked| frame(&asked.body)).collect::<Vec<u8>>()).unwrap();
+        for Asked { body, reply } in asked {
+            let told = client.reply().unwrap_or_else(|why| panic!("{body}: {why}"));
+            assert_eq!(without_times(&told, since), reply, "the reply to {body}");
+        }
+    }
+}
+
+/// The state that `pricetime state` tells is the model's.
+fn compare_state(state: &Value, model: &Model) {
+    assert_eq!(state["next_order"], model.orders_placed() + 1);
+    assert_eq!(state["totals"]["money"], model.total_money().to_string());
+    let accounts: Vec<AccountId> = model.accounts().collect();
+    let symbols: Vec<Symbol> = model.symbols().collect();
+    let told = state["accounts"].as_array().unwrap();
+    assert_eq!(told.len(), accounts.len());
+    let mut orders = state["orders"].as_array().unwrap().iter();
+    let mut executions = [].iter();
+    let mut positions = 0;
+    let mut told_symbols = state["totals"]["symbols"].as_array().unwrap().iter();
+    let mut told_accounts = told.iter();
+    for item in model.state_items() {
+        match item {
+            StateItem::Head { sequence, .. } => assert_eq!(state["sequence"], sequence.0),
+            StateItem::Account { id, balance } => {
+                let told = told_accounts.next().unwrap();
+                assert_eq!((&told["id"], &told["balance"]), (&id.to_string().into(), &balance.to_string().into()));
+            }
+            StateItem::Symbol { name, issued } => {
+                let told = told_symbols.next().unwrap();
+                assert_eq!((&told["symbol"], &told["issued"]), (&name.to_string().into(), &issued.to_string().into()));
+            }
+            StateItem::Position { account, symbol, shares } => {
+                let name = symbols[symbol.0 as usize].to_string();
+                let all = told[account.0 as usize]["positions"].as_array().unwrap();
+                let found = all.iter().find(|position| position["symbol"] == name).unwrap_or_else(|| panic!("{all:?}"));
+                assert_eq!(found["shares"], shares.to_string());
+                positions += 1;
+            }
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                assert_eq!(executions.len(), 0, "executions that the model has not");
+                let told = orders.next().expect("an open order of the model");
+                let side = if side == Side::Buy { "buy" } else { "sell" };
+                let (account, symbol) = (accounts[account.0 as usize], symbols[symbol.0 as usize]);
+                for (name, value) in [("account", account.to_string()), ("symbol", symbol.to_string())] {
+                    assert_eq!(told[name], value, "order {}", order.0);
+                }
+                for (name, value) in
+                    [("side", side.to_string()), ("limit", limit.to_string()), ("open", open.to_string())]
+                {
+                    assert_eq!(told[name], value, "order {}", order.0);
+                }
+                assert_eq!(told["id"], order.0);
+                executions = told["executions"].as_array().unwrap().iter();
+            }
+            StateItem::Execution(Execution { shares, price, .. }) => {
+                let told = executions.next().expect("an execution of the model");
+                assert_eq!((&told["shares"], &told["price"]), (&shares.to_string().into(), &price.to_string().into()));
+            }
+        }
+    }
+    assert_eq!((orders.len(), executions.len(), told_symbols.len(), told_accounts.len()), (0, 0, 0, 0));
+    let free = |account: &Value| account["positions"].as_array().unwrap().iter().filter(|p| p["shares"] != "0").count();
+    assert_eq!(told.iter().map(free).sum::<usize>(), positions);
+}
+
+/// One random market of so many requests, with restarts and crashes.
+fn play(seed: u64, requests: usize, rounds: usize) {
+    let since = now() - 1;
+    let folder = Folder::new("model");
+    let launch = Launch::new(&folder.data()).with(SMALL);
+    let mut oracle = Oracle::new(seed);
+    let mut server = launch.start();
+    for round in 0..rounds {
+        compare_replies(&server, &mut oracle, requests / rounds, since);
+        oracle.model.check_invariants();
+        compare_state(&server.state(), &oracle.model);
+        if round % 2 == 0 {
+            server.kill();
+        } else {
+            server.stop();
+        }
+        server = launch.start();
+    }
+    compare_replies(&server, &mut oracle, 50, since);
+    compare_state(&server.state(), &oracle.model);
+    server.stop();
+}
+
+/// So many seeds of each kind of market.
+fn seeds(first: u64, of_each: usize) -> Vec<u64> {
+    let kinds = [Flavour::Plain, Flavour::Poor, Flavour::Crumbs, Flavour::Extreme];
+    let of_kind = |kind| (first..).filter(move |seed| Workload::new(*seed).flavour() == kind).take(of_each);
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+#[test]
+fn replies_and_state_are_the_models_with_restarts_and_crashes_in_between() {
+    let seeds = seeds(number("PRICETIME_SEED", 1), number("PRICETIME_MARKETS", 12) as usize / 4);
+    let started = Instant::now();
+    for &seed in &seeds {
+        println!("market of seed {seed}");
+        play(seed, 1_500, 4);
+    }
+    println!("{} markets of 1500 requests agree, {:.1} s", seeds.len(), started.elapsed().as_secs_f64());
+}

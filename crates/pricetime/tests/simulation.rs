@@ -1,0 +1,67 @@
+//! The journal, snapshots and archive under a market that lives on a simulated disk: every operation of the disk fails,
+//! lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "simulation/mod.rs"]
+mod simulation;
+
+use simulation::campaign::{self, Density};
+use simulation::node::Done;
+use simulation::point;
+use simulation::process::Sabotage;
+use simulation::tally::Tally;
+
+#[test]
+fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
+    let mut sum = Tally::default();
+    for seed in 0..40 {
+        let (kinds, tally) = point::calm_life(seed, Sabotage::Nothing).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let (again, _) = point::calm_life(seed, Sabotage::Nothing).unwrap();
+        assert!(kinds == again, "seed {seed}: the disk is asked differently the second time");
+        sum.add(tally);
+    }
+    println!("{sum}");
+    let Done { archived_answers, rotations, snapshots, retired } = sum.done;
+    assert!(archived_answers > 500 && rotations > 100 && snapshots > 50 && retired > 50, "too little happens: {:?}", sum.done);
+}
+
+#[test]
+fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
+    let started = std::time::Instant::now();
+    let density = Density { one_in: 10, second_one_in: 200, of_second_one_in: 10 };
+    match campaign::run_scenarios(0..4, density, Sabotage::Nothing) {
+        Ok(tally) => println!("{tally}in {:?}", started.elapsed()),
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+/// Runs points on a market that is broken on purpose until one fails, and gives what it said.
+fn notices(sabotage: Sabotage) -> Result<u64, String> {
+    let density = Density { one_in: 4, second_one_in: 1000, of_second_one_in: 4 };
+    let mut points = 0;
+    for seed in 0..20 {
+        match campaign::run_scenarios([seed], density, sabotage) {
+            Ok(tally) => points += tally.all_points(),
+            Err(failure) => {
+                println!("{sabotage:?}: noticed after {points} points: {failure}\n");
+                return Ok(points);
+            }
+        }
+    }
+    Err(format!("{sabotage:?} went unnoticed in {points} points"))
+}
+
+#[test]
+fn a_market_that_is_broken_on_purpose_is_noticed() {
+    let broken = [
+        Sabotage::SkipsSyncsOf("journal-", 9),
+        Sabotage::SkipsSyncsOf("archive", 3),
+        Sabotage::SkipsSyncsOf("snapshot-", 2),
+        Sabotage::SkipsFolderSyncs,
+        Sabotage::DropsWritesTo("journal-", 7),
+        Sabotage::DropsWritesTo("archive", 7),
+    ];
+    let unnoticed: Vec<_> = broken.into_iter().filter_map(|sabotage| notices(sabotage).err()).collect();
+    assert!(unnoticed.is_empty(), "{unnoticed:?}");
+}

@@ -1,0 +1,136 @@
+//! Everything that must hold of a node that has just started, against the ledger and its model.
+
+use engine::{DoneOrders, Engine, Op, Query, Reply, StateItem};
+use journal::{JournalPoint, Storage, snapshot};
+use model::{Model, Order};
+
+use super::ensure;
+use super::ledger::{Ledger, Told};
+use super::node::Node;
+use super::process::Process;
+
+/// What an audit found that is no fault of the program, because the disk lied or was damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Done orders whose row the archive refuses as damaged.
+    pub refused_rows: u64,
+    /// Done orders that the archive denies.
+    pub denied_rows: u64,
+    /// Journal files that a start needs no more are damaged.
+    pub damaged_journal: bool,
+}
+
+/// Whether the disk kept its promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It did, power cuts and errors aside.
+    Honest,
+    /// Syncs lied, or bits were flipped.
+    Deceived,
+}
+
+/// The engine's state is the model's, item by item, and hashes as that of a fresh engine. Asks nothing of the disk.
+pub fn check_state(node: &Node, ledger: &Ledger) -> Result<(), String> {
+    let engine = node.sequencer.engine();
+    ensure!(engine.sequence() == ledger.sequence(), "the engine stands at {}", engine.sequence());
+    let mut items: Vec<StateItem> = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    let expected = ledger.model.state_items();
+    if let Some(place) = (0..items.len().max(expected.len())).find(|&place| items.get(place) != expected.get(place)) {
+        let (found, expected) = (items.get(place), expected.get(place));
+        return Err(format!("state item {place} is {found:?}, of the model {expected:?}"));
+    }
+    let mut fresh = Engine::new(7, DoneOrders::Drop);
+    for entry in &ledger.entries {
+        fresh.apply(entry, &mut Vec::new(), &mut |_| {});
+    }
+    ensure!(engine.state_hash() == fresh.state_hash(), "the state hashes differently in a fresh engine");
+    engine.check_invariants();
+    Ok(())
+}
+
+/// All that can be asked: the state, every order there ever was, the archive, the journal, the folder.
+pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Trust) -> Result<Findings, String> {
+    check_state(node, ledger)?;
+    let mut findings = Findings::default();
+    for number in 1..=ledger.model.orders_placed() {
+        check_order(node, &ledger.model, ledger.model.order(engine::OrderId(number)), trust, &mut findings)?;
+    }
+    ensure!(
+        node.archive.position() == node.sequencer.engine().sequence(),
+        "the archive stands at {}, the engine at {}",
+        node.archive.position(),
+        node.sequencer.engine().sequence()
+    );
+    if trust == Trust::Honest {
+        let done = ledger.model.orders_placed() - ledger.model.open_orders().len() as u64;
+        let rows = node.archive.orders().map_err(|error| error.to_string())?;
+        ensure!(rows == done, "{done} orders are done, and the archive has {rows} rows");
+    }
+    findings.damaged_journal = check_journal(ledger, process, trust)?;
+    check_folder(process)?;
+    Ok(findings)
+}
+
+/// What the node answers for an order is what the model says, whether it is open, done or archived.
+fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings: &mut Findings) -> Result<(), String> {
+    let owner = model.accounts().nth(order.account.0 as usize).ok_or("an order's account exists")?;
+    let query = Query { account: owner, order: order.id };
+    let mut executions = Vec::new();
+    let expected = model.query(&query, &mut executions);
+    let expected = Told::of(&expected, &executions);
+    executions.clear();
+    let mut reply = node.sequencer.engine().query(&query, &mut executions);
+    ensure!((reply == Reply::Archived) == order.open.is_zero(), "order {} is in the wrong place: {reply:?}", order.id);
+    if reply == Reply::Archived {
+        match node.archive.get(order.id) {
+            Ok(Some(done)) => reply = done.answer(&Op::Query(query), &mut executions),
+            Ok(None) if trust == Trust::Deceived => {
+                findings.denied_rows += 1;
+                return Ok(());
+            }
+            Err(_) if trust == Trust::Deceived => {
+                findings.refused_rows += 1;
+                return Ok(());
+            }
+            Ok(None) => return Err(format!("done order {} is not in the archive", order.id)),
+            Err(error) => return Err(format!("done order {}: {error}", order.id)),
+        }
+    }
+    let told = Told::of(&reply, &executions);
+    ensure!(told == expected, "order {} is told as {told:?}, the model says {expected:?}", order.id);
+    Ok(())
+}
+
+/// The journal, from where it begins, has every command once, at its sequence, with its time. True if it is damaged,
+/// which only a deceived one may be.
+fn check_journal(ledger: &Ledger, process: &Process, trust: Trust) -> Result<bool, String> {
+    let (mut from, mut entries) = (JournalPoint::ZERO, Vec::new());
+    let read = journal::oldest_point(process).and_then(|oldest| {
+        from = oldest.unwrap_or(JournalPoint::ZERO);
+        journal::read(process, from, None, &mut |entry| {
+            entries.push(entry);
+            Ok(())
+        })
+    });
+    match read {
+        Ok(_) => {}
+        Err(error) if trust == Trust::Deceived && error.is_damage() => return Ok(true),
+        Err(error) => return Err(error.to_string()),
+    }
+    let expected = &ledger.entries[from.sequence.0 as usize..];
+    ensure!(entries == expected, "the journal's commands behind {} are not those of the ledger", from.sequence);
+    Ok(false)
+}
+
+/// Nothing lies about that nobody will ever remove.
+fn check_folder(process: &Process) -> Result<(), String> {
+    let names = process.list().map_err(|error| error.to_string())?;
+    let snapshots = snapshot::list(process).map_err(|error| error.to_string())?;
+    let known = |name: &String| {
+        name == journal::ARCHIVE_NAME || name.starts_with("journal-") || snapshots.iter().any(|info| info.name == *name)
+    };
+    let odd: Vec<_> = names.iter().filter(|name| !known(name) || name.ends_with(".tmp")).collect();
+    ensure!(odd.is_empty(), "the folder holds {odd:?} after a start");
+    Ok(())
+}

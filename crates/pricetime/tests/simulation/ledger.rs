@@ -1,0 +1,140 @@
+//! What clients were told: every acknowledged command with its sequence and time, and the naive model that was fed with
+//! the same. It also keeps the turn whose fate is not known. It knows no disk.
+
+use engine::{Entry, Event, Execution, Op, Reply, Sequence, Status, Time};
+use model::Model;
+
+use super::ensure;
+
+/// The account of what happened.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The market after all entries.
+    pub model: Model,
+    /// All commands that are in the journal for sure.
+    pub entries: Vec<Entry>,
+    /// Where the units of the journal end.
+    pub units: Vec<Sequence>,
+    /// The commands of a turn that was neither acknowledged nor seen after a restart.
+    pub doubt: Vec<Entry>,
+    /// Up to here, all was acknowledged before the disk began to lie.
+    pub safe: Sequence,
+    /// Whether a mark stands behind the last of them.
+    pub marked: bool,
+}
+
+/// A reply with its executions beside it, so that two can be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    reply: Reply,
+    executions: Vec<Execution>,
+}
+
+impl Told {
+    /// Of a reply that refers to `executions`.
+    pub fn of(reply: &Reply, executions: &[Execution]) -> Told {
+        let whole = |status: &Status| {
+            let executions = executions[status.executions.clone()].to_vec();
+            (Status { executions: 0..executions.len(), ..status.clone() }, executions)
+        };
+        match reply {
+            Reply::Status(status) => {
+                let (status, executions) = whole(status);
+                Told { reply: Reply::Status(status), executions }
+            }
+            Reply::Canceled(status) => {
+                let (status, executions) = whole(status);
+                Told { reply: Reply::Canceled(status), executions }
+            }
+            Reply::Created | Reply::Opened(_) | Reply::Archived | Reply::Rejected(_) => {
+                Told { reply: reply.clone(), executions: Vec::new() }
+            }
+        }
+    }
+}
+
+impl Ledger {
+    /// Nothing happened yet.
+    pub fn new() -> Ledger {
+        let (entries, units, doubt) = (Vec::new(), Vec::new(), Vec::new());
+        Ledger { model: Model::new(), entries, units, doubt, safe: Sequence::ZERO, marked: false }
+    }
+
+    /// The last command that is there for sure.
+    pub fn sequence(&self) -> Sequence {
+        Sequence(self.entries.len() as u64)
+    }
+
+    /// The time of the last command.
+    pub fn time(&self) -> Time {
+        self.entries.last().map_or(Time::ZERO, |entry| entry.time)
+    }
+
+    /// What the model tells of one op; a command is entered as the next one.
+    pub fn tell(&mut self, op: &Op, time: Time, events: &mut Vec<(Sequence, Event)>) -> Told {
+        let mut executions = Vec::new();
+        let reply = match op {
+            Op::Query(query) => self.model.query(query, &mut executions),
+            Op::Command(command) => {
+                let entry = Entry { sequence: self.sequence().next(), time, command: *command };
+                let mut happened = Vec::new();
+                let reply = self.model.apply(&entry, &mut executions, &mut happened);
+                events.extend(happened.into_iter().map(|event| (entry.sequence, event)));
+                self.entries.push(entry);
+                reply
+            }
+        };
+        Told::of(&reply, &executions)
+    }
+
+    /// All entered commands were acknowledged as one unit.
+    pub fn close_unit(&mut self, disk_lies: bool) {
+        if self.units.last() != Some(&self.sequence()) && self.sequence() > Sequence::ZERO {
+            self.units.push(self.sequence());
+            self.marked = false;
+        }
+        if !disk_lies {
+            self.safe = self.sequence();
+        }
+    }
+
+    /// A restart found the journal to end at `found`. With a disk that lied since `safe`, what was acknowledged later
+    /// may be gone, in whole units. Returns how many acknowledged commands are gone.
+    pub fn settle(&mut self, found: Sequence, disk_lied: bool) -> Result<u64, String> {
+        let (known, doubt) = (self.sequence(), std::mem::take(&mut self.doubt));
+        if found == Sequence(known.0 + doubt.len() as u64) {
+            for entry in &doubt {
+                self.tell(&Op::Command(entry.command), entry.time, &mut Vec::new());
+            }
+            self.close_unit(disk_lied);
+            return Ok(0);
+        }
+        ensure!(
+            found <= known,
+            "the journal ends at {found}, inside or behind the last turn: {known} was acknowledged, and {} commands more \
+             were in doubt",
+            doubt.len()
+        );
+        if found == known {
+            return Ok(0);
+        }
+        ensure!(disk_lied, "acknowledged commands are lost: the journal ends at {found}, {known} was acknowledged");
+        ensure!(
+            found >= self.safe,
+            "the journal ends at {found}, though {} was acknowledged before the disk lied",
+            self.safe
+        );
+        ensure!(found == self.safe || self.units.contains(&found), "the journal ends at {found}, inside of a unit");
+        self.truncate(found);
+        Ok(known.0 - found.0)
+    }
+
+    fn truncate(&mut self, end: Sequence) {
+        self.entries.truncate(end.0 as usize);
+        self.units.retain(|unit| *unit <= end);
+        self.model = Model::new();
+        for entry in &self.entries {
+            self.model.apply(entry, &mut Vec::new(), &mut Vec::new());
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The whole market but its sockets and threads, on a simulated disk with a clock that a seed drives: one step after
+//! another, faults at every operation of the disk, and a check of everything against the naive model after each restart.
+//! Shared by `tests/simulation.rs` (the short form) and `examples/simulate.rs` (the long one).
+
+#![allow(dead_code, reason = "each of the two forms uses its part")]
+#![allow(clippy::unwrap_used)]
+
+pub mod audit;
+pub mod campaign;
+pub mod faults;
+pub mod ledger;
+pub mod node;
+pub mod panics;
+pub mod point;
+pub mod process;
+pub mod requests;
+pub mod tally;
+pub mod world;
+
+use pricetime::recovery::RecoveryError;
+
+/// Why a world does not go on.
+#[derive(Debug)]
+pub enum Stop {
+    /// The node is dead, as it should be after a fault: what it said.
+    Dead(String),
+    /// The folder is not opened.
+    Refused(Box<RecoveryError>),
+    /// Something does not hold that must: a fault of the program.
+    Wrong(String),
+}
+
+/// Ends with what is wrong unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($what:tt)+) => {
+        if !$condition {
+            return Err(format!($($what)+).into());
+        }
+    };
+}
+pub(crate) use ensure;
+
+impl From<String> for Stop {
+    fn from(wrong: String) -> Stop {
+        Stop::Wrong(wrong)
+    }
+}

@@ -1,0 +1,265 @@
+//! The server's core in one thread: what the threads of `pricetime::market`, `archiver` and `snapshots` do, each as a step
+//! that the world takes when it likes. It knows no model and no faults.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+
+use engine::{Engine, Event, Op, Sequence, Time};
+use journal::{Archive, ArchiveBatch, Durability, JournalPoint, Options, snapshot};
+use pricetime::recovery::{self, Recovered, RecoveryError, Report};
+use pricetime::sequencer::{Conditions, ReplyLimits, Sequencer, Work};
+use pricetime::snapshots::{self, GENERATIONS};
+use wire::{Answer, Requests};
+
+use super::Stop;
+use super::ensure;
+use super::ledger::Told;
+use super::process::Process;
+
+/// Larger than any reply here.
+const LIMITS: ReplyLimits = ReplyLimits { reply_bytes_max: 1 << 20 };
+
+/// A running server.
+pub struct Node {
+    pub sequencer: Sequencer<Process>,
+    pub archive: Archive,
+    pub report: Report,
+    process: Process,
+    /// Done orders on their way to the archive, and up to where these are all.
+    handed_over: VecDeque<(ArchiveBatch, Sequence)>,
+    /// Stored in the archive and not yet forgotten by the engine.
+    stored: VecDeque<ArchiveBatch>,
+    stored_through: Sequence,
+    /// A replica that waits for the archive to be published.
+    replica: Option<(Engine, JournalPoint)>,
+    /// What a replica has to go beyond.
+    last_snapshot: Sequence,
+    /// Covered by all snapshots that are kept.
+    covered_through: Sequence,
+    pub done: Done,
+}
+
+/// What a node did, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Answers that came from the archive.
+    pub archived_answers: u64,
+    /// Journal files filled.
+    pub rotations: u64,
+    pub snapshots: u64,
+    /// Journal files removed.
+    pub retired: u64,
+}
+
+impl Done {
+    /// Both together.
+    pub fn and(self, other: Done) -> Done {
+        Done {
+            archived_answers: self.archived_answers + other.archived_answers,
+            rotations: self.rotations + other.rotations,
+            snapshots: self.snapshots + other.snapshots,
+            retired: self.retired + other.retired,
+        }
+    }
+}
+
+/// What a turn told.
+pub struct Answered {
+    /// For each batch and each of its ops; none where the conditions refused it.
+    pub told: Vec<Vec<Option<Told>>>,
+    pub events: Vec<(Sequence, Event)>,
+}
+
+impl Node {
+    /// Opens the folder, as the server does on its start.
+    pub fn open(process: &Process, segment_bytes: u64) -> Result<Node, RecoveryError> {
+        let options = Options { segment_bytes, durability: Durability::Synced };
+        let Recovered { engine, journal, archive, report } = recovery::open(process, options)?;
+        let stored_through = archive.position();
+        let last_snapshot = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
+        Ok(Node {
+            sequencer: Sequencer::new(engine, journal, LIMITS),
+            archive,
+            report,
+            process: process.clone(),
+            handed_over: VecDeque::new(),
+            stored: VecDeque::new(),
+            stored_through,
+            replica: None,
+            last_snapshot,
+            covered_through: Sequence::ZERO,
+            done: Done::default(),
+        })
+    }
+
+    /// One turn of the sequencer, with the archive's answers filled in.
+    pub fn turn(&mut self, batches: &[Requests], now: Time, conditions: Conditions) -> Result<Answered, Stop> {
+        let mut replies: Vec<_> = batches.iter().map(|_| (Vec::new(), Vec::new())).collect();
+        let mut work: Vec<Work<'_>> = batches
+            .iter()
+            .zip(&mut replies)
+            .map(|(requests, (answers, executions))| Work { requests, answers, executions })
+            .collect();
+        let mut events = Vec::new();
+        let closed_before = self.sequencer.closed_through();
+        let turned =
+            self.sequencer.turn(&mut work, now, conditions, &mut |sequence, event| events.push((sequence, event)));
+        drop(work);
+        if let Err(error) = turned {
+            let silent = replies.iter().all(|(answers, executions)| answers.is_empty() && executions.is_empty());
+            ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {error}");
+            return Err(self.check_dead(error.to_string()));
+        }
+        self.done.rotations += u64::from(self.sequencer.closed_through() > closed_before);
+        let mut told = Vec::new();
+        for (requests, (answers, mut executions)) in batches.iter().zip(replies) {
+            ensure!(answers.len() == requests.ops().len(), "a batch got {} answers", answers.len());
+            let mut of_batch = Vec::new();
+            for (op, answer) in requests.ops().iter().zip(answers) {
+                of_batch.push(match answer {
+                    Answer::Unavailable(_) => None,
+                    Answer::Reply(engine::Reply::Archived) => {
+                        self.done.archived_answers += 1;
+                        let reply = self.archived(op)?.answer(op, &mut executions);
+                        Some(Told::of(&reply, &executions))
+                    }
+                    Answer::Reply(reply) => Some(Told::of(&reply, &executions)),
+                });
+            }
+            told.push(of_batch);
+        }
+        Ok(Answered { told, events })
+    }
+
+    /// The order that an op names, from the archive.
+    fn archived(&self, op: &Op) -> Result<engine::DoneOrder, Stop> {
+        let order = match op {
+            Op::Query(query) => query.order,
+            Op::Command(engine::Command::CancelOrder { order, .. }) => *order,
+            Op::Command(_) => return Err(Stop::Wrong("only queries and cancels are the archive's".to_owned())),
+        };
+        match self.archive.get(order) {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => Err(Stop::Wrong(format!("order {order} is in neither the engine nor the archive"))),
+            Err(error) => Err(Stop::Dead(error.to_string())),
+        }
+    }
+
+    /// After an error of the journal nothing may be taken any more.
+    fn check_dead(&mut self, error: String) -> Stop {
+        let mut requests = Requests::new();
+        let body = b"<create><account id=\"4242\" balance=\"1\"/></create>";
+        requests.parse(body, &wire::Limits { children_max: 1 });
+        let (mut answers, mut executions) = (Vec::new(), Vec::new());
+        let work = Work { requests: &requests, answers: &mut answers, executions: &mut executions };
+        let later = self.sequencer.engine().time();
+        match self.sequencer.turn(&mut [work], later, Conditions::default(), &mut |_, _| {}) {
+            Ok(()) => Stop::Wrong(format!("a turn was acknowledged after the journal failed: {error}")),
+            Err(_) if answers.is_empty() => Stop::Dead(error),
+            Err(_) => Stop::Wrong(format!("a turn was answered after the journal failed: {error}")),
+        }
+    }
+
+    /// Gives the done orders to the archive's writer.
+    pub fn hand_over(&mut self) {
+        let mut batch = ArchiveBatch::new();
+        let up_to = self.sequencer.take_done(&mut batch);
+        self.handed_over.push_back((batch, up_to));
+    }
+
+    /// The archive's writer takes the next batch.
+    pub fn store(&mut self, sync: bool) -> Result<(), Stop> {
+        let Some((batch, up_to)) = self.handed_over.pop_front() else { return Ok(()) };
+        if let Err(error) = self.archive.store(&batch, up_to, sync) {
+            let again = self.archive.store(&batch, up_to, true);
+            ensure!(again.is_err(), "the archive took something after it failed: {error}");
+            return Err(Stop::Dead(error.to_string()));
+        }
+        self.stored_through = up_to;
+        self.stored.push_back(batch);
+        Ok(())
+    }
+
+    /// The archive's writer takes all that was handed over, and syncs.
+    pub fn sync_archive(&mut self) -> Result<(), Stop> {
+        while !self.handed_over.is_empty() {
+            self.store(false)?;
+        }
+        self.archive
+            .store(&ArchiveBatch::new(), self.stored_through, true)
+            .map_err(|error| Stop::Dead(error.to_string()))
+    }
+
+    /// The engine forgets what is stored.
+    pub fn forget(&mut self) {
+        for batch in self.stored.drain(..) {
+            self.sequencer.forget(&batch);
+        }
+    }
+
+    pub fn mark(&mut self) -> Result<(), Stop> {
+        let marked = self.sequencer.mark().map_err(|error| error.to_string());
+        marked.map_err(|error| self.check_dead(error))
+    }
+
+    /// A replica of all that stands in full journal files, if that is more than the last snapshot has. Its failure is no
+    /// reason to stop.
+    pub fn replicate(&mut self) {
+        let closed = self.sequencer.closed_through();
+        if closed <= self.last_snapshot {
+            return;
+        }
+        if snapshot::list(&self.process).is_ok_and(|l| l.first().is_some_and(|i| i.sequence > closed)) { return; } // TEMPORARY
+        match snapshots::replicate(&self.process, closed, &AtomicBool::new(false)) {
+            Ok(replica) => self.replica = Some(replica),
+            Err(_) => self.last_snapshot = closed,
+        }
+    }
+
+    /// Writes the replica's snapshot once the archive covers it. Only the archive's failure is a reason to stop.
+    pub fn publish(&mut self) -> Result<(), Stop> {
+        let Some((engine, point)) = self.replica.take() else { return Ok(()) };
+        self.last_snapshot = point.sequence;
+        if self.archive.position() < point.sequence {
+            self.sync_archive()?;
+        }
+        if self.archive.position() < point.sequence {
+            return Ok(());
+        }
+        let published = snapshots::write(&self.process, &engine, point)
+            .and_then(|_| snapshot::retire(&self.process, GENERATIONS))
+            .and_then(|_| snapshot::list(&self.process));
+        let Ok(kept) = published else { return Ok(()) };
+        if let Some(oldest) = kept.get(GENERATIONS - 1) {
+            self.covered_through = oldest.sequence;
+        }
+        self.done.snapshots += 1;
+        Ok(())
+    }
+
+    /// Removes the journal files that snapshots and the archive cover.
+    pub fn retire(&mut self) -> Result<(), Stop> {
+        let before = self.sequencer.journal().segments().len();
+        let retired = self.sequencer.retire_journal(self.covered_through).map_err(|error| error.to_string());
+        self.done.retired += (before - self.sequencer.journal().segments().len()) as u64;
+        retired.map_err(|error| self.check_dead(error))
+    }
+
+    /// An orderly stop: all is handed over, marked, synced, and a snapshot taken. `at_leisure` also closes the archive.
+    pub fn stop(mut self, at_leisure: bool) -> Result<(), Stop> {
+        self.hand_over();
+        self.mark()?;
+        self.sync_archive()?;
+        self.forget();
+        let Node { sequencer, archive, process, .. } = self;
+        let (engine, journal) = sequencer.into_parts();
+        // Without a snapshot the next start only takes longer.
+        let _ = snapshots::write_if_new(&process, &engine, journal.point());
+        if !at_leisure {
+            process.end();
+        }
+        drop(archive);
+        process.end();
+        Ok(())
+    }
+}

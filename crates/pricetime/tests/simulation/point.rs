@@ -1,0 +1,316 @@
+//! One point: a world of a seed that is struck by a fault at an operation, and all that must hold afterwards. It can
+//! be struck once more while it recovers. It does not choose the points.
+
+use std::fmt;
+
+use journal::simulated::{PowerCut, SimulatedDisk};
+use journal::{ArchiveError, JournalError};
+use model::workload::Random;
+use pricetime::recovery::RecoveryError;
+
+use super::audit::{self, Findings, Trust};
+use super::faults::Fault;
+use super::ledger::Ledger;
+use super::panics;
+use super::process::{Fate, Kind, Sabotage};
+use super::tally::Tally;
+use super::world::World;
+use super::{Stop, ensure};
+
+/// Steps between a recovery and the first snapshot after it, and from there to the next.
+const STEPS_AFTER: usize = 10;
+/// Steps that a disk lies for, at most, before the power is cut.
+const STEPS_OF_LIES: usize = 24;
+
+/// Where which fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub seed: u64,
+    pub at: u64,
+    pub fault: Fault,
+    /// A second fault, at an operation of the recovery from the first.
+    pub then: Option<(u64, Fault)>,
+    pub sabotage: Sabotage,
+}
+
+impl fmt::Display for Point {
+    /// As the long form takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--seed {} --at {} --fault {}", self.seed, self.at, self.fault)?;
+        match self.then {
+            Some((at, fault)) => write!(f, " --then-at {at} --then {fault}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A folder to start from, and what may be expected of it.
+struct Found {
+    disk: SimulatedDisk,
+    ledger: Ledger,
+    trust: Trust,
+}
+
+/// The operations of a world's life without a fault. Errors: what does not hold even then.
+pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), String> {
+    let disk = SimulatedDisk::new();
+    let mut world = World::new(seed, &disk, Fate { sabotage, ..Fate::CALM });
+    match world.live() {
+        Ok(()) => {}
+        Err(Stop::Wrong(what) | Stop::Dead(what)) => return Err(what),
+        Err(Stop::Refused(error)) => return Err(error.to_string()),
+    }
+    let kinds = world.process.kinds();
+    ensure!(kinds.len() as u64 == disk.operations(), "not all operations were noted");
+    let (operations, commands, done) = (kinds.len() as u64, world.ledger.sequence().0, world.done());
+    Ok((kinds, Tally { scenarios: 1, operations, commands, done, ..Tally::default() }))
+}
+
+/// Runs a point. Errors: what does not hold.
+pub fn run(point: &Point) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    *tally.points.entry(point.fault).or_default() += 1;
+    let mut random = Random::new(point.seed ^ (point.at << 20) ^ ((point.fault as u64) << 56));
+    let disk = SimulatedDisk::new();
+    let mut world = World::new(point.seed, &disk, point.fault.plan(&disk, point.at, point.sabotage));
+    let patience = random.below(STEPS_OF_LIES);
+    let ended = live_until_struck(&mut world, patience);
+    for found in strike(&mut world, ended, point.fault, point.at, &mut random, &mut tally)? {
+        match point.then {
+            None => go_on_or_panic(found, point, &mut random, &mut tally)?,
+            Some((at, fault)) => {
+                tally.second_faults = 1;
+                for found in strike_recovery(found, point, at, fault, &mut random, &mut tally)? {
+                    go_on_or_panic(found, point, &mut random, &mut tally)?;
+                }
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// The operations of the recovery from a point: where a second fault may strike. None if it is refused.
+pub fn recovery_of(point: &Point) -> Result<Vec<Kind>, String> {
+    let mut random = Random::new(point.seed ^ (point.at << 20) ^ ((point.fault as u64) << 56));
+    let disk = SimulatedDisk::new();
+    let mut world = World::new(point.seed, &disk, point.fault.plan(&disk, point.at, point.sabotage));
+    let ended = live_until_struck(&mut world, random.below(STEPS_OF_LIES));
+    let found = strike(&mut world, ended, point.fault, point.at, &mut random, &mut Tally::default())?;
+    let Some(Found { disk, ledger, .. }) = found.into_iter().next() else { return Ok(Vec::new()) };
+    let mut world = World::resume(point.seed, &disk.copy(), Fate::CALM, ledger);
+    match world.start() {
+        Ok(()) => Ok(world.process.kinds()),
+        Err(Stop::Refused(_)) => Ok(Vec::new()),
+        Err(Stop::Wrong(what) | Stop::Dead(what)) => Err(what),
+    }
+}
+
+/// A life that ends so many steps after the disk began to lie, or at the fault.
+fn live_until_struck(world: &mut World, mut patience: usize) -> Result<(), Stop> {
+    world.start()?;
+    for _ in 0..super::world::STEPS {
+        if world.process.is_lied_to() {
+            if patience == 0 {
+                break;
+            }
+            patience -= 1;
+        }
+        world.step()?;
+    }
+    Ok(())
+}
+
+/// Looks at how a struck world ended, ends it, and gives the folders that it may leave.
+fn strike(
+    world: &mut World,
+    ended: Result<(), Stop>,
+    fault: Fault,
+    at: u64,
+    random: &mut Random,
+    tally: &mut Tally,
+) -> Result<Vec<Found>, String> {
+    tally.commands += world.ledger.sequence().0;
+    match ended {
+        Ok(()) => tally.survived += 1,
+        Err(Stop::Wrong(what)) => return Err(what),
+        Err(Stop::Dead(what)) => check_died_of_it(world, fault, at, &what, tally)?,
+        Err(Stop::Refused(error)) => check_died_of_it(world, fault, at, &error.to_string(), tally)?,
+    }
+    world.end();
+    tally.done = tally.done.and(world.done());
+    let how = fault.power_cut(random.pick(&[PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders]));
+    let (disk, ledger) = (&world.disk, &world.ledger);
+    let mut cut = || Found { disk: disk.after_crash(random.any(), how), ledger: ledger.clone(), trust: Trust::Honest };
+    let same = || Found { disk: disk.clone(), ledger: ledger.clone(), trust: Trust::Honest };
+    let found = match fault {
+        // The system stays up, or it goes down too.
+        Fault::Error | Fault::NoSpace | Fault::ShortWrite | Fault::FailedSync => vec![cut(), same()],
+        Fault::Killed => vec![same()],
+        Fault::CrashLost | Fault::CrashTorn | Fault::CrashReordered => vec![cut()],
+        Fault::LyingSync => vec![Found { trust: Trust::Deceived, ..cut() }],
+        Fault::BitFlip => vec![flip_a_bit(cut(), random)],
+    };
+    if fault != Fault::Killed {
+        tally.crashes += 1;
+    }
+    Ok(found)
+}
+
+fn check_died_of_it(world: &World, fault: Fault, at: u64, what: &str, tally: &mut Tally) -> Result<(), String> {
+    ensure!(fault != Fault::LyingSync, "the node died of a lying sync alone: {what}");
+    ensure!(world.disk.operations() >= at, "the node died before the fault: {what}");
+    tally.deaths += 1;
+    Ok(())
+}
+
+/// Flips a bit of any file. Where no mark says that it was durable, the last unit cannot be told from a torn one.
+fn flip_a_bit(mut found: Found, random: &mut Random) -> Found {
+    let names = journal::Storage::list(&found.disk).unwrap();
+    let names: Vec<_> = names.into_iter().filter(|name| !found.disk.contents(name).is_empty()).collect();
+    if !names.is_empty() {
+        let name = &names[random.below(names.len())];
+        found.disk.flip_bit(name, random.below(found.disk.contents(name).len() * 8));
+    }
+    let units = &found.ledger.units;
+    let last_but_one = units.len().checked_sub(2).map_or(engine::Sequence::ZERO, |place| units[place]);
+    if !found.ledger.marked {
+        found.ledger.safe = last_but_one;
+    }
+    found.trust = Trust::Deceived;
+    found
+}
+
+/// A second fault while the folder is being opened.
+fn strike_recovery(
+    found: Found,
+    point: &Point,
+    at: u64,
+    fault: Fault,
+    random: &mut Random,
+    tally: &mut Tally,
+) -> Result<Vec<Found>, String> {
+    let disk = found.disk.copy();
+    let fate = fault.plan(&disk, at, point.sabotage);
+    let mut world = World::resume(point.seed, &disk, fate, found.ledger);
+    let ended = world.start();
+    tally.recoveries += 1;
+    let mut after = strike(&mut world, ended, fault, at, random, tally)?;
+    if found.trust == Trust::Deceived {
+        after.iter_mut().for_each(|found| found.trust = Trust::Deceived);
+    }
+    Ok(after)
+}
+
+/// As `go_on`. The archive's database may panic on pages that are not what it wrote, if the disk deceived it.
+fn go_on_or_panic(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let trust = found.trust;
+    match panics::catch(|| go_on(found, point, random, tally)) {
+        Ok(result) => result,
+        Err(panic) if trust == Trust::Deceived && panic.is_of_the_database() => {
+            *tally.refusals.entry("a panic inside the archive's database".to_owned()).or_default() += 1;
+            Ok(())
+        }
+        Err(panic) => Err(format!("it panicked at {}: {}", panic.place, panic.what)),
+    }
+}
+
+/// Opens a folder, checks everything, goes on for a while, stops in some way, and checks everything again.
+fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let Found { disk, ledger, trust } = found;
+    let calm = Fate { sabotage: point.sabotage, ..Fate::CALM };
+    let Some(mut world) = reopen(&disk, calm, ledger, trust, random.any(), tally)? else { return Ok(()) };
+    let before = world.ledger.sequence();
+    for _ in 0..2 {
+        let lived = (0..STEPS_AFTER).try_for_each(|_| world.step()).and_then(|()| world.snapshot_now());
+        if let Err(stop) = lived {
+            return after_stop(stop, trust, tally);
+        }
+    }
+    tally.done = tally.done.and(world.done());
+    tally.commands += world.ledger.sequence().0 - before.0;
+    let disk = match random.below(5) {
+        0 => return world.restart(true).or_else(|stop| after_stop(stop, trust, tally)),
+        1 => {
+            world.end();
+            disk
+        }
+        how => {
+            world.end();
+            tally.crashes += 1;
+            disk.after_crash(random.any(), [PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders][how - 2])
+        }
+    };
+    reopen(&disk, calm, world.ledger, trust, random.any(), tally)?;
+    Ok(())
+}
+
+/// A node that had no new fault does not stop, unless what it lives on was damaged before.
+fn after_stop(stop: Stop, trust: Trust, tally: &mut Tally) -> Result<(), String> {
+    match stop {
+        Stop::Wrong(what) => Err(what),
+        Stop::Refused(error) => refuse(&error, trust, tally),
+        Stop::Dead(what) => {
+            ensure!(trust == Trust::Deceived, "the node died without a new fault: {what}");
+            *tally.refusals.entry("later, when it met the damage".to_owned()).or_default() += 1;
+            Ok(())
+        }
+    }
+}
+
+/// Opens a folder and checks everything. None if it was refused, or more of it is damaged, with a reason to be.
+fn reopen(
+    disk: &SimulatedDisk,
+    fate: Fate,
+    ledger: Ledger,
+    trust: Trust,
+    seed: u64,
+    tally: &mut Tally,
+) -> Result<Option<World>, String> {
+    let mut world = World::resume(seed, disk, fate, ledger);
+    tally.recoveries += 1;
+    let lost = match world.start_after(trust == Trust::Deceived) {
+        Ok(lost) => lost,
+        Err(Stop::Wrong(what) | Stop::Dead(what)) => return Err(what),
+        Err(Stop::Refused(error)) => return refuse(&error, trust, tally).map(|()| None),
+    };
+    tally.lost_to_deceit += lost;
+    tally.whole += u64::from(lost == 0);
+    let node = world.node.as_mut().expect("it was started");
+    tally.cuts += u64::from(node.report.cut.is_some());
+    tally.from_snapshots += u64::from(node.report.snapshot.is_some());
+    let findings = audit::check_all(node, &world.ledger, &world.process, trust)?;
+    tally.refused_rows += findings.refused_rows;
+    tally.denied_rows += findings.denied_rows;
+    tally.damaged_journals += u64::from(findings.damaged_journal);
+    Ok((findings == Findings::default()).then_some(world))
+}
+
+/// A refusal is right after deceit alone, and only if it names damage.
+fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), String> {
+    ensure!(trust == Trust::Deceived, "the folder is refused though the disk kept its promises: {error}");
+    let kind = match error {
+        RecoveryError::Journal(error) if error.is_damage() => journal_kind(error),
+        RecoveryError::Archive(ArchiveError::Damaged { .. }) => "the archive is damaged",
+        // Its words are of a failing disk, not of damage; it is refused all the same.
+        RecoveryError::Archive(ArchiveError::Failed { .. }) => "the archive cannot be read",
+        RecoveryError::NoSnapshot { source, .. } if source.is_damage() => {
+            "no snapshot can be used, and the journal begins later"
+        }
+        RecoveryError::Journal(_)
+        | RecoveryError::Archive(_)
+        | RecoveryError::Snapshots(_)
+        | RecoveryError::NoSnapshot { .. } => return Err(format!("a refusal that names no damage: {error}")),
+    };
+    *tally.refusals.entry(kind.to_owned()).or_default() += 1;
+    Ok(())
+}
+
+fn journal_kind(error: &JournalError) -> &'static str {
+    match error {
+        JournalError::Damaged { .. } => "a journal file is damaged",
+        JournalError::Missing { .. } | JournalError::NextMissing { .. } => "a journal file is missing",
+        JournalError::EndsBefore { .. } => "the journal ends before the snapshot",
+        JournalError::OtherHistory { .. } | JournalError::OtherFolder { .. } => "a file is of another history",
+        _ => "something else in the journal",
+    }
+}

@@ -1,0 +1,215 @@
+//! The simulated disk as one process sees it: everything ends with the process, while the system and what it holds in
+//! memory go on. It also notes what kind each operation is, and can be broken on purpose.
+//! It does not know what the files hold.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use journal::simulated::{SimulatedDisk, SimulatedFile};
+use journal::{File, Storage};
+
+/// What an operation does: decides which faults make a difference at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Read,
+    Write,
+    Length,
+    Sync,
+    Names,
+    SyncNames,
+}
+
+/// What is broken on purpose, to see that it is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Nothing.
+    Nothing,
+    /// One of so many syncs of files whose name begins so is skipped.
+    SkipsSyncsOf(&'static str, u64),
+    /// Syncs of the folder are skipped.
+    SkipsFolderSyncs,
+    /// One of so many writes to files whose name begins so is skipped.
+    DropsWritesTo(&'static str, u64),
+}
+
+/// What the disk does to a process, beside what the disk plans itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Fate {
+    /// The process is killed at the operation of this index.
+    pub killed_at: Option<u64>,
+    /// From the operation of this index on, syncs lie.
+    pub lies_from: Option<u64>,
+    pub sabotage: Sabotage,
+}
+
+impl Fate {
+    /// Nothing happens.
+    pub const CALM: Fate = Fate { killed_at: None, lies_from: None, sabotage: Sabotage::Nothing };
+}
+
+/// A process's disk. Clones are of the same process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    disk: SimulatedDisk,
+    fate: Fate,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ended: AtomicBool,
+    lying: AtomicBool,
+    kinds: Mutex<Vec<Kind>>,
+    /// Operations that the sabotage was about.
+    sabotaged: AtomicU64,
+}
+
+impl Process {
+    /// A new process on a disk.
+    pub fn start(disk: &SimulatedDisk, fate: Fate) -> Process {
+        Process { disk: disk.clone(), fate, shared: Arc::default() }
+    }
+
+    /// Another process on the same disk with the same fate, after this one has ended.
+    pub fn restart(&self) -> Process {
+        self.end();
+        let shared = Shared::default();
+        shared.lying.store(self.is_lied_to(), Ordering::Relaxed);
+        *shared.kinds.lock().unwrap_or_else(PoisonError::into_inner) = self.kinds();
+        Process { disk: self.disk.clone(), fate: self.fate, shared: Arc::new(shared) }
+    }
+
+    /// Ends the process: what it still tries to do is not done.
+    pub fn end(&self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether syncs lie by now.
+    pub fn is_lied_to(&self) -> bool {
+        self.shared.lying.load(Ordering::Relaxed)
+    }
+
+    /// What the operations were so far, those of the processes before included.
+    pub fn kinds(&self) -> Vec<Kind> {
+        self.shared.kinds.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn begin(&self, kind: Kind) -> io::Result<()> {
+        let operation = self.disk.operations();
+        if self.fate.killed_at == Some(operation) {
+            self.end();
+        }
+        if self.shared.ended.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the process has ended"));
+        }
+        if self.fate.lies_from.is_some_and(|from| operation >= from) && !self.shared.lying.swap(true, Ordering::Relaxed)
+        {
+            self.disk.set_lying_sync(true);
+        }
+        self.shared.kinds.lock().unwrap_or_else(PoisonError::into_inner).push(kind);
+        Ok(())
+    }
+
+    /// What a skipped operation costs: it counts, so that indexes stay those of the kinds.
+    fn skip(&self) -> io::Result<()> {
+        self.disk.free_bytes().map(|_| ())
+    }
+}
+
+impl Storage for Process {
+    type File = ProcessFile;
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.begin(Kind::Read)?;
+        self.disk.list()
+    }
+
+    fn create(&self, name: &str) -> io::Result<ProcessFile> {
+        self.begin(Kind::Names)?;
+        Ok(ProcessFile { file: self.disk.create(name)?, name: name.to_owned(), process: self.clone() })
+    }
+
+    fn open(&self, name: &str) -> io::Result<ProcessFile> {
+        self.begin(Kind::Read)?;
+        Ok(ProcessFile { file: self.disk.open(name)?, name: name.to_owned(), process: self.clone() })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.begin(Kind::Names)?;
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.begin(Kind::Names)?;
+        self.disk.remove(name)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.begin(Kind::SyncNames)?;
+        match self.fate.sabotage {
+            Sabotage::SkipsFolderSyncs => self.skip(),
+            _ => self.disk.sync_directory(),
+        }
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        self.begin(Kind::Read)?;
+        self.disk.free_bytes()
+    }
+}
+
+/// A file that a process has open.
+#[derive(Debug)]
+pub struct ProcessFile {
+    file: SimulatedFile,
+    name: String,
+    process: Process,
+}
+
+impl ProcessFile {
+    /// Whether this operation is one of those that are broken on purpose.
+    fn is_broken(&self, prefix: &str, every: u64) -> bool {
+        let before = &self.process.shared.sabotaged;
+        self.name.starts_with(prefix) && before.fetch_add(1, Ordering::Relaxed) % every == every - 1
+    }
+}
+
+impl File for ProcessFile {
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.process.begin(Kind::Read)?;
+        self.file.read_exact_at(bytes, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.process.begin(Kind::Write)?;
+        match self.process.fate.sabotage {
+            Sabotage::DropsWritesTo(prefix, every) if self.is_broken(prefix, every) => return self.process.skip(),
+            _ => {}
+        }
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.process.begin(Kind::Read)?;
+        self.file.len()
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.process.begin(Kind::Length)?;
+        self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.process.begin(Kind::Length)?;
+        self.file.allocate(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.process.begin(Kind::Sync)?;
+        match self.process.fate.sabotage {
+            Sabotage::SkipsSyncsOf(prefix, every) if self.is_broken(prefix, every) => self.process.skip(),
+            _ => self.file.sync(),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Requests as clients send them: XML drawn from the model's workload, parsed as a gateway does.
+//! It does not know what becomes of them.
+
+use std::fmt::Write;
+
+use engine::{AccountId, Command, Money, Op, Side};
+use model::Model;
+use model::workload::{Random, Workload};
+use wire::{Limits, Requests};
+
+const LIMITS: Limits = Limits { children_max: 100 };
+/// Money has 16 decimals, a balance over the wire at most 8.
+const BALANCE_STEP: i128 = 100_000_000;
+
+/// A source of requests.
+#[derive(Clone, Debug)]
+pub struct Clients {
+    workload: Workload,
+    random: Random,
+}
+
+impl Clients {
+    /// Those of a seed.
+    pub fn new(seed: u64) -> Clients {
+        Clients { workload: Workload::new(seed), random: Random::new(!seed) }
+    }
+
+    /// One to three gateway batches of one to four requests each.
+    pub fn turn(&mut self, model: &Model) -> Vec<Requests> {
+        let batches = 1 + self.random.below(3);
+        (0..batches).map(|_| self.batch(model)).collect()
+    }
+
+    fn batch(&mut self, model: &Model) -> Requests {
+        let mut requests = Requests::new();
+        for _ in 0..1 + self.random.below(4) {
+            let body = self.request(model);
+            requests.parse(body.as_bytes(), &LIMITS);
+        }
+        requests
+    }
+
+    fn request(&mut self, model: &Model) -> String {
+        if self.random.percent(4) {
+            return "<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned();
+        }
+        let first = self.workload.next_op(model);
+        match account_of(&first) {
+            Some(account) => self.transactions(model, account, first),
+            None => self.create(model, first),
+        }
+    }
+
+    fn create(&mut self, model: &Model, first: Op) -> String {
+        let mut body = "<create>".to_owned();
+        push_create(&mut body, &first);
+        for _ in 0..self.random.below(4) {
+            let op = self.workload.next_op(model);
+            if account_of(&op).is_none() {
+                push_create(&mut body, &op);
+            }
+        }
+        body + "</create>"
+    }
+
+    fn transactions(&mut self, model: &Model, account: AccountId, first: Op) -> String {
+        let mut body = format!("<transactions id=\"{account}\">");
+        push_transaction(&mut body, &first);
+        for _ in 0..self.random.below(12) {
+            let op = self.workload.next_op(model);
+            if account_of(&op) == Some(account) {
+                push_transaction(&mut body, &op);
+            }
+        }
+        body + "</transactions>"
+    }
+}
+
+/// Whose transaction an op is; none for what is created.
+fn account_of(op: &Op) -> Option<AccountId> {
+    match op {
+        Op::Query(query) => Some(query.account),
+        Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
+        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
+    }
+}
+
+fn push_create(body: &mut String, op: &Op) {
+    match op {
+        Op::Command(Command::CreateAccount { account, balance }) => {
+            let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
+            let balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
+            write!(body, "<account id=\"{account}\" balance=\"{balance}\"/>").unwrap();
+        }
+        Op::Command(Command::CreateSymbol { symbol }) => write!(body, "<symbol sym=\"{symbol}\"/>").unwrap(),
+        Op::Command(Command::IssueShares { symbol, account, shares }) => {
+            let account = format!("<account id=\"{account}\">{shares}</account>");
+            write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
+        }
+        Op::Command(Command::PlaceOrder { .. } | Command::CancelOrder { .. }) | Op::Query(_) => {
+            unreachable!("transactions create nothing")
+        }
+    }
+}
+
+fn push_transaction(body: &mut String, op: &Op) {
+    match op {
+        Op::Command(Command::PlaceOrder { symbol, side, limit, shares, .. }) => {
+            let sign = match side {
+                Side::Buy => "",
+                Side::Sell => "-",
+            };
+            write!(body, "<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>").unwrap();
+        }
+        Op::Command(Command::CancelOrder { order, .. }) => write!(body, "<cancel id=\"{order}\"/>").unwrap(),
+        Op::Query(query) => write!(body, "<query id=\"{}\"/>", query.order).unwrap(),
+        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
+            unreachable!("what is created is no transaction")
+        }
+    }
+}

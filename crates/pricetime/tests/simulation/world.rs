@@ -1,0 +1,214 @@
+//! A market that lives: a disk, a clock, clients, and a node that is driven step by step in an order that a seed decides.
+//! It checks every reply and event against the model, and the state after each restart.
+
+use engine::{Command, Entry, Op, Time};
+use journal::simulated::SimulatedDisk;
+use model::workload::Random;
+use pricetime::sequencer::Conditions;
+use wire::Requests;
+
+use super::audit;
+use super::ledger::Ledger;
+use super::node::{Done, Node};
+use super::process::{Fate, Process};
+use super::requests::Clients;
+use super::{Stop, ensure};
+
+/// How many steps a world's life has.
+pub const STEPS: usize = 90;
+/// 2026 in microseconds.
+const CLOCK_START: u64 = 1_790_000_000_000_000;
+
+/// A clock that stands still, runs and jumps, also back.
+#[derive(Clone, Debug)]
+struct Clock {
+    now: u64,
+}
+
+impl Clock {
+    fn read(&mut self, random: &mut Random) -> Time {
+        match random.below(100) {
+            0..25 => {}
+            25..85 => self.now += random.below(5_000) as u64,
+            85..95 => self.now -= random.below(20_000_000) as u64,
+            95..98 => self.now += random.below(3_600_000_000) as u64,
+            _ => self.now = CLOCK_START,
+        }
+        Time(self.now)
+    }
+}
+
+/// One market on one disk.
+pub struct World {
+    pub disk: SimulatedDisk,
+    pub process: Process,
+    pub ledger: Ledger,
+    pub node: Option<Node>,
+    /// What the nodes before this one did.
+    pub done: Done,
+    segment_bytes: u64,
+    random: Random,
+    clients: Clients,
+    clock: Clock,
+}
+
+impl World {
+    /// A world of a seed on an empty disk, with a plan for its processes. Nothing runs yet.
+    pub fn new(seed: u64, disk: &SimulatedDisk, fate: Fate) -> World {
+        World::resume(seed, disk, fate, Ledger::new())
+    }
+
+    /// A world that goes on with what a ledger says, on a disk that should hold it.
+    pub fn resume(seed: u64, disk: &SimulatedDisk, fate: Fate, ledger: Ledger) -> World {
+        let mut random = Random::new(seed);
+        World {
+            disk: disk.clone(),
+            process: Process::start(disk, fate),
+            ledger,
+            node: None,
+            done: Done::default(),
+            segment_bytes: random.pick(&[512, 512, 1024, 2048, 4096]),
+            clients: Clients::new(random.any()),
+            clock: Clock { now: CLOCK_START + random.below(1_000_000_000) as u64 },
+            random,
+        }
+    }
+
+    /// The whole life: a start, and all steps.
+    pub fn live(&mut self) -> Result<(), Stop> {
+        self.start()?;
+        for _ in 0..STEPS {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Starts a node on the folder and checks that it stands where the ledger does.
+    pub fn start(&mut self) -> Result<(), Stop> {
+        self.start_after(self.process.is_lied_to()).map(|_| ())
+    }
+
+    /// As `start`, after deceit or not. Gives how many acknowledged commands the deceit took.
+    pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
+        let opened = Node::open(&self.process, self.segment_bytes);
+        let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
+        let lost = self.ledger.settle(node.sequencer.engine().sequence(), deceived)?;
+        audit::check_state(&node, &self.ledger)?;
+        if !self.process.is_lied_to() {
+            // Recovery promises that what it found is durable.
+            self.ledger.safe = self.ledger.sequence();
+        }
+        self.node = Some(node);
+        Ok(lost)
+    }
+
+    /// One step, of any kind.
+    pub fn step(&mut self) -> Result<(), Stop> {
+        let what = self.random.below(100);
+        let node = self.node.as_mut().expect("a node is running");
+        match what {
+            0..42 => return self.turn(),
+            42..53 => node.hand_over(),
+            53..59 => node.store(false)?,
+            59..63 => node.store(true)?,
+            63..65 => node.sync_archive()?,
+            65..72 => node.forget(),
+            72..76 => {
+                node.mark()?;
+                self.ledger.marked = true;
+            }
+            76..82 => node.replicate(),
+            82..88 => node.publish()?,
+            88..92 => node.retire()?,
+            92..96 => return self.snapshot_now(),
+            96..98 => return self.restart(true),
+            _ => return self.restart(false),
+        }
+        Ok(())
+    }
+
+    /// Clients ask, and are told the same as by the model.
+    pub fn turn(&mut self) -> Result<(), Stop> {
+        let batches = self.clients.turn(&self.ledger.model);
+        let now = self.clock.read(&mut self.random);
+        let conditions = Conditions { disk_low: self.random.percent(5) };
+        let time = now.max(self.ledger.time());
+        self.ledger.doubt = self.admitted(&batches, time, conditions);
+        let node = self.node.as_mut().expect("a node is running");
+        let answered = node.turn(&batches, now, conditions)?;
+        let expected_commands = self.ledger.doubt.len();
+        self.ledger.doubt.clear();
+        let (before, mut events) = (self.ledger.sequence(), Vec::new());
+        for (requests, told) in batches.iter().zip(&answered.told) {
+            for (op, told) in requests.ops().iter().zip(told) {
+                if refused(op, conditions) {
+                    ensure!(told.is_none(), "{op:?} was let in though the disk is low");
+                    continue;
+                }
+                let expected = self.ledger.tell(op, time, &mut events);
+                ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
+            }
+        }
+        ensure!(answered.events == events, "the events are not those of the model");
+        ensure!(self.ledger.sequence().0 == before.0 + expected_commands as u64, "commands were counted wrongly");
+        self.ledger.close_unit(self.process.is_lied_to());
+        Ok(())
+    }
+
+    fn admitted(&self, batches: &[Requests], time: Time, conditions: Conditions) -> Vec<Entry> {
+        let mut sequence = self.ledger.sequence();
+        let ops = batches.iter().flat_map(Requests::ops).filter(|op| !refused(op, conditions));
+        ops.filter_map(|op| match op {
+            Op::Command(command) => {
+                sequence = sequence.next();
+                Some(Entry { sequence, time, command: *command })
+            }
+            Op::Query(_) => None,
+        })
+        .collect()
+    }
+
+    /// All that makes the folder forget: done orders leave the engine, a snapshot is taken, journal files go.
+    pub fn snapshot_now(&mut self) -> Result<(), Stop> {
+        let node = self.node.as_mut().expect("a node is running");
+        node.hand_over();
+        node.sync_archive()?;
+        node.forget();
+        node.replicate();
+        node.publish()?;
+        node.retire()
+    }
+
+    /// The process stops, orderly or killed, and another one starts.
+    pub fn restart(&mut self, orderly: bool) -> Result<(), Stop> {
+        self.done = self.done();
+        let node = self.node.take().expect("a node is running");
+        if orderly {
+            node.stop(self.random.percent(50))?;
+        } else {
+            self.process.end();
+            drop(node);
+        }
+        self.process = self.process.restart();
+        self.start()
+    }
+
+    /// The process ends, whatever it was doing.
+    pub fn end(&mut self) {
+        self.done = self.done();
+        self.process.end();
+        self.node = None;
+    }
+
+    /// What all its nodes did.
+    pub fn done(&self) -> Done {
+        self.node.as_ref().map_or(self.done, |node| self.done.and(node.done))
+    }
+}
+
+fn refused(op: &Op, conditions: Conditions) -> bool {
+    match op {
+        Op::Query(_) | Op::Command(Command::CancelOrder { .. }) => false,
+        Op::Command(_) => conditions.disk_low,
+    }
+}
