@@ -141,6 +141,7 @@ busy_percent() {
 describe_machine() {
     echo "machine     $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(uname -sr)"
     echo "disk        $(df --output=source,fstype "$work" | tail -1 | tr -s ' ') ($(stat -f -c %T "$work"))"
+    echo "network     loopback, congestion control $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
     echo "commit      $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)$(
         [[ -z $(git -C "$root" status --porcelain 2>/dev/null) ]] || echo ' and changes')"
 }

@@ -130,15 +130,21 @@ impl Engine {
 
     /// Answers a query. Appends the order's executions to `executions`.
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
+        self.query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
+    }
+
+    /// The same; none, and nothing appended, when the order has more executions than `executions_max`. Takes no longer
+    /// than so many executions take.
+    pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
         match self.find_order(query.account, query.order) {
             Ok(Some(slot)) => {
                 let start = executions.len();
-                let canceled = self.orders.history(slot, executions);
+                let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let open = self.orders.get(slot).open;
-                Reply::Status(Status { open, canceled, executions: start..executions.len() })
+                Some(Reply::Status(Status { open, canceled, executions: start..executions.len() }))
             }
-            Ok(None) => Reply::Archived,
-            Err(reject) => Reply::Rejected(reject),
+            Ok(None) => Some(Reply::Archived),
+            Err(reject) => Some(Reply::Rejected(reject)),
         }
     }
 

@@ -46,7 +46,8 @@ impl IdIndex {
     pub(crate) fn find(&self, id: OrderId, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = hash(id);
         let shard = &self.shards[shard(hash)];
-        let mut at = shard.home(hash);
+        let home = shard.home(hash);
+        let mut at = home;
         loop {
             let bucket = &shard.buckets[at];
             for pair in 0..PAIRS {
@@ -55,10 +56,11 @@ impl IdIndex {
                     return Some(slot);
                 }
             }
-            if bucket.passed == 0 {
+            at = shard.next(at);
+            // In a small shard every bucket may have been passed: then the way ends where it began.
+            if bucket.passed == 0 || at == home {
                 return None;
             }
-            at = shard.next(at);
         }
     }
 
@@ -146,6 +148,7 @@ fn low(id: OrderId) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 
@@ -172,5 +175,30 @@ mod tests {
         }
         let buckets = || index.shards.iter().flat_map(|shard| &shard.buckets);
         assert!(buckets().all(|bucket| bucket.passed == 0 && bucket.slots == [NONE; PAIRS]), "nothing is left behind");
+    }
+
+    /// With every bucket of a shard passed, a look-up of an id that was not there went around for ever: a query for an
+    /// archived order stopped the whole exchange.
+    #[test]
+    fn an_id_that_is_not_there_is_not_found_however_orders_came_and_went() {
+        let mut index = IdIndex::new();
+        let mut ids = Vec::new();
+        let mut live = Vec::new();
+        let mut random = 1u64;
+        for number in 1..=200_000u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let slot = ids.len() as u32;
+            ids.push(OrderId(number));
+            index.insert(OrderId(number), slot, |slot| ids[slot as usize]);
+            live.push(slot);
+            if live.len() > 400 {
+                let gone = live.swap_remove((random >> 33) as usize % live.len());
+                index.remove(ids[gone as usize], gone);
+                assert_eq!(index.find(ids[gone as usize], |slot| ids[slot as usize] == ids[gone as usize]), None);
+            }
+            let asked = OrderId(1 + (random >> 20) % number);
+            let expected = live.iter().copied().find(|&slot| ids[slot as usize] == asked);
+            assert_eq!(index.find(asked, |slot| ids[slot as usize] == asked), expected, "{asked}");
+        }
     }
 }

@@ -105,11 +105,25 @@ impl Orders {
 
     /// Appends the order's executions, oldest first, and gives its cancellation.
     pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
+        self.history_within(slot, usize::MAX, executions).flatten()
+    }
+
+    /// The same; none, and nothing appended, when there are more executions than `executions_max`.
+    pub(crate) fn history_within(
+        &self,
+        slot: u32,
+        executions_max: usize,
+        executions: &mut Vec<Execution>,
+    ) -> Option<Option<Cancellation>> {
         let mut canceled = None;
         let start = executions.len();
         let mut next = self.last_records[slot];
         while next != NONE {
             let record = self.records[next];
+            if executions.len().saturating_sub(start) == executions_max && record.price.is_some() {
+                executions.truncate(start);
+                return None;
+            }
             match record.price {
                 Some(price) => executions.push(Execution { shares: record.shares, price, time: record.time }),
                 None => canceled = Some(Cancellation { shares: record.shares, time: record.time }),
@@ -117,7 +131,7 @@ impl Orders {
             next = record.earlier;
         }
         executions[start..].reverse();
-        canceled
+        Some(canceled)
     }
 
     /// Writes a done order into `done`, reusing its list.

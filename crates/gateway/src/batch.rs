@@ -78,6 +78,11 @@ impl Batch {
         Batch::with_home(Home::Worker(mailbox))
     }
 
+    /// About what it takes: the executions it has room for, and the text it was made of.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.executions.capacity() * size_of::<Execution>() + self.body_bytes
+    }
+
     /// Empties it and keeps what it allocated.
     pub(crate) fn clear(&mut self) {
         self.requests.clear();

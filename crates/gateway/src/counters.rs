@@ -13,6 +13,8 @@ pub struct Counters {
     pub connections_accepted: u64,
     /// Connections accepted by each worker.
     pub connections_accepted_by_worker: Vec<u64>,
+    /// Connections closed because their clients did not read and memory ran short.
+    pub connections_shed: u64,
     /// How often accepting was put off: too many connections, or too many open files.
     pub accept_pauses: u64,
     /// Complete requests read, malformed ones included.
@@ -35,6 +37,7 @@ pub(crate) struct Shared {
     /// Connections closed: who waits for room sees that some was made.
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
+    pub connections_shed: AtomicU64,
     pub accept_pauses: AtomicU64,
     /// Workers that wait for room to accept.
     pub workers_paused: AtomicUsize,
@@ -62,6 +65,7 @@ impl Shared {
             connections_open: AtomicUsize::new(0),
             connections_closed: AtomicU64::new(0),
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            connections_shed: AtomicU64::new(0),
             accept_pauses: AtomicU64::new(0),
             workers_paused: AtomicUsize::new(0),
             requests: AtomicU64::new(0),
@@ -84,6 +88,7 @@ impl Shared {
             connections_open: self.connections_open.load(Ordering::Relaxed) as u64,
             connections_accepted: by_worker.iter().sum(),
             connections_accepted_by_worker: by_worker,
+            connections_shed: self.connections_shed.load(Ordering::Relaxed),
             accept_pauses: self.accept_pauses.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             requests_answered: self.answered.load(Ordering::SeqCst),

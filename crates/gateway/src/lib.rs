@@ -24,6 +24,7 @@ mod mailbox;
 mod replies;
 mod sessions;
 mod settings;
+mod shedding;
 mod status;
 mod worker;
 

@@ -23,6 +23,8 @@ pub(crate) struct Waiting {
     /// Batches that came back before an earlier one did.
     early: BTreeMap<u64, Box<Batch>>,
     kept: Slab<Kept>,
+    /// What the kept batches take.
+    kept_bytes: usize,
     reply_limits: ReplyLimits,
 }
 
@@ -33,13 +35,25 @@ struct Kept {
     requests: usize,
     /// Look-ups that will name this batch.
     lookups: usize,
+    /// What it took when it came back.
+    bytes: usize,
 }
 
 impl Waiting {
     pub fn new(settings: &Settings) -> Waiting {
         let reply_limits =
             ReplyLimits { reply_bytes_max: settings.reply_bytes_max, length_line: settings.reply_length };
-        Waiting { next_number: 0, early: BTreeMap::new(), kept: Slab::new(), reply_limits }
+        Waiting { next_number: 0, early: BTreeMap::new(), kept: Slab::new(), kept_bytes: 0, reply_limits }
+    }
+
+    /// What the kept batches take.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
+    /// What a kept batch takes.
+    pub fn bytes_of(&self, slot: usize) -> usize {
+        self.kept[slot].bytes
     }
 
     /// One of a kept batch's requests needs it no longer.
@@ -56,6 +70,7 @@ impl Waiting {
     fn release(&mut self, slot: usize, intake: &mut Intake) {
         let kept = &self.kept[slot];
         if kept.requests == 0 && kept.lookups == 0 {
+            self.kept_bytes -= kept.bytes;
             intake.recycle(self.kept.remove(slot).batch);
         }
     }
@@ -158,8 +173,14 @@ impl Worker {
         if requests == 0 {
             self.intake.recycle(batch);
         } else {
-            let slot = self.waiting.kept.insert(Kept { batch, requests, lookups });
+            let bytes = batch.memory_bytes();
+            self.waiting.kept_bytes += bytes;
+            let slot = self.waiting.kept.insert(Kept { batch, requests, lookups, bytes });
             assert_eq!(slot, kept, "invariant: look-ups name the slot that the batch is kept in");
+            // Looking at all connections has its price: between two ticks only when much came at once.
+            if self.waiting.kept_bytes > self.settings.unread_bytes_max / self.settings.workers / 2 {
+                self.shed_slow_readers();
+            }
         }
         made
     }

@@ -38,6 +38,9 @@ pub struct Settings {
     /// Bytes of requests whose end has not come, over all connections. Past it, a connection that sends more of one is
     /// refused, so that many slow senders cannot fill the memory.
     pub partial_bytes_max: usize,
+    /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
+    /// are disconnected that have the most unread and more than `unsent_bytes_max`.
+    pub unread_bytes_max: usize,
 }
 
 impl Default for Settings {
@@ -57,6 +60,7 @@ impl Default for Settings {
             requests_in_flight_max: 4096,
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,
+            unread_bytes_max: 512 << 20,
         }
     }
 }

@@ -152,6 +152,7 @@ impl Worker {
         if self.now_ms >= self.next_tick_ms {
             self.next_tick_ms = self.now_ms + TICK_MS;
             self.close_overdue();
+            self.shed_slow_readers();
         }
     }
 

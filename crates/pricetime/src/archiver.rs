@@ -25,6 +25,9 @@ pub enum WriteError {
     Gate(std::io::Error),
 }
 
+/// The sequencer hands over what is done at least this often.
+const HANDED_OVER_BY: Duration = Duration::from_millis(200);
+
 /// What the writing thread is asked.
 enum Task {
     Store { batch: ArchiveBatch, up_to: Sequence },
@@ -85,10 +88,17 @@ impl SyncHandle {
     /// Waits until every order done at or before `sequence` is durably archived. False if it takes longer than
     /// `patience` or the archive stopped.
     pub fn wait_for(&self, sequence: Sequence, patience: Duration) -> bool {
-        if self.progress.reached(sequence, Duration::ZERO) {
-            return true;
+        let deadline = Instant::now() + patience;
+        loop {
+            if self.progress.reached(sequence, Duration::ZERO) {
+                return true;
+            }
+            // What was done before may not be handed over yet: then a later sync is the one that counts.
+            if Instant::now() >= deadline || self.tasks.send(Task::Sync).is_err() {
+                return false;
+            }
+            self.progress.reached(sequence, HANDED_OVER_BY);
         }
-        self.tasks.send(Task::Sync).is_ok() && self.progress.reached(sequence, patience)
     }
 }
 

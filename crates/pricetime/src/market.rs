@@ -20,6 +20,8 @@ use crate::snapshots::{Landmarks, Snapshots};
 
 /// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
 const TURN_OPS_MAX: usize = 1 << 15;
+/// Batches in one turn at most: bounds the memory of the answers to queries.
+const TURN_BATCHES_MAX: usize = 16;
 /// Done orders are handed to the archive when so many wait, or after so long.
 const HAND_OVER_ORDERS: usize = 8192;
 const HAND_OVER_AFTER: Duration = Duration::from_millis(50);
@@ -190,7 +192,7 @@ impl<S: Storage> Run<S> {
                 ops += batch.requests.ops().len();
                 ops > TURN_OPS_MAX
             });
-            let turn = cut.map_or(batches.len(), |cut| cut.max(1));
+            let turn = cut.map_or(batches.len(), |cut| cut.max(1)).min(TURN_BATCHES_MAX);
             let mut work: Vec<Work<'_>> = batches[..turn]
                 .iter_mut()
                 .map(|batch| {

@@ -35,8 +35,11 @@ pub struct ReplyLimits {
 
 /// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
 const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
-/// Executions held for the replies of one batch: the room of several of the longest replies.
-const BATCH_REPLIES_MAX: usize = 8;
+/// Executions held for the replies of one batch: the room of a few of the longest replies.
+const BATCH_REPLIES_MAX: usize = 4;
+/// An order with so few executions is shown whatever else its batch holds: nobody's short answer is refused because of
+/// another's long ones.
+const SHORT_EXECUTIONS: usize = 16;
 
 /// Engine and journal, with what lies between them.
 pub struct Sequencer<S: Storage> {
@@ -114,13 +117,10 @@ impl<S: Storage> Sequencer<S> {
         admitted: &mut impl Iterator<Item = bool>,
         events: &mut impl FnMut(Sequence, Event),
     ) {
-        let reply_executions_max = self.limits.reply_bytes_max / EXECUTED_BYTES_MIN;
-        let batch_executions_max = reply_executions_max.saturating_mul(BATCH_REPLIES_MAX);
+        let mut room = Room::of_batch(self.limits.reply_bytes_max);
         let ops = work.requests.ops();
         for request in 0..work.requests.len() {
-            let start = work.executions.len();
-            let end = start.saturating_add(reply_executions_max).min(batch_executions_max);
-            let mut too_large = false;
+            room.begin_request();
             for op in &ops[work.requests.ops_of(request)] {
                 let answer = match op {
                     Op::Command(command) => {
@@ -133,16 +133,17 @@ impl<S: Storage> Sequencer<S> {
                             Answer::Unavailable(Unavailable::DiskLow)
                         }
                     }
-                    Op::Query(_) if too_large => Answer::Unavailable(Unavailable::ReplyTooLarge),
                     Op::Query(query) => {
                         let before = work.executions.len();
-                        let reply = self.engine.query(query, work.executions);
-                        too_large = work.executions.len() > end.max(start);
-                        if too_large {
-                            work.executions.truncate(before);
-                            Answer::Unavailable(Unavailable::ReplyTooLarge)
-                        } else {
-                            Answer::Reply(reply)
+                        match self.engine.query_within(query, room.executions(), work.executions) {
+                            Some(reply) => {
+                                room.take(work.executions.len() - before);
+                                Answer::Reply(reply)
+                            }
+                            None => {
+                                room.refused();
+                                Answer::Unavailable(Unavailable::ReplyTooLarge)
+                            }
                         }
                     }
                 };
@@ -184,6 +185,41 @@ impl<S: Storage> Sequencer<S> {
     /// Both, when the server stops.
     pub fn into_parts(self) -> (Engine, Journal<S>) {
         (self.engine, self.journal)
+    }
+}
+
+/// How many executions may still be answered, so that neither a reply nor the memory of a batch grows past its bound.
+struct Room {
+    reply_max: usize,
+    /// Left to the request; a query that does not fit closes it for those behind it.
+    request: usize,
+    /// Left to all requests of the batch together.
+    batch: usize,
+}
+
+impl Room {
+    fn of_batch(reply_bytes_max: usize) -> Room {
+        let reply_max = reply_bytes_max / EXECUTED_BYTES_MIN;
+        Room { reply_max, request: reply_max, batch: reply_max.saturating_mul(BATCH_REPLIES_MAX) }
+    }
+
+    fn begin_request(&mut self) {
+        self.request = self.reply_max;
+    }
+
+    fn executions(&self) -> usize {
+        self.request.min(self.batch.max(SHORT_EXECUTIONS))
+    }
+
+    fn take(&mut self, executions: usize) {
+        self.request = self.request.saturating_sub(executions);
+        self.batch = self.batch.saturating_sub(executions);
+    }
+
+    fn refused(&mut self) {
+        if self.request == self.executions() {
+            self.request = 0;
+        }
     }
 }
 

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use engine::Engine;
 use gateway::{Gateway, Http, State, Status};
 use journal::{DataLock, Disk, Journal, Options};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::archive_gate::ArchiveGate;
@@ -171,7 +172,7 @@ impl Server {
         let last = self.gateway.last_reply_at().unwrap_or(first);
         let execution = last.saturating_duration_since(first);
         println!("requests answered:   {}", self.gateway.counters().requests_answered);
-        println!("execution time:      {} us = {:.6} s", execution.as_micros(), execution.as_secs_f64());
+        println!("execution time:      {} us = {:.6} s", execution.as_micros(), execution.as_micros() as f64 / 1e6);
         println!("total running time:  {:.6} s", started.elapsed().as_secs_f64());
     }
 
@@ -230,6 +231,9 @@ fn abort_on_panic() {
 
 /// The first signal asks for an orderly stop, the second ends the process.
 fn catch_signals(endings: Sender<Ending>) -> Result<(), String> {
+    // A write past the limit on the size of files is to fail, and stop the server with its reason, not to end the process.
+    let ignored = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, ignored).map_err(|error| format!("cannot catch signals: {error}"))?;
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot catch signals: {error}"))?;
     let watch = move || {
         for (count, signal) in signals.forever().enumerate() {

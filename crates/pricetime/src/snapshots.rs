@@ -100,6 +100,7 @@ fn run<S: Storage>(
 ) {
     // Snapshots give way to requests.
     let _ = rustix::process::setpriority_process(None, 19);
+    note_covered(storage, landmarks);
     loop {
         match stopped.recv_timeout(Duration::from_millis(200)) {
             Err(RecvTimeoutError::Timeout) => {}

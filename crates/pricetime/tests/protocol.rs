@@ -4,82 +4,12 @@
 
 mod common;
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use common::client::{Client, frame};
 use common::folder::Folder;
-use common::reply::{self, without_times};
-use common::server::{Launch, Server, connect};
-
-/// Stands for any text in an expected reply.
-const ANY: &str = "…";
-
-/// Asks request by request on one connection; `T` stands for each time, `…` for any text.
-struct Talk {
-    client: Client,
-    since: u64,
-}
-
-impl Talk {
-    fn with(server: &Server) -> Talk {
-        Talk { client: server.client(), since: reply::now() - 1 }
-    }
-
-    fn says(&mut self, request: &str, expected: &str) -> &mut Self {
-        let reply = self.client.ask(request);
-        compare(request, &without_times(&reply, self.since), &format!("<results>{expected}</results>\n"));
-        self
-    }
-
-    /// The elements of a `<create>`.
-    fn creates(&mut self, children: &str, expected: &str) -> &mut Self {
-        self.says(&format!("<create>{children}</create>"), expected)
-    }
-
-    /// The elements of a `<transactions>` of an account.
-    fn trades(&mut self, account: &str, children: &str, expected: &str) -> &mut Self {
-        self.says(&format!("<transactions id=\"{account}\">{children}</transactions>"), expected)
-    }
-
-    /// A document that is refused whole; whatever its text says, the connection goes on.
-    fn refuses(&mut self, request: &str) -> &mut Self {
-        self.says(request, &format!("<error>{ANY}</error>"));
-        self.says("<create></create>", "")
-    }
-}
-
-fn compare(request: &str, reply: &str, expected: &str) {
-    let mut rest = reply;
-    let mut parts = expected.split(ANY);
-    let first = parts.next().unwrap_or_default();
-    let differs = || format!("\n request {request:.2000}\n   reply {reply:.2000}\nexpected {expected:.2000}");
-    rest = rest.strip_prefix(first).unwrap_or_else(|| panic!("{}", differs()));
-    for part in parts {
-        let text = rest.find('<').unwrap_or(rest.len());
-        assert!(text > 0, "an empty text{}", differs());
-        rest = rest[text..].strip_prefix(part).unwrap_or_else(|| panic!("{}", differs()));
-    }
-    assert!(rest.is_empty(), "{}", differs());
-}
-
-fn opened(symbol: &str, amount: &str, limit: &str, id: u64) -> String {
-    format!("<opened sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\" id=\"{id}\"/>")
-}
-
-fn order(symbol: &str, amount: &str, limit: &str) -> String {
-    format!("<order sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\"/>")
-}
-
-fn refused(symbol: &str, amount: &str, limit: &str, why: &str) -> String {
-    format!("<error sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\">{why}</error>")
-}
-
-fn started(purpose: &str, arguments: &str) -> (Folder, Server) {
-    let folder = Folder::new(purpose);
-    let server = Launch::new(&folder.data()).with(arguments).start();
-    (folder, server)
-}
+use common::server::{Launch, Server};
+use common::talk::{ANY, Talk, compare, opened, order, refused, started};
+use model::workload::Random;
 
 #[test]
 fn the_worked_example_goes_as_published_and_is_told_the_same_after_restarts() {
@@ -439,6 +369,39 @@ fn done_orders_are_told_for_ever_also_once_they_are_archived() {
     assert_eq!(server.ask(&everything), first);
 }
 
+/// Once a query for an order that was archived never ended: the index of those in memory was searched in circles after
+/// some hundreds of orders had come and gone.
+#[test]
+fn every_order_is_found_however_many_came_and_went_before() {
+    const ROUNDS: usize = 400;
+    const ROUND: usize = 25;
+    const OPEN_MAX: usize = 400;
+    const OLD: usize = 600;
+    let (_folder, server) = started("churn", "");
+    let mut client = server.client();
+    let mut trade = |children: &str| client.ask(&format!("<transactions id=\"1\">{children}</transactions>"));
+    server.ask("<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"S\"/></create>");
+    let children =
+        |name: &str, ids: &[usize]| -> String { ids.iter().map(|id| format!("<{name} id=\"{id}\"/>")).collect() };
+    let old: Vec<usize> = (1..=OLD).collect();
+    trade(&order("S", "1", "1").repeat(OLD));
+    let canceled =
+        trade(&children("cancel", &old)).replace("<canceled id=", "<status id=").replace("</canceled>", "</status>");
+    let mut random = Random::new(5);
+    let mut open: Vec<usize> = Vec::new();
+    for round in 0..ROUNDS {
+        trade(&order("S", "1", "1").repeat(ROUND));
+        let placed = OLD + round * ROUND;
+        open.extend(placed + 1..=placed + ROUND);
+        let gone: Vec<usize> = (OPEN_MAX..open.len()).map(|_| open.swap_remove(random.below(open.len()))).collect();
+        if !gone.is_empty() {
+            trade(&children("cancel", &gone));
+        }
+        assert_eq!(trade(&children("query", &old)), canceled);
+    }
+    assert_eq!(trade(&children("query", &open)).matches("<open shares=").count(), open.len());
+}
+
 #[test]
 fn bad_xml_changes_nothing_and_the_connection_goes_on() {
     let (_folder, server) = started("bad-xml", "");
@@ -489,170 +452,4 @@ fn bad_xml_changes_nothing_and_the_connection_goes_on() {
         "<query id=\"1\"/><buy/><query id=\"1\"></query>",
         &format!("<error id=\"1\">Unknown order</error><error>{ANY}</error><error id=\"1\">Unknown order</error>"),
     );
-}
-
-#[test]
-fn requests_are_framed_by_their_length_however_they_arrive() {
-    let (_folder, server) = started("framing", "");
-    let empty = "<results></results>\n";
-    let mut client = server.client();
-    let mut check = |bytes: &[u8], replies: usize| {
-        client.send(bytes).unwrap();
-        (0..replies).for_each(|_| assert_eq!(client.reply().unwrap(), empty, "{:?}", String::from_utf8_lossy(bytes)));
-    };
-    check(b"9\n<create/>", 1);
-    check(b"9\r\n<create/>", 1);
-    check(b"0000000009\n<create/>", 1);
-    check(b"10\n<create/>\n", 1);
-    check(b"9\n<create/>\r\n\r\n \t\0\x009\n<create/>", 2);
-    check(b"9\n<create/>9\n<create/>9\n<create/>", 3);
-    // A published example: CRLF throughout, 173 bytes announced and 176 sent.
-    let body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<create>\r\n  <symbol sym=\"SPY\"/>\r\n</create>";
-    check(format!("{}\r\n{body}\r\n\0", body.len()).as_bytes(), 1);
-    // A byte at a time.
-    for byte in b"9\n<create/>\n" {
-        check(&[*byte], 0);
-    }
-    check(b"", 1);
-    // Replies come in the order of the requests.
-    let mut bytes = Vec::new();
-    for id in 0..500 {
-        bytes.extend(frame(&format!("<create><account id=\"{id}\" balance=\"1\"/></create>")));
-    }
-    client.send(&bytes).unwrap();
-    for id in 0..500 {
-        assert_eq!(client.reply().unwrap(), format!("<results><created id=\"{id}\"/></results>\n"));
-    }
-    // Whoever ends its sending half still gets every reply, and then the end; a request that is not whole is dropped.
-    client.send(b"9\n<create/>9\n<create/>9\n<creat").unwrap();
-    client.end_sending();
-    assert_eq!(client.rest().unwrap(), empty.repeat(2));
-}
-
-#[test]
-fn a_length_that_cannot_be_trusted_is_answered_after_the_earlier_replies_and_closes() {
-    let (_folder, server) = started("lengths", "");
-    let number = "the length line is not a number of bytes: expected 1 to 10 digits and a newline before the XML";
-    for (line, why) in [
-        ("<create/>", number),
-        ("-9\n<create/>", number),
-        ("9 9\n<create/>", number),
-        ("9x\n<create/>", number),
-        ("00000000009\n<create/>", "the length has more than 10 digits"),
-        ("99999999999999999999\n", "the length has more than 10 digits"),
-        ("1048577\n", "the request is 1048577 bytes long; at most 1048576"),
-        ("9999999999\n", "the request is 9999999999 bytes long; at most 1048576"),
-    ] {
-        let mut client = server.client();
-        // Half a MiB behind it is discarded, so that the client is not reset before it has read.
-        client.send(format!("9\n<create/>{line}{}", "x".repeat(1 << 19)).as_bytes()).unwrap();
-        let all = client.rest().unwrap_or_else(|error| panic!("{line}: {error}"));
-        let expected = format!("<results></results>\n<results><error>{why}</error></results>\n");
-        assert_eq!(all, expected, "{line}");
-    }
-    server.ask("<create/>");
-}
-
-#[test]
-fn the_limits_of_requests_and_replies_are_settings() {
-    let (_folder, server) = started("limits", "--max-request 1000 --max-children 10 --max-reply 2000");
-    let mut talk = Talk::with(&server);
-    // 1000 bytes are taken, 1001 are not.
-    let create = |length: usize| format!("<create>{}</create>", " ".repeat(length - "<create></create>".len()));
-    talk.says(&create(1000), "");
-    let mut client = server.client();
-    client.send(&frame(&create(1001))).unwrap();
-    assert_eq!(
-        client.rest().unwrap(),
-        "<results><error>the request is 1001 bytes long; at most 1000</error></results>\n"
-    );
-    // Ten elements, nested ones and the root counted or not: what is beyond is refused whole.
-    talk.creates(
-        "<account id=\"1\" balance=\"1000\"/><symbol sym=\"S\"><account id=\"1\">100</account></symbol>",
-        "<created id=\"1\"/><created sym=\"S\" id=\"1\"/>",
-    );
-    talk.creates(
-        &"<symbol sym=\"T\"><account id=\"1\">1</account></symbol>".repeat(4),
-        &"<created sym=\"T\" id=\"1\"/>".repeat(4),
-    );
-    talk.refuses(&format!("<create>{}</create>", "<symbol sym=\"U\"><account id=\"1\">1</account></symbol>".repeat(6)));
-    talk.trades("1", &order("U", "1", "1"), &refused("U", "1", "1", "Unknown symbol"));
-    // A status of 20 executions is some 1,050 bytes: a second one does not fit, and only queries are cut.
-    talk.trades("1", &order("S", "20", "1"), &opened("S", "20", "1", 1));
-    for id in 0..4 {
-        let sells = order("S", "-1", "1").repeat(5);
-        let expected: String = (2 + id * 5..7 + id * 5).map(|id| opened("S", "-1", "1", id)).collect();
-        talk.trades("1", &sells, &expected);
-    }
-    let status = format!("<status id=\"1\">{}</status>", "<executed shares=\"1\" price=\"1\" time=\"T\"/>".repeat(20));
-    let request = format!("{}{}{}", "<query id=\"1\"/>".repeat(3), order("S", "-1", "5"), "<query id=\"1\"/>");
-    let large = "<error id=\"1\">reply too large</error>";
-    talk.trades("1", &request, &[&status, large, large, &opened("S", "-1", "5", 22), large].concat());
-}
-
-#[test]
-fn a_reply_has_a_length_line_when_asked_for() {
-    let (_folder, server) = started("reply-length", "--reply-length");
-    let mut client = server.client();
-    client.send(b"9\n<create/>").unwrap();
-    assert_eq!(client.reply().unwrap(), "20\n<results></results>\n");
-    client.send(b"5\nhello").unwrap();
-    let reply = client.reply().unwrap();
-    let (length, body) = reply.split_once('\n').unwrap();
-    assert_eq!(length.parse::<usize>().unwrap(), body.len(), "{reply}");
-    client.send(b"x").unwrap();
-    let rest = client.rest().unwrap();
-    let (length, body) = rest.split_once('\n').unwrap();
-    assert_eq!(length.parse::<usize>().unwrap(), body.len(), "{rest}");
-}
-
-#[test]
-fn one_request_a_connection_when_asked_for() {
-    let (_folder, server) = started("close-after-reply", "--close-after-reply");
-    for _ in 0..20 {
-        let mut client = server.client();
-        client.send(b"9\n<create/>9\n<create/>").unwrap();
-        assert_eq!(client.rest().unwrap(), "<results></results>\n");
-    }
-}
-
-#[test]
-fn an_idle_connection_is_closed_after_the_time_that_is_set() {
-    let (_folder, server) = started("idle", "--idle-timeout 700ms");
-    let ends_after = |client: &mut Client, since: Instant| {
-        assert_eq!(client.rest().expect("an end, not a reset"), "");
-        let waited = since.elapsed();
-        assert!((600..5_000).contains(&waited.as_millis()), "closed after {waited:?}");
-    };
-    // Never asked anything; asked once; sent half a request.
-    let mut silent = server.client();
-    ends_after(&mut silent, Instant::now());
-    let mut once = server.client();
-    once.ask("<create/>");
-    ends_after(&mut once, Instant::now());
-    let mut half = server.client();
-    half.send(b"100\n<create>").unwrap();
-    ends_after(&mut half, Instant::now());
-    // Whoever asks now and then is not idle.
-    let mut busy = server.client();
-    for _ in 0..4 {
-        std::thread::sleep(Duration::from_millis(300));
-        busy.ask("<create/>");
-    }
-}
-
-#[test]
-fn health_and_readiness_are_told_over_http() {
-    let (_folder, server) = started("health", "");
-    for path in ["/health", "/ready"] {
-        assert_eq!(http_get(server.http, path), (200, "{\"status\":\"ok\"}".to_string()), "{path}");
-    }
-}
-
-fn http_get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut client = connect(address);
-    client.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes()).unwrap();
-    let answer = client.rest().unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
 }

@@ -7,6 +7,7 @@
 mod simulation;
 
 use simulation::campaign::{self, Density};
+use simulation::faults::Fault;
 use simulation::node::Done;
 use simulation::point;
 use simulation::process::Sabotage;
@@ -16,14 +17,31 @@ use simulation::tally::Tally;
 fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
     let mut sum = Tally::default();
     for seed in 0..40 {
-        let (kinds, tally) = point::calm_life(seed, Sabotage::Nothing).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let (kinds, tally) =
+            point::calm_life(seed, Sabotage::Nothing).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         let (again, _) = point::calm_life(seed, Sabotage::Nothing).unwrap();
         assert!(kinds == again, "seed {seed}: the disk is asked differently the second time");
         sum.add(tally);
     }
     println!("{sum}");
     let Done { archived_answers, rotations, snapshots, retired } = sum.done;
-    assert!(archived_answers > 500 && rotations > 100 && snapshots > 50 && retired > 50, "too little happens: {:?}", sum.done);
+    assert!(
+        archived_answers > 500 && rotations > 100 && snapshots > 50 && retired > 50,
+        "too little happens: {:?}",
+        sum.done
+    );
+}
+
+#[test]
+fn a_point_comes_out_the_same_every_time() {
+    let density = Density { one_in: 60, second_one_in: 300, of_second_one_in: 30 };
+    for seed in 0..6 {
+        let (points, _) = campaign::points_of(seed, density, Sabotage::Nothing).unwrap();
+        for point in points.iter().filter(|point| point.fault != Fault::BitFlip) {
+            let tries = [(); 2].map(|()| campaign::try_point(point).unwrap_or_else(|failure| panic!("{failure}")));
+            assert!(tries[0] == tries[1], "{point}: {:?} and then {:?}", tries[0], tries[1]);
+        }
+    }
 }
 
 #[test]

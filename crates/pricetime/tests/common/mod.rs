@@ -11,6 +11,7 @@ pub mod load;
 pub mod orders;
 pub mod reply;
 pub mod server;
+pub mod talk;
 pub mod trace;
 pub mod trader;
 pub mod wait;

@@ -65,8 +65,7 @@ pub fn points_of(seed: u64, density: Density, sabotage: Sabotage) -> Result<(Vec
             if random.below(density.one_in) == 0 {
                 points.push(point);
             }
-            let crashed = matches!(fault, Fault::CrashTorn | Fault::CrashReordered);
-            if crashed && random.below(density.second_one_in) == 0 {
+            if fault.leaves_much_to_recover() && random.below(density.second_one_in) == 0 {
                 let fail = |what| Failure { point: Some(point), seed, what };
                 let recovery = guarded(|| point::recovery_of(&point)).map_err(fail)?;
                 points.extend(second_points(point, &recovery, density, &mut random));
@@ -127,5 +126,5 @@ pub fn run_scenarios(
 }
 
 fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    panics::catch(run).unwrap_or_else(|panic| Err(format!("it panicked at {}: {}", panic.place, panic.what)))
+    panics::catch(run).unwrap_or_else(|panic| Err(panic.what))
 }

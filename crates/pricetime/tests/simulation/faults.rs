@@ -13,6 +13,8 @@ pub enum Fault {
     Error,
     /// The operation fails for want of room.
     NoSpace,
+    /// From here on no file can get longer, until there is room again.
+    DiskFull,
     /// Half of a write is done, and it fails.
     ShortWrite,
     /// A sync fails, and what it should have made durable never will be, whatever later syncs say.
@@ -33,9 +35,10 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 10] = [
+    pub const ALL: [Fault; 11] = [
         Fault::Error,
         Fault::NoSpace,
+        Fault::DiskFull,
         Fault::ShortWrite,
         Fault::FailedSync,
         Fault::Killed,
@@ -51,6 +54,7 @@ impl Fault {
         match self {
             Fault::Error => "error",
             Fault::NoSpace => "no-space",
+            Fault::DiskFull => "disk-full",
             Fault::ShortWrite => "short-write",
             Fault::FailedSync => "failed-sync",
             Fault::Killed => "killed",
@@ -73,11 +77,17 @@ impl Fault {
         match self {
             Fault::Error => true,
             Fault::NoSpace => matches!(kind, Kind::Write | Kind::Length | Kind::Sync | Kind::Names),
+            Fault::DiskFull => matches!(kind, Kind::Length | Kind::Names),
             Fault::ShortWrite => kind == Kind::Write,
             Fault::FailedSync => kind == Kind::Sync,
             Fault::Killed | Fault::CrashLost | Fault::CrashTorn | Fault::CrashReordered => kind != Kind::Read,
             Fault::LyingSync | Fault::BitFlip => matches!(kind, Kind::Sync | Kind::SyncNames),
         }
+    }
+
+    /// Whether a second fault during the recovery from it is worth a try.
+    pub fn leaves_much_to_recover(self) -> bool {
+        matches!(self, Fault::CrashTorn | Fault::CrashReordered | Fault::Killed | Fault::FailedSync | Fault::ShortWrite)
     }
 
     /// Lets it strike at an operation.
@@ -90,6 +100,7 @@ impl Fault {
             Fault::FailedSync => simulated::Fault::FailedSync,
             Fault::CrashLost | Fault::CrashTorn | Fault::CrashReordered | Fault::BitFlip => simulated::Fault::Crash,
             Fault::Killed => return Fate { killed_at: Some(at), ..calm },
+            Fault::DiskFull => return Fate { full_from: Some(at), ..calm },
             Fault::LyingSync => return Fate { lies_from: Some(at), ..calm },
         };
         disk.fail_at(at, on_disk);
@@ -104,6 +115,7 @@ impl Fault {
             Fault::CrashReordered => PowerCut::Reorders,
             Fault::Error
             | Fault::NoSpace
+            | Fault::DiskFull
             | Fault::ShortWrite
             | Fault::FailedSync
             | Fault::Killed

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Engine, Event, Op, Sequence, Time};
-use journal::{Archive, ArchiveBatch, Durability, JournalPoint, Options, snapshot};
+use journal::{Archive, ArchiveBatch, JournalPoint, Options, snapshot};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
 use pricetime::sequencer::{Conditions, ReplyLimits, Sequencer, Work};
 use pricetime::snapshots::{self, GENERATIONS};
@@ -72,11 +72,11 @@ pub struct Answered {
 
 impl Node {
     /// Opens the folder, as the server does on its start.
-    pub fn open(process: &Process, segment_bytes: u64) -> Result<Node, RecoveryError> {
-        let options = Options { segment_bytes, durability: Durability::Synced };
+    pub fn open(process: &Process, options: Options) -> Result<Node, RecoveryError> {
         let Recovered { engine, journal, archive, report } = recovery::open(process, options)?;
         let stored_through = archive.position();
         let last_snapshot = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
+        let covered_through = covered(process).unwrap_or(Sequence::ZERO);
         Ok(Node {
             sequencer: Sequencer::new(engine, journal, LIMITS),
             archive,
@@ -87,7 +87,7 @@ impl Node {
             stored_through,
             replica: None,
             last_snapshot,
-            covered_through: Sequence::ZERO,
+            covered_through,
             done: Done::default(),
         })
     }
@@ -209,7 +209,9 @@ impl Node {
         if closed <= self.last_snapshot {
             return;
         }
-        if snapshot::list(&self.process).is_ok_and(|l| l.first().is_some_and(|i| i.sequence > closed)) { return; } // TEMPORARY
+        if snapshot::list(&self.process).is_ok_and(|l| l.first().is_some_and(|i| i.sequence > closed)) {
+            return;
+        } // TEMPORARY
         match snapshots::replicate(&self.process, closed, &AtomicBool::new(false)) {
             Ok(replica) => self.replica = Some(replica),
             Err(_) => self.last_snapshot = closed,
@@ -227,13 +229,11 @@ impl Node {
             return Ok(());
         }
         let published = snapshots::write(&self.process, &engine, point)
-            .and_then(|_| snapshot::retire(&self.process, GENERATIONS))
-            .and_then(|_| snapshot::list(&self.process));
-        let Ok(kept) = published else { return Ok(()) };
-        if let Some(oldest) = kept.get(GENERATIONS - 1) {
-            self.covered_through = oldest.sequence;
+            .and_then(|_| snapshot::retire(&self.process, GENERATIONS));
+        if published.is_ok() {
+            self.covered_through = covered(&self.process).unwrap_or(self.covered_through);
+            self.done.snapshots += 1;
         }
-        self.done.snapshots += 1;
         Ok(())
     }
 
@@ -262,4 +262,9 @@ impl Node {
         process.end();
         Ok(())
     }
+}
+
+/// With all generations of snapshots there, the journal up to the oldest of them is covered.
+fn covered(process: &Process) -> Option<Sequence> {
+    Some(snapshot::list(process).ok()?.get(GENERATIONS - 1)?.sequence)
 }

@@ -96,10 +96,10 @@ pub fn recovery_of(point: &Point) -> Result<Vec<Kind>, String> {
     let mut world = World::new(point.seed, &disk, point.fault.plan(&disk, point.at, point.sabotage));
     let ended = live_until_struck(&mut world, random.below(STEPS_OF_LIES));
     let found = strike(&mut world, ended, point.fault, point.at, &mut random, &mut Tally::default())?;
-    let Some(Found { disk, ledger, .. }) = found.into_iter().next() else { return Ok(Vec::new()) };
-    let mut world = World::resume(point.seed, &disk.copy(), Fate::CALM, ledger);
-    match world.start() {
-        Ok(()) => Ok(world.process.kinds()),
+    let Some(Found { disk, ledger, trust }) = found.into_iter().last() else { return Ok(Vec::new()) };
+    let mut world = World::resume(point.seed, &disk, Fate::CALM, ledger);
+    match world.start_after(trust == Trust::Deceived) {
+        Ok(_) => Ok(world.process.kinds()),
         Err(Stop::Refused(_)) => Ok(Vec::new()),
         Err(Stop::Wrong(what) | Stop::Dead(what)) => Err(what),
     }
@@ -138,13 +138,22 @@ fn strike(
     }
     world.end();
     tally.done = tally.done.and(world.done());
+    if fault == Fault::DiskFull {
+        start_without_room(world, random, tally)?;
+    }
     let how = fault.power_cut(random.pick(&[PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders]));
     let (disk, ledger) = (&world.disk, &world.ledger);
-    let mut cut = || Found { disk: disk.after_crash(random.any(), how), ledger: ledger.clone(), trust: Trust::Honest };
-    let same = || Found { disk: disk.clone(), ledger: ledger.clone(), trust: Trust::Honest };
+    // What was only written survives the end of the process, and a power cut may take it.
+    let trust = if world.is_synced() { Trust::Honest } else { Trust::Deceived };
+    let mut cut = || Found { disk: disk.after_crash(random.any(), how), ledger: ledger.clone(), trust };
+    // A failed sync may take what was only written too, and recovery makes only the last unit durable again.
+    let trust = if world.is_synced() || fault != Fault::FailedSync { Trust::Honest } else { Trust::Deceived };
+    let same = || Found { disk: disk.clone(), ledger: ledger.clone(), trust };
     let found = match fault {
         // The system stays up, or it goes down too.
-        Fault::Error | Fault::NoSpace | Fault::ShortWrite | Fault::FailedSync => vec![cut(), same()],
+        Fault::Error | Fault::NoSpace | Fault::DiskFull | Fault::ShortWrite | Fault::FailedSync => {
+            vec![cut(), same()]
+        }
         Fault::Killed => vec![same()],
         Fault::CrashLost | Fault::CrashTorn | Fault::CrashReordered => vec![cut()],
         Fault::LyingSync => vec![Found { trust: Trust::Deceived, ..cut() }],
@@ -154,6 +163,26 @@ fn strike(
         tally.crashes += 1;
     }
     Ok(found)
+}
+
+/// A server that is started again while the disk is still full starts or says so, and harms nothing.
+fn start_without_room(world: &mut World, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let fate = Fate { full_from: Some(0), ..Fate::CALM };
+    let mut still_full = World::resume(random.any(), &world.disk, fate, world.ledger.clone());
+    still_full.options = world.options;
+    tally.recoveries += 1;
+    let lived = still_full.start().and_then(|()| (0..STEPS_AFTER).try_for_each(|_| still_full.step()));
+    match lived {
+        Ok(()) | Err(Stop::Dead(_)) => {}
+        Err(Stop::Wrong(what)) => return Err(what),
+        Err(Stop::Refused(error)) => {
+            let what = error.to_string();
+            ensure!(!what.contains("damaged") && !what.contains("missing"), "a full disk is taken for damage: {what}");
+        }
+    }
+    still_full.end();
+    world.ledger = still_full.ledger.clone();
+    Ok(())
 }
 
 fn check_died_of_it(world: &World, fault: Fault, at: u64, what: &str, tally: &mut Tally) -> Result<(), String> {
@@ -174,7 +203,7 @@ fn flip_a_bit(mut found: Found, random: &mut Random) -> Found {
     let units = &found.ledger.units;
     let last_but_one = units.len().checked_sub(2).map_or(engine::Sequence::ZERO, |place| units[place]);
     if !found.ledger.marked {
-        found.ledger.safe = last_but_one;
+        found.ledger.safe = found.ledger.safe.min(last_but_one);
     }
     found.trust = Trust::Deceived;
     found
@@ -189,11 +218,16 @@ fn strike_recovery(
     random: &mut Random,
     tally: &mut Tally,
 ) -> Result<Vec<Found>, String> {
-    let disk = found.disk.copy();
+    let disk = found.disk;
+    let at = disk.operations() + at;
     let fate = fault.plan(&disk, at, point.sabotage);
     let mut world = World::resume(point.seed, &disk, fate, found.ledger);
-    let ended = world.start();
+    let ended = world.start_after(found.trust == Trust::Deceived).map(|_| ());
     tally.recoveries += 1;
+    if disk.operations() <= at && fault != Fault::Killed {
+        // This recovery was shorter than the one that the point was drawn from.
+        return Ok(Vec::new());
+    }
     let mut after = strike(&mut world, ended, fault, at, random, tally)?;
     if found.trust == Trust::Deceived {
         after.iter_mut().for_each(|found| found.trust = Trust::Deceived);
@@ -203,15 +237,22 @@ fn strike_recovery(
 
 /// As `go_on`. The archive's database may panic on pages that are not what it wrote, if the disk deceived it.
 fn go_on_or_panic(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
-    let trust = found.trust;
-    match panics::catch(|| go_on(found, point, random, tally)) {
-        Ok(result) => result,
-        Err(panic) if trust == Trust::Deceived && panic.is_of_the_database() => {
-            *tally.refusals.entry("a panic inside the archive's database".to_owned()).or_default() += 1;
-            Ok(())
-        }
-        Err(panic) => Err(format!("it panicked at {}: {}", panic.place, panic.what)),
+    if found.trust == Trust::Honest {
+        return go_on(found, point, random, tally);
     }
+    let (point, mut random) = (*point, random.clone());
+    let apart = panics::catch_apart(move || {
+        let mut tally = Tally::default();
+        go_on(found, &point, &mut random, &mut tally).map(|()| tally)
+    });
+    match apart {
+        Ok(result) => tally.add(result?),
+        Err(panic) if panic.is_of_the_database() => {
+            *tally.refusals.entry("a panic inside the archive's database".to_owned()).or_default() += 1;
+        }
+        Err(panic) => return Err(panic.what),
+    }
+    Ok(())
 }
 
 /// Opens a folder, checks everything, goes on for a while, stops in some way, and checks everything again.
@@ -234,6 +275,8 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
             world.end();
             disk
         }
+        // What was only written may go with the power.
+        _ if !world.is_synced() => return Ok(()),
         how => {
             world.end();
             tally.crashes += 1;

@@ -40,12 +40,14 @@ pub struct Fate {
     pub killed_at: Option<u64>,
     /// From the operation of this index on, syncs lie.
     pub lies_from: Option<u64>,
+    /// From the operation of this index on, no file can get longer.
+    pub full_from: Option<u64>,
     pub sabotage: Sabotage,
 }
 
 impl Fate {
     /// Nothing happens.
-    pub const CALM: Fate = Fate { killed_at: None, lies_from: None, sabotage: Sabotage::Nothing };
+    pub const CALM: Fate = Fate { killed_at: None, lies_from: None, full_from: None, sabotage: Sabotage::Nothing };
 }
 
 /// A process's disk. Clones are of the same process.
@@ -109,6 +111,12 @@ impl Process {
         }
         self.shared.kinds.lock().unwrap_or_else(PoisonError::into_inner).push(kind);
         Ok(())
+    }
+
+    /// Ends an operation that needs room when there is none.
+    fn need_room(&self, file: &SimulatedFile, length: u64) -> io::Result<()> {
+        let full = self.fate.full_from.is_some_and(|from| self.disk.operations() >= from);
+        if full && length > file.len()? { Err(io::Error::from(io::ErrorKind::StorageFull)) } else { Ok(()) }
     }
 
     /// What a skipped operation costs: it counts, so that indexes stay those of the kinds.
@@ -187,6 +195,7 @@ impl File for ProcessFile {
             Sabotage::DropsWritesTo(prefix, every) if self.is_broken(prefix, every) => return self.process.skip(),
             _ => {}
         }
+        self.process.need_room(&self.file, offset + bytes.len() as u64)?;
         self.file.write_all_at(bytes, offset)
     }
 
@@ -197,11 +206,13 @@ impl File for ProcessFile {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.process.begin(Kind::Length)?;
+        self.process.need_room(&self.file, length)?;
         self.file.set_len(length)
     }
 
     fn allocate(&self, length: u64) -> io::Result<()> {
         self.process.begin(Kind::Length)?;
+        self.process.need_room(&self.file, length)?;
         self.file.allocate(length)
     }
 

@@ -7,7 +7,7 @@ use super::faults::Fault;
 use super::node::Done;
 
 /// Counts over many points.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Worlds that were run without a fault first.
     pub scenarios: u64,

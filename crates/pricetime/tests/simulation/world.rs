@@ -3,6 +3,7 @@
 
 use engine::{Command, Entry, Op, Time};
 use journal::simulated::SimulatedDisk;
+use journal::{Durability, Options};
 use model::workload::Random;
 use pricetime::sequencer::Conditions;
 use wire::Requests;
@@ -46,7 +47,7 @@ pub struct World {
     pub node: Option<Node>,
     /// What the nodes before this one did.
     pub done: Done,
-    segment_bytes: u64,
+    pub options: Options,
     random: Random,
     clients: Clients,
     clock: Clock,
@@ -61,17 +62,23 @@ impl World {
     /// A world that goes on with what a ledger says, on a disk that should hold it.
     pub fn resume(seed: u64, disk: &SimulatedDisk, fate: Fate, ledger: Ledger) -> World {
         let mut random = Random::new(seed);
+        let durability = if random.percent(12) { Durability::Written } else { Durability::Synced };
         World {
             disk: disk.clone(),
             process: Process::start(disk, fate),
             ledger,
             node: None,
             done: Done::default(),
-            segment_bytes: random.pick(&[512, 512, 1024, 2048, 4096]),
+            options: Options { segment_bytes: random.pick(&[512, 512, 1024, 2048, 4096]), durability },
             clients: Clients::new(random.any()),
             clock: Clock { now: CLOCK_START + random.below(1_000_000_000) as u64 },
             random,
         }
+    }
+
+    /// Whether what is acknowledged survives a power cut.
+    pub fn is_synced(&self) -> bool {
+        self.options.durability == Durability::Synced
     }
 
     /// The whole life: a start, and all steps.
@@ -90,9 +97,9 @@ impl World {
 
     /// As `start`, after deceit or not. Gives how many acknowledged commands the deceit took.
     pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
-        let opened = Node::open(&self.process, self.segment_bytes);
+        let opened = Node::open(&self.process, self.options);
         let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
-        let lost = self.ledger.settle(node.sequencer.engine().sequence(), deceived)?;
+        let lost = self.ledger.settle(node.sequencer.engine().sequence(), deceived || self.process.is_lied_to())?;
         audit::check_state(&node, &self.ledger)?;
         if !self.process.is_lied_to() {
             // Recovery promises that what it found is durable.
@@ -116,6 +123,9 @@ impl World {
             72..76 => {
                 node.mark()?;
                 self.ledger.marked = true;
+                if !self.process.is_lied_to() {
+                    self.ledger.safe = self.ledger.sequence();
+                }
             }
             76..82 => node.replicate(),
             82..88 => node.publish()?,
@@ -151,7 +161,7 @@ impl World {
         }
         ensure!(answered.events == events, "the events are not those of the model");
         ensure!(self.ledger.sequence().0 == before.0 + expected_commands as u64, "commands were counted wrongly");
-        self.ledger.close_unit(self.process.is_lied_to());
+        self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
         Ok(())
     }
 

@@ -1,0 +1,41 @@
+//! What to do when clients that do not read would fill the memory with their replies: those that hold the most go.
+
+use std::sync::atomic::Ordering;
+
+use crate::connection::Connection;
+use crate::worker::Worker;
+
+impl Worker {
+    /// Disconnects the slowest readers while unread replies take more than this worker's share of the bound.
+    pub(crate) fn shed_slow_readers(&mut self) {
+        let max = self.settings.unread_bytes_max / self.settings.workers;
+        // The common case, without a look at each connection; the others count only what has been made into bytes.
+        let unsent = |connection: &Connection| connection.unsent_bytes();
+        let mut unread: usize = self.connections.iter().map(|(_, connection)| unsent(connection)).sum();
+        if unread + self.waiting.kept_bytes() <= max {
+            return;
+        }
+        let held = |connection: &Connection| {
+            let waiting = connection.later.front().map_or(0, |later| self.waiting.bytes_of(later.kept));
+            connection.unsent_bytes() + waiting
+        };
+        let slow =
+            self.connections.iter().filter(|(_, connection)| unsent(connection) > self.settings.unsent_bytes_max);
+        let mut slow: Vec<(usize, usize)> = slow.map(|(slot, connection)| (held(connection), slot)).collect();
+        slow.sort_unstable();
+        let mut shed = 0u64;
+        while let Some((_, slot)) = slow.pop().filter(|_| unread + self.waiting.kept_bytes() > max) {
+            unread -= self.connections[slot].unsent_bytes();
+            self.close(slot);
+            shed += 1;
+        }
+        if shed > 0 {
+            self.shared.connections_shed.fetch_add(shed, Ordering::Relaxed);
+            tracing::warn!(
+                shed,
+                bound = self.settings.unread_bytes_max,
+                "disconnected clients that do not read their replies"
+            );
+        }
+    }
+}

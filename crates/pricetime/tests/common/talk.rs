@@ -1,0 +1,82 @@
+//! Requests with the exact replies that they must get.
+
+use super::client::Client;
+use super::folder::Folder;
+use super::reply::{self, without_times};
+use super::server::{Launch, Server};
+
+/// Stands for any text in an expected reply.
+pub const ANY: &str = "…";
+
+/// Asks request by request on one connection; `T` stands for each time, `…` for any text.
+pub struct Talk {
+    pub client: Client,
+    since: u64,
+}
+
+impl Talk {
+    /// On a new connection.
+    pub fn with(server: &Server) -> Talk {
+        Talk { client: server.client(), since: reply::now() - 1 }
+    }
+
+    /// Sends a request and compares its reply, given without its root.
+    pub fn says(&mut self, request: &str, expected: &str) -> &mut Self {
+        let reply = self.client.ask(request);
+        compare(request, &without_times(&reply, self.since), &format!("<results>{expected}</results>\n"));
+        self
+    }
+
+    /// The elements of a `<create>`.
+    pub fn creates(&mut self, children: &str, expected: &str) -> &mut Self {
+        self.says(&format!("<create>{children}</create>"), expected)
+    }
+
+    /// The elements of a `<transactions>` of an account.
+    pub fn trades(&mut self, account: &str, children: &str, expected: &str) -> &mut Self {
+        self.says(&format!("<transactions id=\"{account}\">{children}</transactions>"), expected)
+    }
+
+    /// A document that is refused whole; whatever its text says, the connection goes on.
+    pub fn refuses(&mut self, request: &str) -> &mut Self {
+        self.says(request, &format!("<error>{ANY}</error>"));
+        self.says("<create></create>", "")
+    }
+}
+
+/// Panics unless the reply is the expected one, but for what `…` stands for.
+pub fn compare(request: &str, reply: &str, expected: &str) {
+    let mut rest = reply;
+    let mut parts = expected.split(ANY);
+    let first = parts.next().unwrap_or_default();
+    let differs = || format!("\n request {request:.2000}\n   reply {reply:.2000}\nexpected {expected:.2000}");
+    rest = rest.strip_prefix(first).unwrap_or_else(|| panic!("{}", differs()));
+    for part in parts {
+        let text = rest.find('<').unwrap_or(rest.len());
+        assert!(text > 0, "an empty text{}", differs());
+        rest = rest[text..].strip_prefix(part).unwrap_or_else(|| panic!("{}", differs()));
+    }
+    assert!(rest.is_empty(), "{}", differs());
+}
+
+/// The element of an accepted order.
+pub fn opened(symbol: &str, amount: &str, limit: &str, id: u64) -> String {
+    format!("<opened sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\" id=\"{id}\"/>")
+}
+
+/// The element of an order.
+pub fn order(symbol: &str, amount: &str, limit: &str) -> String {
+    format!("<order sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\"/>")
+}
+
+/// The element of a refused order.
+pub fn refused(symbol: &str, amount: &str, limit: &str, why: &str) -> String {
+    format!("<error sym=\"{symbol}\" amount=\"{amount}\" limit=\"{limit}\">{why}</error>")
+}
+
+/// A server on a folder of its own.
+pub fn started(purpose: &str, arguments: &str) -> (Folder, Server) {
+    let folder = Folder::new(purpose);
+    let server = Launch::new(&folder.data()).with(arguments).start();
+    (folder, server)
+}
