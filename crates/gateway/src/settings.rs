@@ -60,7 +60,7 @@ impl Default for Settings {
             requests_in_flight_max: 4096,
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,
-            unread_bytes_max: 512 << 20,
+            unread_bytes_max: 256 << 20,
         }
     }
 }

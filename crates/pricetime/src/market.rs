@@ -21,7 +21,7 @@ use crate::snapshots::{Landmarks, Snapshots};
 /// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
 const TURN_OPS_MAX: usize = 1 << 15;
 /// Batches in one turn at most: bounds the memory of the answers to queries.
-const TURN_BATCHES_MAX: usize = 16;
+const TURN_BATCHES_MAX: usize = 8;
 /// Done orders are handed to the archive when so many wait, or after so long.
 const HAND_OVER_ORDERS: usize = 8192;
 const HAND_OVER_AFTER: Duration = Duration::from_millis(50);

@@ -36,7 +36,7 @@ pub struct ReplyLimits {
 /// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
 const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
 /// Executions held for the replies of one batch: the room of a few of the longest replies.
-const BATCH_REPLIES_MAX: usize = 4;
+const BATCH_REPLIES_MAX: usize = 2;
 /// An order with so few executions is shown whatever else its batch holds: nobody's short answer is refused because of
 /// another's long ones.
 const SHORT_EXECUTIONS: usize = 16;
