@@ -127,7 +127,8 @@ fn run<S: Storage>(
     }
 }
 
-/// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal.
+/// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal; or as the last
+/// snapshot has it, if that stands behind `up_to`.
 pub fn replicate<S: Storage>(
     storage: &S,
     up_to: Sequence,
@@ -138,6 +139,9 @@ pub fn replicate<S: Storage>(
         Some((_, engine, point)) => (engine, point),
         None => (Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
     };
+    if from.sequence >= up_to {
+        return Ok((engine, from));
+    }
     let mut scratch = Vec::new();
     let end = journal::read(storage, from, Some(up_to), &mut |entry: Entry| -> Result<(), VisitError> {
         engine.apply(&entry, &mut scratch, &mut |_| {});

@@ -47,11 +47,16 @@ fn a_point_comes_out_the_same_every_time() {
 #[test]
 fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     let started = std::time::Instant::now();
-    let density = Density { one_in: 10, second_one_in: 200, of_second_one_in: 10 };
-    match campaign::run_scenarios(0..4, density, Sabotage::Nothing) {
-        Ok(tally) => println!("{tally}in {:?}", started.elapsed()),
-        Err(failure) => panic!("{failure}"),
-    }
+    // One scenario with every fault at every operation, and samples of many.
+    let every = Density { one_in: 1, second_one_in: 160, of_second_one_in: 4 };
+    let sample = Density { one_in: 12, second_one_in: 500, of_second_one_in: 4 };
+    let run = |seeds, density| {
+        campaign::run_scenarios(seeds, density, Sabotage::Nothing).unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    let mut tally = run(0..1, every);
+    tally.add(run(1..13, sample));
+    println!("{tally}in {:?}", started.elapsed());
+    assert!(tally.all_points() > 5_000 && tally.second_faults > 1_000, "too few points:\n{tally}");
 }
 
 /// Runs points on a market that is broken on purpose until one fails, and gives what it said.

@@ -209,9 +209,6 @@ impl Node {
         if closed <= self.last_snapshot {
             return;
         }
-        if snapshot::list(&self.process).is_ok_and(|l| l.first().is_some_and(|i| i.sequence > closed)) {
-            return;
-        } // TEMPORARY
         match snapshots::replicate(&self.process, closed, &AtomicBool::new(false)) {
             Ok(replica) => self.replica = Some(replica),
             Err(_) => self.last_snapshot = closed,
@@ -228,8 +225,8 @@ impl Node {
         if self.archive.position() < point.sequence {
             return Ok(());
         }
-        let published = snapshots::write(&self.process, &engine, point)
-            .and_then(|_| snapshot::retire(&self.process, GENERATIONS));
+        let published =
+            snapshots::write(&self.process, &engine, point).and_then(|_| snapshot::retire(&self.process, GENERATIONS));
         if published.is_ok() {
             self.covered_through = covered(&self.process).unwrap_or(self.covered_through);
             self.done.snapshots += 1;
