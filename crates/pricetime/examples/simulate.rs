@@ -18,7 +18,7 @@ use simulation::campaign::{self, Density};
 use simulation::faults::Fault;
 use simulation::point::Point;
 use simulation::process::Sabotage;
-use simulation::tally::Tally;
+use simulation::tally::{SCENARIOS, Tally};
 
 /// Lives of markets on a disk that fails, lies and loses power, checked against a naive exchange.
 #[derive(Parser, Debug)]
@@ -50,6 +50,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    if simulation::apart::run_if_told() {
+        return ExitCode::SUCCESS;
+    }
     let arguments = Arguments::parse();
     let result = match (arguments.seed, arguments.at, arguments.fault) {
         (Some(seed), Some(at), Some(fault)) => {
@@ -77,11 +80,11 @@ fn many(arguments: &Arguments) -> Result<Tally, campaign::Failure> {
     let ends = Instant::now() + Duration::from_secs(arguments.seconds);
     let mut sum = Tally::default();
     for seed in first.. {
-        let enough = arguments.scenarios.is_some_and(|scenarios| sum.scenarios >= scenarios);
+        let enough = arguments.scenarios.is_some_and(|scenarios| sum.get(SCENARIOS) >= scenarios);
         if enough || (arguments.scenarios.is_none() && Instant::now() >= ends) {
             break;
         }
-        sum.add(campaign::run_scenarios([seed], density, Sabotage::Nothing)?);
+        sum.add(&campaign::run_scenarios([seed], density, Sabotage::Nothing)?);
     }
     Ok(sum)
 }

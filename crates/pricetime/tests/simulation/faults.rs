@@ -90,6 +90,11 @@ impl Fault {
         matches!(self, Fault::CrashTorn | Fault::CrashReordered | Fault::Killed | Fault::FailedSync | Fault::ShortWrite)
     }
 
+    /// Whether the disk breaks its word.
+    pub fn deceives(self) -> bool {
+        matches!(self, Fault::LyingSync | Fault::BitFlip)
+    }
+
     /// Lets it strike at an operation.
     pub fn plan(self, disk: &SimulatedDisk, at: u64, sabotage: Sabotage) -> Fate {
         let calm = Fate { sabotage, ..Fate::CALM };

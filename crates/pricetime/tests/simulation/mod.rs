@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each of the two forms uses its part")]
 #![allow(clippy::unwrap_used)]
 
+pub mod apart;
 pub mod audit;
 pub mod campaign;
 pub mod faults;

@@ -13,7 +13,7 @@ use super::faults::Fault;
 use super::ledger::Ledger;
 use super::panics;
 use super::process::{Fate, Kind, Sabotage};
-use super::tally::Tally;
+use super::tally::{self, Tally};
 use super::world::World;
 use super::{Stop, ensure};
 
@@ -31,6 +31,35 @@ pub struct Point {
     /// A second fault, at an operation of the recovery from the first.
     pub then: Option<(u64, Fault)>,
     pub sabotage: Sabotage,
+}
+
+impl Point {
+    /// Whether the disk breaks its word, to the archive too.
+    pub fn deceives(&self) -> bool {
+        [Some(self.fault), self.then.map(|then| then.1)].into_iter().flatten().any(Fault::deceives)
+    }
+
+    /// Whether it may end the process that it runs in.
+    pub fn needs_a_process(&self) -> bool {
+        self.deceives() || matches!(self.sabotage, Sabotage::SkipsSyncsOf("archive", _))
+    }
+
+    /// As one line for another process.
+    pub fn to_words(self) -> String {
+        let then = self.then.map_or(String::new(), |(at, fault)| format!(" {at} {fault}"));
+        let sabotage = Sabotage::ALL.iter().position(|sabotage| *sabotage == self.sabotage);
+        format!("{} {} {} {}{then}", sabotage.expect("one of all"), self.seed, self.at, self.fault)
+    }
+
+    /// From what `to_words` wrote.
+    pub fn from_words(words: &str) -> Option<Point> {
+        let mut words = words.split(' ');
+        let sabotage = *Sabotage::ALL.get(words.next()?.parse::<usize>().ok()?)?;
+        let (seed, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let fault = Fault::named(words.next()?)?;
+        let then = words.next().and_then(|at| Some((at.parse().ok()?, Fault::named(words.next()?)?)));
+        Some(Point { seed, at, fault, then, sabotage })
+    }
 }
 
 impl fmt::Display for Point {
@@ -62,14 +91,18 @@ pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), St
     }
     let kinds = world.process.kinds();
     ensure!(kinds.len() as u64 == disk.operations(), "not all operations were noted");
-    let (operations, commands, done) = (kinds.len() as u64, world.ledger.sequence().0, world.done());
-    Ok((kinds, Tally { scenarios: 1, operations, commands, done, ..Tally::default() }))
+    let mut tally = Tally::default();
+    tally.count(tally::SCENARIOS, 1);
+    tally.count(tally::OPERATIONS, kinds.len() as u64);
+    tally.count(tally::COMMANDS, world.ledger.sequence().0);
+    tally.count_done(world.done());
+    Ok((kinds, tally))
 }
 
 /// Runs a point. Errors: what does not hold.
 pub fn run(point: &Point) -> Result<Tally, String> {
     let mut tally = Tally::default();
-    *tally.points.entry(point.fault).or_default() += 1;
+    tally.count_point(point.fault);
     let mut random = Random::new(point.seed ^ (point.at << 20) ^ ((point.fault as u64) << 56));
     let disk = SimulatedDisk::new();
     let mut world = World::new(point.seed, &disk, point.fault.plan(&disk, point.at, point.sabotage));
@@ -79,7 +112,7 @@ pub fn run(point: &Point) -> Result<Tally, String> {
         match point.then {
             None => go_on_or_panic(found, point, &mut random, &mut tally)?,
             Some((at, fault)) => {
-                tally.second_faults = 1;
+                tally.count(tally::SECOND_FAULTS, 1);
                 for found in strike_recovery(found, point, at, fault, &mut random, &mut tally)? {
                     go_on_or_panic(found, point, &mut random, &mut tally)?;
                 }
@@ -129,15 +162,15 @@ fn strike(
     random: &mut Random,
     tally: &mut Tally,
 ) -> Result<Vec<Found>, String> {
-    tally.commands += world.ledger.sequence().0;
+    tally.count(tally::COMMANDS, world.ledger.sequence().0);
     match ended {
-        Ok(()) => tally.survived += 1,
+        Ok(()) => tally.count(tally::SURVIVED, 1),
         Err(Stop::Wrong(what)) => return Err(what),
         Err(Stop::Dead(what)) => check_died_of_it(world, fault, at, &what, tally)?,
         Err(Stop::Refused(error)) => check_died_of_it(world, fault, at, &error.to_string(), tally)?,
     }
     world.end();
-    tally.done = tally.done.and(world.done());
+    tally.count_done(world.done());
     if fault == Fault::DiskFull {
         start_without_room(world, random, tally)?;
     }
@@ -160,7 +193,7 @@ fn strike(
         Fault::BitFlip => vec![flip_a_bit(cut(), random)],
     };
     if fault != Fault::Killed {
-        tally.crashes += 1;
+        tally.count(tally::POWER_CUTS, 1);
     }
     Ok(found)
 }
@@ -170,7 +203,7 @@ fn start_without_room(world: &mut World, random: &mut Random, tally: &mut Tally)
     let fate = Fate { full_from: Some(0), ..Fate::CALM };
     let mut still_full = World::resume(random.any(), &world.disk, fate, world.ledger.clone());
     still_full.options = world.options;
-    tally.recoveries += 1;
+    tally.count(tally::RECOVERIES, 1);
     let lived = still_full.start().and_then(|()| (0..STEPS_AFTER).try_for_each(|_| still_full.step()));
     match lived {
         Ok(()) | Err(Stop::Dead(_)) => {}
@@ -188,7 +221,7 @@ fn start_without_room(world: &mut World, random: &mut Random, tally: &mut Tally)
 fn check_died_of_it(world: &World, fault: Fault, at: u64, what: &str, tally: &mut Tally) -> Result<(), String> {
     ensure!(fault != Fault::LyingSync, "the node died of a lying sync alone: {what}");
     ensure!(world.disk.operations() >= at, "the node died before the fault: {what}");
-    tally.deaths += 1;
+    tally.count(tally::DEATHS, 1);
     Ok(())
 }
 
@@ -223,7 +256,7 @@ fn strike_recovery(
     let fate = fault.plan(&disk, at, point.sabotage);
     let mut world = World::resume(point.seed, &disk, fate, found.ledger);
     let ended = world.start_after(found.trust == Trust::Deceived).map(|_| ());
-    tally.recoveries += 1;
+    tally.count(tally::RECOVERIES, 1);
     if disk.operations() <= at && fault != Fault::Killed {
         // This recovery was shorter than the one that the point was drawn from.
         return Ok(Vec::new());
@@ -237,22 +270,17 @@ fn strike_recovery(
 
 /// As `go_on`. The archive's database may panic on pages that are not what it wrote, if the disk deceived it.
 fn go_on_or_panic(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
-    if found.trust == Trust::Honest {
+    if !point.deceives() {
         return go_on(found, point, random, tally);
     }
-    let (point, mut random) = (*point, random.clone());
-    let apart = panics::catch_apart(move || {
-        let mut tally = Tally::default();
-        go_on(found, &point, &mut random, &mut tally).map(|()| tally)
-    });
-    match apart {
-        Ok(result) => tally.add(result?),
+    match panics::catch(|| go_on(found, point, random, tally)) {
+        Ok(result) => result,
         Err(panic) if panic.is_of_the_database() => {
-            *tally.refusals.entry("a panic inside the archive's database".to_owned()).or_default() += 1;
+            tally.count_refusal("a panic inside the archive's database");
+            Ok(())
         }
-        Err(panic) => return Err(panic.what),
+        Err(panic) => Err(panic.what),
     }
-    Ok(())
 }
 
 /// Opens a folder, checks everything, goes on for a while, stops in some way, and checks everything again.
@@ -267,8 +295,8 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
             return after_stop(stop, trust, tally);
         }
     }
-    tally.done = tally.done.and(world.done());
-    tally.commands += world.ledger.sequence().0 - before.0;
+    tally.count_done(world.done());
+    tally.count(tally::COMMANDS, world.ledger.sequence().0.saturating_sub(before.0));
     let disk = match random.below(5) {
         0 => return world.restart(true).or_else(|stop| after_stop(stop, trust, tally)),
         1 => {
@@ -279,7 +307,7 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
         _ if !world.is_synced() => return Ok(()),
         how => {
             world.end();
-            tally.crashes += 1;
+            tally.count(tally::POWER_CUTS, 1);
             disk.after_crash(random.any(), [PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders][how - 2])
         }
     };
@@ -294,7 +322,7 @@ fn after_stop(stop: Stop, trust: Trust, tally: &mut Tally) -> Result<(), String>
         Stop::Refused(error) => refuse(&error, trust, tally),
         Stop::Dead(what) => {
             ensure!(trust == Trust::Deceived, "the node died without a new fault: {what}");
-            *tally.refusals.entry("later, when it met the damage".to_owned()).or_default() += 1;
+            tally.count_refusal("later, when it met the damage");
             Ok(())
         }
     }
@@ -310,21 +338,21 @@ fn reopen(
     tally: &mut Tally,
 ) -> Result<Option<World>, String> {
     let mut world = World::resume(seed, disk, fate, ledger);
-    tally.recoveries += 1;
+    tally.count(tally::RECOVERIES, 1);
     let lost = match world.start_after(trust == Trust::Deceived) {
         Ok(lost) => lost,
         Err(Stop::Wrong(what) | Stop::Dead(what)) => return Err(what),
         Err(Stop::Refused(error)) => return refuse(&error, trust, tally).map(|()| None),
     };
-    tally.lost_to_deceit += lost;
-    tally.whole += u64::from(lost == 0);
+    tally.count(tally::LOST, lost);
+    tally.count(tally::WHOLE, u64::from(lost == 0));
     let node = world.node.as_mut().expect("it was started");
-    tally.cuts += u64::from(node.report.cut.is_some());
-    tally.from_snapshots += u64::from(node.report.snapshot.is_some());
+    tally.count(tally::CUTS, u64::from(node.report.cut.is_some()));
+    tally.count(tally::FROM_SNAPSHOTS, u64::from(node.report.snapshot.is_some()));
     let findings = audit::check_all(node, &world.ledger, &world.process, trust)?;
-    tally.refused_rows += findings.refused_rows;
-    tally.denied_rows += findings.denied_rows;
-    tally.damaged_journals += u64::from(findings.damaged_journal);
+    tally.count(tally::REFUSED_ROWS, findings.refused_rows);
+    tally.count(tally::DENIED_ROWS, findings.denied_rows);
+    tally.count(tally::DAMAGED_JOURNALS, u64::from(findings.damaged_journal));
     Ok((findings == Findings::default()).then_some(world))
 }
 
@@ -344,7 +372,7 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         | RecoveryError::Snapshots(_)
         | RecoveryError::NoSnapshot { .. } => return Err(format!("a refusal that names no damage: {error}")),
     };
-    *tally.refusals.entry(kind.to_owned()).or_default() += 1;
+    tally.count_refusal(kind);
     Ok(())
 }
 

@@ -33,6 +33,18 @@ pub enum Sabotage {
     DropsWritesTo(&'static str, u64),
 }
 
+impl Sabotage {
+    /// All that are tried.
+    pub const ALL: [Sabotage; 6] = [
+        Sabotage::Nothing,
+        Sabotage::SkipsSyncsOf("journal-", 9),
+        Sabotage::SkipsSyncsOf("archive", 3),
+        Sabotage::SkipsSyncsOf("snapshot-", 2),
+        Sabotage::SkipsFolderSyncs,
+        Sabotage::DropsWritesTo("journal-", 7),
+    ];
+}
+
 /// What the disk does to a process, beside what the disk plans itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {

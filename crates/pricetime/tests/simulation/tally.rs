@@ -1,4 +1,5 @@
-//! What was tried and what came of it, counted.
+//! What was tried and what came of it, counted by name. It can be written as text and read back, from one process to
+//! another.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,113 +7,163 @@ use std::fmt;
 use super::faults::Fault;
 use super::node::Done;
 
+/// Worlds that were run without a fault first.
+pub const SCENARIOS: &str = "scenarios";
+/// Operations of the disk that faults could strike at.
+pub const OPERATIONS: &str = "operations";
+/// Points with a second fault while recovering from the first.
+pub const SECOND_FAULTS: &str = "second faults";
+pub const POWER_CUTS: &str = "power cuts";
+/// Folders opened, or refused.
+pub const RECOVERIES: &str = "recoveries";
+/// Recoveries that cut an unfinished unit.
+pub const CUTS: &str = "cuts";
+/// Recoveries that began with a snapshot.
+pub const FROM_SNAPSHOTS: &str = "from snapshots";
+/// Recoveries after which no acknowledged command was missing.
+pub const WHOLE: &str = "whole";
+/// Nodes that stopped at the fault.
+pub const DEATHS: &str = "deaths";
+/// Faults that a node survived: they struck a snapshot, or a read that had another way.
+pub const SURVIVED: &str = "survived";
+/// Commands acknowledged in all lives.
+pub const COMMANDS: &str = "commands";
+/// Acknowledged commands that a disk which lied, or a flipped bit, took.
+pub const LOST: &str = "lost";
+/// Archived orders refused as damaged, after deceit.
+pub const REFUSED_ROWS: &str = "refused rows";
+/// Archived orders denied, after deceit.
+pub const DENIED_ROWS: &str = "denied rows";
+/// Journal files that a start did not need found damaged, after deceit.
+pub const DAMAGED_JOURNALS: &str = "damaged journals";
+
+const ARCHIVED_ANSWERS: &str = "archived answers";
+const ROTATIONS: &str = "rotations";
+const SNAPSHOTS: &str = "snapshots";
+const RETIRED: &str = "retired";
+const POINT: &str = "point: ";
+const REFUSAL: &str = "refusal: ";
+
 /// Counts over many points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Worlds that were run without a fault first.
-    pub scenarios: u64,
-    /// Operations of the disk that faults could strike at.
-    pub operations: u64,
-    /// Points tried, by fault.
-    pub points: BTreeMap<Fault, u64>,
-    /// Of these, those with a second fault while recovering from the first.
-    pub second_faults: u64,
-    /// Power cuts.
-    pub crashes: u64,
-    /// Folders opened.
-    pub recoveries: u64,
-    /// Of these, those that cut an unfinished unit.
-    pub cuts: u64,
-    /// Of these, those that began with a snapshot.
-    pub from_snapshots: u64,
-    /// Nodes that stopped at the fault.
-    pub deaths: u64,
-    /// Faults that a node survived: they struck a snapshot, or a read that had another way.
-    pub survived: u64,
-    /// Folders that were not opened, after a fault that allows it, by what was said.
-    pub refusals: BTreeMap<String, u64>,
-    /// Restarts without one acknowledged command less.
-    pub whole: u64,
-    /// Acknowledged commands that a disk which lied, or a flipped bit, took.
-    pub lost_to_deceit: u64,
-    /// Archived orders refused as damaged, after deceit.
-    pub refused_rows: u64,
-    /// Archived orders denied, after deceit.
-    pub denied_rows: u64,
-    /// Journal files behind the snapshot found damaged, after deceit.
-    pub damaged_journals: u64,
-    /// Commands acknowledged in all lives.
-    pub commands: u64,
-    /// What the nodes did in all lives.
-    pub done: Done,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Tally {
-    /// All points.
-    pub fn all_points(&self) -> u64 {
-        self.points.values().sum()
+    /// Counts so many more of something.
+    pub fn count(&mut self, what: &str, more: u64) {
+        if more > 0 {
+            *self.counts.entry(what.to_owned()).or_default() += more;
+        }
+    }
+
+    /// Counts a point.
+    pub fn count_point(&mut self, fault: Fault) {
+        self.count(&format!("{POINT}{fault}"), 1);
+    }
+
+    /// Counts a folder that was not opened, after a fault that allows it, by what was said.
+    pub fn count_refusal(&mut self, what: &str) {
+        self.count(&format!("{REFUSAL}{what}"), 1);
+    }
+
+    /// Counts what nodes did.
+    pub fn count_done(&mut self, done: Done) {
+        self.count(ARCHIVED_ANSWERS, done.archived_answers);
+        self.count(ROTATIONS, done.rotations);
+        self.count(SNAPSHOTS, done.snapshots);
+        self.count(RETIRED, done.retired);
+    }
+
+    /// How many there were.
+    pub fn get(&self, what: &str) -> u64 {
+        self.counts.get(what).copied().unwrap_or_default()
+    }
+
+    /// What nodes did.
+    pub fn done(&self) -> Done {
+        Done {
+            archived_answers: self.get(ARCHIVED_ANSWERS),
+            rotations: self.get(ROTATIONS),
+            snapshots: self.get(SNAPSHOTS),
+            retired: self.get(RETIRED),
+        }
+    }
+
+    /// Points tried.
+    pub fn points(&self) -> u64 {
+        self.named(POINT).map(|(_, count)| count).sum()
     }
 
     /// Adds another's counts.
-    pub fn add(&mut self, other: Tally) {
-        self.scenarios += other.scenarios;
-        self.operations += other.operations;
-        for (fault, count) in other.points {
-            *self.points.entry(fault).or_default() += count;
+    pub fn add(&mut self, other: &Tally) {
+        for (what, count) in &other.counts {
+            self.count(what, *count);
         }
-        self.second_faults += other.second_faults;
-        self.crashes += other.crashes;
-        self.recoveries += other.recoveries;
-        self.cuts += other.cuts;
-        self.from_snapshots += other.from_snapshots;
-        self.deaths += other.deaths;
-        self.survived += other.survived;
-        for (what, count) in other.refusals {
-            *self.refusals.entry(what).or_default() += count;
+    }
+
+    /// All counts, one a line.
+    pub fn to_lines(&self) -> String {
+        self.counts.iter().map(|(what, count)| format!("{count} {what}\n")).collect()
+    }
+
+    /// From what `to_lines` wrote.
+    pub fn from_lines(lines: &str) -> Option<Tally> {
+        let mut tally = Tally::default();
+        for line in lines.lines() {
+            let (count, what) = line.split_once(' ')?;
+            tally.count(what, count.parse().ok()?);
         }
-        self.whole += other.whole;
-        self.lost_to_deceit += other.lost_to_deceit;
-        self.refused_rows += other.refused_rows;
-        self.denied_rows += other.denied_rows;
-        self.damaged_journals += other.damaged_journals;
-        self.commands += other.commands;
-        self.done = self.done.and(other.done);
+        Some(tally)
+    }
+
+    fn named<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
+        self.counts.iter().filter_map(move |(what, count)| Some((what.strip_prefix(prefix)?, *count)))
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let get = |what| self.get(what);
         writeln!(
             f,
             "{} points ({} with a second fault while recovering) in {} scenarios with {} operations of the disk",
-            self.all_points(),
-            self.second_faults,
-            self.scenarios,
-            self.operations
+            self.points(),
+            get(SECOND_FAULTS),
+            get(SCENARIOS),
+            get(OPERATIONS)
         )?;
-        for (fault, count) in &self.points {
-            writeln!(f, "  {fault:16} {count}")?;
+        for (fault, count) in self.named(POINT) {
+            writeln!(f, "  {count:>8} {fault}")?;
         }
-        let Done { archived_answers, rotations, snapshots, retired } = self.done;
+        let Done { archived_answers, rotations, snapshots, retired } = self.done();
         writeln!(
             f,
             "{} commands acknowledged, {archived_answers} answers from the archive, {rotations} journal files filled and \
              {retired} retired, {snapshots} snapshots",
-            self.commands
+            get(COMMANDS)
         )?;
-        writeln!(f, "{} nodes stopped at a fault, {} survived it", self.deaths, self.survived)?;
+        writeln!(f, "{} nodes stopped at a fault, {} survived it", get(DEATHS), get(SURVIVED))?;
         writeln!(
             f,
             "{} power cuts, {} recoveries ({} cut an unfinished unit, {} began with a snapshot), {} with nothing lost",
-            self.crashes, self.recoveries, self.cuts, self.from_snapshots, self.whole
+            get(POWER_CUTS),
+            get(RECOVERIES),
+            get(CUTS),
+            get(FROM_SNAPSHOTS),
+            get(WHOLE)
         )?;
-        writeln!(f, "after syncs that lied and flipped bits, and after nothing else:")?;
+        writeln!(f, "after syncs that lied, syncs that were not asked for, and flipped bits, and after nothing else:")?;
         writeln!(
             f,
-            "  {} acknowledged commands lost, {} archived orders refused as damaged, {} denied, {} old journal files damaged",
-            self.lost_to_deceit, self.refused_rows, self.denied_rows, self.damaged_journals
+            "  {} acknowledged commands lost; {} archived orders refused as damaged, {} denied; {} old journal files damaged",
+            get(LOST),
+            get(REFUSED_ROWS),
+            get(DENIED_ROWS),
+            get(DAMAGED_JOURNALS)
         )?;
-        for (what, count) in &self.refusals {
+        for (what, count) in self.named(REFUSAL) {
             writeln!(f, "  {count} starts refused: {what}")?;
         }
         Ok(())
