@@ -73,10 +73,11 @@ pub(crate) fn recover<S: Storage>(
     };
     recovery.cut = Cut::of(&last, &tail);
     repair(&last, &tail)?;
+    // The newest segment's name must be durable before the one before it says that there is a next.
+    storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
     if let Some(before_last) = before_last.filter(|before_last| !before_last.closed) {
         close(before_last, &last)?;
     }
-    storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
     let journal = continued(storage, options, &segments, last, point, time);
     Ok((journal, recovery))
 }

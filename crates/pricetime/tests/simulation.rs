@@ -1,21 +1,19 @@
 //! The journal, snapshots and archive under a market that lives on a simulated disk: every operation of the disk fails,
 //! lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
-//!
-//! It brings its own `main`: threads that a panic of the archive's database has stopped stand in the panic hook for ever, and
-//! the usual test runner waits for that hook before it ends.
 
 #![allow(clippy::unwrap_used)]
 
 #[path = "simulation/mod.rs"]
 mod simulation;
 
+use simulation::apart;
 use simulation::campaign::{self, Density};
 use simulation::node::Done;
 use simulation::point;
 use simulation::process::Sabotage;
-use simulation::apart;
 use simulation::tally::{self, Tally};
 
+#[test]
 fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
     let mut sum = Tally::default();
     for seed in 0..40 {
@@ -30,10 +28,11 @@ fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
     assert!(
         archived_answers > 500 && rotations > 100 && snapshots > 50 && retired > 50,
         "too little happens: {:?}",
-        sum.done
+        sum.done()
     );
 }
 
+#[test]
 fn a_point_comes_out_the_same_every_time() {
     let density = Density { one_in: 60, second_one_in: 300, of_second_one_in: 30 };
     for seed in 0..6 {
@@ -45,6 +44,7 @@ fn a_point_comes_out_the_same_every_time() {
     }
 }
 
+#[test]
 fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     let started = std::time::Instant::now();
     // One scenario with every fault at every operation, and samples of many.
@@ -67,6 +67,7 @@ fn notices(sabotage: Sabotage) -> Result<u64, String> {
         match campaign::run_scenarios([seed], density, sabotage) {
             Ok(tally) => points += tally.points(),
             Err(failure) => {
+                assert!(!failure.what.starts_with("the process ended"), "{failure}");
                 println!("{sabotage:?}: noticed after {points} points: {failure}\n");
                 return Ok(points);
             }
@@ -75,47 +76,11 @@ fn notices(sabotage: Sabotage) -> Result<u64, String> {
     Err(format!("{sabotage:?} went unnoticed in {points} points"))
 }
 
+#[test]
 fn a_market_that_is_broken_on_purpose_is_noticed() {
     let broken = Sabotage::ALL.into_iter().filter(|sabotage| *sabotage != Sabotage::Nothing);
     let unnoticed: Vec<_> = broken.filter_map(|sabotage| notices(sabotage).err()).collect();
     assert!(unnoticed.is_empty(), "{unnoticed:?}");
-}
-
-/// Runs the tests whose names hold one of the words given, or all, and says how they went as the usual runner does.
-fn main() {
-    let tests: [(&str, fn()); 4] = [
-        (
-            "a_life_without_faults_is_as_the_model_says_and_the_same_every_time",
-            a_life_without_faults_is_as_the_model_says_and_the_same_every_time,
-        ),
-        ("a_point_comes_out_the_same_every_time", a_point_comes_out_the_same_every_time),
-        (
-            "whatever_the_disk_does_what_was_acknowledged_is_there_afterwards",
-            whatever_the_disk_does_what_was_acknowledged_is_there_afterwards,
-        ),
-        ("a_market_that_is_broken_on_purpose_is_noticed", a_market_that_is_broken_on_purpose_is_noticed),
-    ];
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let (chosen, left): (Vec<_>, Vec<_>) = tests
-        .into_iter()
-        .partition(|(name, _)| words.is_empty() || words.iter().any(|word| name.contains(word.as_str())));
-    println!("\nrunning {} tests", chosen.len());
-    let running: Vec<_> = chosen
-        .into_iter()
-        .map(|(name, test)| (name, std::thread::Builder::new().name(name.to_string()).spawn(test).unwrap()))
-        .collect();
-    let (mut passed, mut failed) = (0, 0);
-    for (name, test) in running {
-        let is_ok = test.join().is_ok();
-        *if is_ok { &mut passed } else { &mut failed } += 1;
-        println!("test {name} ... {}", if is_ok { "ok" } else { "FAILED" });
-    }
-    let result = if failed == 0 { "ok" } else { "FAILED" };
-    println!(
-        "\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored; 0 measured; {} filtered out\n",
-        left.len()
-    );
-    std::process::exit(if failed == 0 { 0 } else { 101 });
 }
 
 #[test]
