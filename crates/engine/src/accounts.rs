@@ -110,6 +110,12 @@ impl Positions {
         holding.map_or(Position::ZERO, Holding::shares)
     }
 
+    /// Reads where a position is.
+    pub(crate) fn touch(&self, account: AccountIndex, symbol: SymbolIndex) -> u64 {
+        let key = key(account, symbol);
+        self.table.find(self.hasher.hash_one(key), |holding| holding.key == key).map_or(0, |holding| holding.low)
+    }
+
     /// Adds to a position and gives the new one.
     pub(crate) fn credit(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) -> Position {
         let key = key(account, symbol);

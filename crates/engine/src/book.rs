@@ -16,12 +16,14 @@ pub(crate) struct Level {
     pub(crate) symbol: SymbolIndex,
     pub(crate) side: Side,
     pub(crate) oldest: u32,
-    newest: u32,
+    pub(crate) newest: u32,
 }
 
 /// Price levels of one side, best first: the lowest sell, the highest buy.
 struct BookSide {
     levels: BTreeMap<Rank, u32>,
+    /// The first of them, or `NONE`.
+    best: u32,
 }
 
 /// A price as one side ranks it: the better, the smaller.
@@ -41,6 +43,18 @@ impl Rank {
 pub(crate) struct Books {
     sides: Vec<[BookSide; 2]>,
     levels: Slab<Level>,
+    /// Where the level of a limit was when it was last looked for, by the limit's hash: a guess that is checked.
+    guesses: Box<[u32]>,
+}
+
+/// Guesses kept: 256 KiB of them, enough for the levels that a busy market comes back to.
+const GUESSES: usize = 1 << 16;
+
+/// The place of a limit's guess.
+fn guess_at(symbol: SymbolIndex, side: Side, limit: Price) -> usize {
+    let limit = (limit.units() as u64).wrapping_mul(2).wrapping_add(index(side) as u64);
+    let mixed = (limit ^ (u64::from(symbol.0) << 48)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 48) as usize & (GUESSES - 1)
 }
 
 fn index(side: Side) -> usize {
@@ -52,19 +66,20 @@ fn index(side: Side) -> usize {
 
 impl Books {
     pub(crate) fn new() -> Books {
-        Books { sides: Vec::new(), levels: Slab::new() }
+        Books { sides: Vec::new(), levels: Slab::new(), guesses: vec![NONE; GUESSES].into_boxed_slice() }
     }
 
     /// Adds the book of the next symbol.
     pub(crate) fn create(&mut self) {
-        self.sides.push([BookSide { levels: BTreeMap::new() }, BookSide { levels: BTreeMap::new() }]);
+        let empty = || BookSide { levels: BTreeMap::new(), best: NONE };
+        self.sides.push([empty(), empty()]);
     }
 
     /// The best level of a side.
     #[inline]
     pub(crate) fn best(&self, symbol: SymbolIndex, side: Side) -> Option<u32> {
-        let levels = &self.sides[symbol.0 as usize][index(side)].levels;
-        levels.first_key_value().map(|(_, &level)| level)
+        let best = self.sides[symbol.0 as usize][index(side)].best;
+        (best != NONE).then_some(best)
     }
 
     #[inline]
@@ -74,12 +89,8 @@ impl Books {
 
     /// Puts an order at the end of the level of its limit.
     pub(crate) fn rest(&mut self, symbol: SymbolIndex, side: Side, limit: Price, slot: u32, orders: &mut Orders) {
-        let by_rank = &mut self.sides[symbol.0 as usize][index(side)].levels;
-        let levels = &mut self.levels;
-        let level = *by_rank
-            .entry(Rank::of(side, limit))
-            .or_insert_with(|| levels.insert(Level { price: limit, symbol, side, oldest: NONE, newest: NONE }));
-        let at = &mut levels[level];
+        let level = self.level_of(symbol, side, limit);
+        let at = &mut self.levels[level];
         let older = at.newest;
         at.newest = slot;
         match older {
@@ -88,6 +99,34 @@ impl Books {
         }
         let order = orders.get_mut(slot);
         (order.level, order.older, order.newer) = (level, older, NONE);
+    }
+
+    /// The level of a limit, made if it is not there.
+    fn level_of(&mut self, symbol: SymbolIndex, side: Side, limit: Price) -> u32 {
+        let guess = &mut self.guesses[guess_at(symbol, side, limit)];
+        if *guess != NONE {
+            let level = &self.levels[*guess];
+            if level.price == limit && level.side == side && level.symbol == symbol && level.oldest != NONE {
+                return *guess;
+            }
+        }
+        let levels = &mut self.levels;
+        let book_side = &mut self.sides[symbol.0 as usize][index(side)];
+        let rank = Rank::of(side, limit);
+        *guess = *book_side.levels.entry(rank).or_insert_with(|| {
+            let level = levels.insert(Level { price: limit, symbol, side, oldest: NONE, newest: NONE });
+            if book_side.best == NONE || rank < Rank::of(side, levels[book_side.best].price) {
+                book_side.best = level;
+            }
+            level
+        });
+        *guess
+    }
+
+    /// Where the level of a limit may be.
+    #[inline]
+    pub(crate) fn guess(&self, symbol: SymbolIndex, side: Side, limit: Price) -> u32 {
+        self.guesses[guess_at(symbol, side, limit)]
     }
 
     /// Takes an order off its level, and the level off its book when it was the last one there.
@@ -106,7 +145,11 @@ impl Books {
         }
         if at.oldest == NONE {
             let Level { symbol, side, price, .. } = *at;
-            self.sides[symbol.0 as usize][index(side)].levels.remove(&Rank::of(side, price));
+            let book_side = &mut self.sides[symbol.0 as usize][index(side)];
+            book_side.levels.remove(&Rank::of(side, price));
+            if book_side.best == level {
+                book_side.best = book_side.levels.first_key_value().map_or(NONE, |(_, &next)| next);
+            }
             self.levels.remove(level);
         }
     }

@@ -162,8 +162,7 @@ impl Engine {
 
     /// Drops a done order that was taken and that the archive now holds. Changes no reply and no state hash.
     pub fn forget(&mut self, order: OrderId) {
-        let slot = self.orders.find(order).expect("invariant: a taken order is kept until it is forgotten");
-        self.orders.remove(slot);
+        self.orders.remove(order);
         self.done_kept = self.done_kept.saturating_sub(1);
     }
 
@@ -271,7 +270,7 @@ impl Engine {
                 self.done.push_back(slot);
                 self.done_kept = self.done_kept.saturating_add(1);
             }
-            DoneOrders::Drop => self.orders.remove(slot),
+            DoneOrders::Drop => self.orders.remove(self.orders.get(slot).id),
         }
     }
 

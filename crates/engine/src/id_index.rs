@@ -50,9 +50,9 @@ impl IdIndex {
         let mut at = home;
         loop {
             let bucket = &shard.buckets[at];
-            for pair in 0..PAIRS {
+            for pair in pairs_with(&bucket.ids, low(id)) {
                 let slot = bucket.slots[pair];
-                if bucket.ids[pair] == low(id) && slot != NONE && is_it(slot) {
+                if slot != NONE && is_it(slot) {
                     return Some(slot);
                 }
             }
@@ -62,6 +62,23 @@ impl IdIndex {
                 return None;
             }
         }
+    }
+
+    /// Reads the bucket where an id is or will be.
+    #[inline]
+    pub(crate) fn touch(&self, id: OrderId) -> u64 {
+        let hash = hash(id);
+        let shard = &self.shards[shard(hash)];
+        u64::from(shard.buckets[shard.home(hash)].passed)
+    }
+
+    /// A slot whose id may be this, or `NONE`.
+    #[inline]
+    pub(crate) fn guess(&self, id: OrderId) -> u32 {
+        let hash = hash(id);
+        let shard = &self.shards[shard(hash)];
+        let bucket = &shard.buckets[shard.home(hash)];
+        pairs_with(&bucket.ids, low(id)).next().map_or(NONE, |pair| bucket.slots[pair])
     }
 
     /// Adds an id that is not there. `id_of` says the id of a slot, for when the shard grows.
@@ -74,21 +91,21 @@ impl IdIndex {
         shard.insert(hash, low(id), slot);
     }
 
-    /// Removes an id with its slot. Panics if they are not there.
-    pub(crate) fn remove(&mut self, id: OrderId, slot: u32) {
+    /// Removes an id and gives its slot, which `is_it` knows. Panics if it is not there.
+    pub(crate) fn remove(&mut self, id: OrderId, is_it: impl Fn(u32) -> bool) -> u32 {
         let hash = hash(id);
         let shard = &mut self.shards[shard(hash)];
         let home = shard.home(hash);
         let mut at = home;
-        loop {
+        let slot = loop {
             let bucket = &mut shard.buckets[at];
-            if let Some(pair) = bucket.slots.iter().position(|&other| other == slot) {
-                bucket.slots[pair] = NONE;
-                break;
+            let mut pairs = pairs_with(&bucket.ids, low(id));
+            if let Some(pair) = pairs.find(|&pair| bucket.slots[pair] != NONE && is_it(bucket.slots[pair])) {
+                break std::mem::replace(&mut bucket.slots[pair], NONE);
             }
             assert!(bucket.passed > 0, "invariant: an order that is kept has its id in the index");
             at = shard.next(at);
-        }
+        };
         shard.pairs = shard.pairs.saturating_sub(1);
         let mut passed = home;
         while passed != at {
@@ -96,6 +113,7 @@ impl IdIndex {
             bucket.passed = bucket.passed.saturating_sub(1);
             passed = shard.next(passed);
         }
+        slot
     }
 }
 
@@ -112,7 +130,7 @@ impl Shard {
         let mut at = self.home(hash);
         loop {
             let bucket = &mut self.buckets[at];
-            if let Some(pair) = bucket.slots.iter().position(|&other| other == NONE) {
+            if let Some(pair) = pairs_with(&bucket.slots, NONE).next() {
                 bucket.ids[pair] = id;
                 bucket.slots[pair] = slot;
                 self.pairs = self.pairs.saturating_add(1);
@@ -131,6 +149,17 @@ impl Shard {
             self.insert(hash(id), low(id), slot);
         }
     }
+}
+
+/// Where a bucket has `wanted`, in order. Compares all before it looks at any: a loop that ends at the first would be
+/// mispredicted nearly every time.
+fn pairs_with(values: &[u32; PAIRS], wanted: u32) -> impl Iterator<Item = usize> + use<> {
+    let mut left = values.iter().rev().fold(0u32, |bits, &value| (bits << 1) | u32::from(value == wanted));
+    std::iter::from_fn(move || {
+        let pair = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (pair < PAIRS).then_some(pair)
+    })
 }
 
 /// The server makes the ids: nobody can choose ones that collide, so that a multiplication mixes enough.
@@ -164,14 +193,14 @@ mod tests {
             index.insert(id, slot, |slot| ids[slot as usize]);
         }
         for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 0) {
-            index.remove(id, slot);
+            index.remove(id, |slot| ids[slot as usize] == id);
         }
         for (slot, &id) in (0u32..).zip(&ids) {
             let expected = (slot % 2 == 1).then_some(slot);
             assert_eq!(index.find(id, |slot| ids[slot as usize] == id), expected, "{id}");
         }
         for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 1) {
-            index.remove(id, slot);
+            index.remove(id, |slot| ids[slot as usize] == id);
         }
         let buckets = || index.shards.iter().flat_map(|shard| &shard.buckets);
         assert!(buckets().all(|bucket| bucket.passed == 0 && bucket.slots == [NONE; PAIRS]), "nothing is left behind");
@@ -193,7 +222,7 @@ mod tests {
             live.push(slot);
             if live.len() > 400 {
                 let gone = live.swap_remove((random >> 33) as usize % live.len());
-                index.remove(ids[gone as usize], gone);
+                index.remove(ids[gone as usize], |slot| slot == gone);
                 assert_eq!(index.find(ids[gone as usize], |slot| ids[slot as usize] == ids[gone as usize]), None);
             }
             let asked = OrderId(1 + (random >> 20) % number);

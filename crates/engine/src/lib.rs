@@ -5,6 +5,7 @@
 //! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
 
 mod accounts;
+mod ahead;
 mod amount;
 mod book;
 mod command;
@@ -22,6 +23,7 @@ mod reply;
 mod slab;
 mod state;
 
+pub use ahead::AHEAD;
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };

@@ -20,6 +20,8 @@ struct Aggressor {
     open: Shares,
     /// A seller's proceeds, or what a buyer paid less than its limit; credited once, after the walk.
     money: Money,
+    /// Whether it met an order of its own account.
+    self_traded: bool,
 }
 
 /// What the account had of the thing that the order holds, before it was placed.
@@ -59,7 +61,17 @@ impl Engine {
         self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
         let slot = self.orders.insert(order, account, shares);
         events(Event::OrderOpened { order, account, symbol, side, limit, shares });
-        let mut aggressor = Aggressor { slot, order, account, symbol, side, limit, open: shares, money: Money::ZERO };
+        let mut aggressor = Aggressor {
+            slot,
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            open: shares,
+            money: Money::ZERO,
+            self_traded: false,
+        };
         self.walk_book(&mut aggressor, events);
         self.settle(&aggressor, shares, before, events);
         if aggressor.open.is_zero() {
@@ -125,6 +137,7 @@ impl Engine {
             let order = self.orders.get(maker);
             (order.id, order.account, order.open)
         };
+        aggressor.self_traded |= maker_account == aggressor.account;
         let shares = aggressor.open.min(maker_open);
         let execution = Execution { shares, price, time: self.time };
         aggressor.open = self.orders.execute(aggressor.slot, execution);
@@ -165,8 +178,11 @@ impl Engine {
                 if money != Money::ZERO {
                     self.credit_money(account, money, events);
                 }
-                let shares = self.positions.get(account, symbol);
-                // Its own resting buys may have bought all that it sold.
+                let shares = match aggressor.self_traded {
+                    // Its own resting buys may have bought all that it sold.
+                    true => self.positions.get(account, symbol),
+                    false => position_before.minus(placed.position()),
+                };
                 if shares != position_before {
                     events(Event::PositionChanged { account, symbol, shares });
                 }

@@ -59,10 +59,27 @@ impl Orders {
         self.by_id.find(id, |slot| self.slots[slot].id == id)
     }
 
+    /// Reads the part of the index where an id is or will be.
+    #[inline]
+    pub(crate) fn touch_index(&self, id: OrderId) -> u64 {
+        self.by_id.touch(id)
+    }
+
+    /// A slot that may be that of an id, or `NONE`.
+    #[inline]
+    pub(crate) fn guess(&self, id: OrderId) -> u32 {
+        self.by_id.guess(id)
+    }
+
+    /// Reads what is kept of a slot.
+    #[inline]
+    pub(crate) fn touch(&self, slot: u32) -> u64 {
+        self.slots[slot].id.0 ^ u64::from(self.last_records[slot])
+    }
+
     pub(crate) fn insert(&mut self, id: OrderId, account: AccountIndex, open: Shares) -> u32 {
         let slot = self.slots.insert(Order { id, open, account, level: NONE, older: NONE, newer: NONE });
-        let same_slot = self.last_records.insert(NONE);
-        assert!(slot == same_slot, "invariant: both are filled and emptied alike");
+        self.last_records.put(slot, NONE);
         self.by_id.insert(id, slot, |other| self.slots[other].id);
         slot
     }
@@ -142,17 +159,15 @@ impl Orders {
     }
 
     /// Drops an order with nothing open.
-    pub(crate) fn remove(&mut self, slot: u32) {
-        let order = self.slots[slot];
-        assert!(order.open.is_zero(), "invariant: only done orders are forgotten");
-        self.by_id.remove(order.id, slot);
+    pub(crate) fn remove(&mut self, id: OrderId) {
+        let slot = self.by_id.remove(id, |slot| self.slots[slot].id == id);
+        assert!(self.slots[slot].open.is_zero(), "invariant: only done orders are forgotten");
         let mut next = self.last_records[slot];
         while next != NONE {
             let earlier = self.records[next].earlier;
             self.records.remove(next);
             next = earlier;
         }
-        self.last_records.remove(slot);
         self.slots.remove(slot);
     }
 

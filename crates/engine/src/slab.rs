@@ -10,7 +10,7 @@ const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
 pub(crate) struct Slab<T> {
-    chunks: Vec<Vec<T>>,
+    chunks: Vec<Box<[T; CHUNK]>>,
     free: Vec<u32>,
     /// Slots given out at least once.
     used: u32,
@@ -31,26 +31,42 @@ impl<T: Copy> Slab<T> {
         (self.used as usize).saturating_sub(self.free.len())
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self[slot] = value;
-            return slot;
-        }
-        let slot = self.used;
-        assert!(slot < NONE, "invariant: the slab has room for 2^32 - 1 values");
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => chunk.push(value),
-            _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(value);
-                self.chunks.push(chunk);
+        match self.free.pop() {
+            Some(slot) => {
+                self[slot] = value;
+                slot
+            }
+            None => {
+                let slot = self.used;
+                assert!(slot < NONE, "invariant: the slab has room for 2^32 - 1 values");
+                self.used = slot.saturating_add(1);
+                self.put(slot, value);
+                slot
             }
         }
-        self.used = slot.saturating_add(1);
-        slot
+    }
+
+    /// Sets the value of a slot that another slab gave out: for values beside its values.
+    #[inline]
+    pub(crate) fn put(&mut self, slot: u32, value: T) {
+        match self.chunks.get_mut((slot >> CHUNK_BITS) as usize) {
+            Some(chunk) => chunk[slot as usize & (CHUNK - 1)] = value,
+            None => self.grow(slot, value),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: u32, value: T) {
+        while self.chunks.len() <= (slot >> CHUNK_BITS) as usize {
+            let chunk = vec![value; CHUNK].into_boxed_slice();
+            self.chunks.push(chunk.try_into().unwrap_or_else(|_| unreachable!("a chunk has CHUNK values")));
+        }
     }
 
     /// Frees a slot that `insert` gave out. Its value must not be read again.
+    #[inline]
     pub(crate) fn remove(&mut self, slot: u32) {
         self.free.push(slot);
     }

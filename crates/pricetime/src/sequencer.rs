@@ -121,8 +121,11 @@ impl<S: Storage> Sequencer<S> {
         let ops = work.requests.ops();
         for request in 0..work.requests.len() {
             room.begin_request();
-            for op in &ops[work.requests.ops_of(request)] {
-                let answer = match op {
+            for index in work.requests.ops_of(request) {
+                if index.is_multiple_of(engine::AHEAD) && self.engine.is_far() {
+                    self.engine.look_ahead(&ops[index..ops.len().min(index + engine::AHEAD)]);
+                }
+                let answer = match &ops[index] {
                     Op::Command(command) => {
                         if admitted.next().expect("invariant: encode saw the same commands") {
                             let sequence = self.engine.sequence().next();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use engine::{DoneOrders, Engine, Entry, Execution, Op, OrderId, Sequence, Time};
+use engine::{AHEAD, DoneOrders, Engine, Entry, Execution, Op, OrderId, Sequence, Time};
 
 use crate::flow::{self, Aim, Flow};
 
@@ -20,6 +20,13 @@ pub fn report(name: &str, resting: usize) {
     for aim in [Aim::Any, Aim::MostlyRecent] {
         report_flow(name, flow::make(resting, MEASURED, aim), aim);
     }
+}
+
+/// One run for a profiler.
+pub fn run_once(resting: usize) {
+    let flow = flow::make(resting, MEASURED, Aim::Any);
+    let (elapsed, _, hash) = run(&flow);
+    println!("{MEASURED} ops in {elapsed:?}, state {hash:016x}");
 }
 
 fn report_flow(name: &str, flow: Flow, aim: Aim) {
@@ -91,8 +98,13 @@ impl Server {
     fn serve(&mut self, ops: &[Op]) {
         for batch in ops.chunks(BATCH) {
             self.executions.clear();
-            for op in batch {
-                black_box(self.answer(op));
+            for ahead in batch.chunks(AHEAD) {
+                if self.engine.is_far() {
+                    self.engine.look_ahead(ahead);
+                }
+                for op in ahead {
+                    black_box(self.answer(op));
+                }
             }
             self.take_and_forget();
         }

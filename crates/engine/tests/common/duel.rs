@@ -228,6 +228,7 @@ const EARLIER: Execution = Execution { shares: Shares::ZERO, price: Price::MAX, 
 
 fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {
     let (mut executions, mut events) = (vec![EARLIER], Vec::new());
+    engine.look_ahead(std::slice::from_ref(op));
     let reply = match (op, entry) {
         (Op::Query(query), _) => engine.query(query, &mut executions),
         (Op::Command(_), entry) => {

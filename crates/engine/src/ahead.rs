@@ -1,0 +1,105 @@
+//! Looking ahead: finds what the next commands and queries name before they are applied, so that the waits for memory
+//! overlap instead of following one another. Decides nothing: leaving it out changes no reply, event or state.
+
+use std::hint::black_box;
+
+use crate::command::{Command, Op, Query};
+use crate::engine::Engine;
+use crate::ids::OrderId;
+use crate::slab::NONE;
+
+/// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
+pub const AHEAD: usize = 32;
+
+/// With fewer orders all is near anyhow, and looking ahead only takes time.
+const FAR: usize = 1 << 16;
+
+impl Engine {
+    /// Whether the state is so large that looking ahead is worth its time.
+    pub fn is_far(&self) -> bool {
+        self.orders.len() >= FAR
+    }
+
+    /// Reads what up to [`AHEAD`] ops will need that are applied next. Goes through them again and again, each time one
+    /// step further, so that no step waits for the one before it of the same op.
+    pub fn look_ahead(&self, ops: &[Op]) {
+        // What was read, so that the compiler does not leave the reading out.
+        let mut seen = 0u64;
+        let mut steps = [Step::Nothing; AHEAD];
+        let mut next_order = self.next_order;
+        for (op, step) in ops.iter().zip(&mut steps) {
+            let order = match *op {
+                Op::Command(Command::PlaceOrder { account, symbol, side, limit, .. }) => {
+                    if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
+                        seen ^= self.positions.touch(account, symbol);
+                        let best = self.books.best(symbol, side.opposite());
+                        let level = self.books.guess(symbol, side, limit);
+                        *step = Step::Place { level, best: best.unwrap_or(NONE) };
+                    }
+                    next_order = OrderId(next_order.0.wrapping_add(1));
+                    next_order
+                }
+                Op::Command(Command::CancelOrder { order, .. }) | Op::Query(Query { order, .. }) => {
+                    *step = Step::Find(order);
+                    order
+                }
+                Op::Command(
+                    Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. },
+                ) => continue,
+            };
+            seen ^= self.orders.touch_index(order);
+        }
+        for step in &mut steps {
+            *step = match *step {
+                Step::Place { level, best } => {
+                    if best != NONE {
+                        seen ^= self.orders.touch(self.books.level(best).oldest);
+                    }
+                    let newest = if level == NONE { NONE } else { self.books.level(level).newest };
+                    if newest == NONE { Step::Nothing } else { Step::Newest(newest) }
+                }
+                Step::Find(order) => match self.orders.guess(order) {
+                    NONE => Step::Nothing,
+                    slot => {
+                        seen ^= self.orders.touch(slot);
+                        Step::Order(slot)
+                    }
+                },
+                next @ (Step::Nothing | Step::Newest(_) | Step::Order(_)) => next,
+            }
+        }
+        for step in steps {
+            match step {
+                Step::Newest(slot) => seen ^= self.orders.get(slot).id.0,
+                Step::Order(slot) => {
+                    let order = self.orders.get(slot);
+                    for neighbour in [order.older, order.newer].into_iter().filter(|&slot| slot != NONE) {
+                        seen ^= self.orders.get(neighbour).id.0;
+                    }
+                    if order.level != NONE {
+                        seen ^= self.positions.touch(order.account, self.books.level(order.level).symbol);
+                    }
+                }
+                Step::Nothing | Step::Find(_) | Step::Place { .. } => {}
+            }
+        }
+        black_box(seen);
+    }
+}
+
+/// What to read next for an op.
+#[derive(Clone, Copy)]
+enum Step {
+    Nothing,
+    /// The slot of an order.
+    Find(OrderId),
+    /// For an order to be placed: the level where it may rest, and the one it may execute against.
+    Place {
+        level: u32,
+        best: u32,
+    },
+    /// The order behind which it may rest.
+    Newest(u32),
+    /// An order, and its neighbours.
+    Order(u32),
+}
