@@ -9,8 +9,10 @@ use journal::{
     SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
 
-/// Commands replayed between two hand-overs of done orders: bounds the memory that a replay needs.
-const HAND_OVER_EVERY: u64 = 1 << 16;
+/// Commands replayed between two looks for done orders: so few that what is looked at is still in the cache.
+const GATHER_EVERY: u64 = 1 << 10;
+/// Done orders that a replay gathers before it stores them: bounds the memory that it needs.
+const STORE_ORDERS: usize = 1 << 16;
 
 /// An opened data folder.
 pub struct Recovered<S: Storage> {
@@ -78,9 +80,12 @@ pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, R
             engine.apply(&entry, &mut scratch, &mut |_| {});
             scratch.clear();
             since += 1;
-            if since >= HAND_OVER_EVERY {
+            if since >= GATHER_EVERY {
                 since = 0;
-                hand_over(&mut engine, &archive, &mut batch, false)?;
+                gather_done(&mut engine, &mut batch);
+                if batch.len() >= STORE_ORDERS {
+                    store(&engine, &archive, &mut batch, false)?;
+                }
             }
             Ok(())
         })
@@ -88,7 +93,8 @@ pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, R
             true => RecoveryError::Journal(source),
             false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
         })?;
-    hand_over(&mut engine, &archive, &mut batch, true)?;
+    gather_done(&mut engine, &mut batch);
+    store(&engine, &archive, &mut batch, true)?;
     if archive.position() > engine.sequence() {
         // Possible only where the machine lost what was written but not synced: those commands never happened.
         archive.set_position_back(engine.sequence())?;
@@ -152,15 +158,20 @@ pub fn load<S: Storage>(
 }
 
 /// Moves done orders from the engine to the archive. Those that it has already are only forgotten.
-fn hand_over(engine: &mut Engine, archive: &Archive, batch: &mut ArchiveBatch, sync: bool) -> Result<(), ArchiveError> {
-    batch.clear();
+/// Moves done orders out of the engine. Until they are stored only the journal has them, which is where they came from.
+fn gather_done(engine: &mut Engine, batch: &mut ArchiveBatch) {
+    let gathered = batch.len();
     engine.take_done(&mut |done| batch.push(done));
+    for order in batch.ids().skip(gathered) {
+        engine.forget(order);
+    }
+}
+
+fn store(engine: &Engine, archive: &Archive, batch: &mut ArchiveBatch, sync: bool) -> Result<(), ArchiveError> {
     if engine.sequence() > archive.position() {
         archive.store(batch, engine.sequence(), sync)?;
     }
-    for order in batch.ids() {
-        engine.forget(order);
-    }
+    batch.clear();
     Ok(())
 }
 
