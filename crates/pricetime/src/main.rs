@@ -38,6 +38,8 @@ enum Command {
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
     Check(CheckArgs),
+    /// Measure servers: loads, experiments, their report
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +52,9 @@ fn main() -> ExitCode {
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
+        Some(Command::Bench(args)) => {
+            bench::run(args).map(|valid| if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
     };
     done.unwrap_or_else(|error| {
         eprintln!("pricetime: {error}");
