@@ -290,3 +290,29 @@ impl Engine {
         events(Event::PositionChanged { account, symbol, shares });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::amount::Price;
+
+    #[test]
+    fn an_order_that_no_slot_is_left_for_is_refused_and_changes_nothing() {
+        let mut engine = Engine::new(1, DoneOrders::Keep);
+        let account = AccountId::parse(b"7").expect("digits");
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let limit = Price::from_units(500).expect("above zero");
+        let shares = Shares::from_units(7).expect("not negative");
+        let apply = |engine: &mut Engine, command| {
+            let sequence = engine.sequence().next();
+            engine.apply(&Entry { sequence, time: Time::ZERO, command }, &mut Vec::new(), &mut |_| {})
+        };
+        apply(&mut engine, Command::CreateAccount { account, balance: limit.times(shares) });
+        apply(&mut engine, Command::CreateSymbol { symbol });
+        engine.orders.pretend_full();
+        let order = Command::PlaceOrder { account, symbol, side: Side::Buy, limit, shares };
+        assert_eq!(apply(&mut engine, order), Reply::Rejected(Reject::Full));
+        assert_eq!(engine.balance(account), Some(limit.times(shares)), "nothing is held for it");
+        assert_eq!(engine.next_order(), OrderId(1), "it got no id");
+    }
+}

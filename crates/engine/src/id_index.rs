@@ -193,14 +193,14 @@ mod tests {
             index.insert(id, slot, |slot| ids[slot as usize]);
         }
         for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 0) {
-            index.remove(id, |slot| ids[slot as usize] == id);
+            assert_eq!(index.remove(id, |slot| ids[slot as usize] == id), slot);
         }
         for (slot, &id) in (0u32..).zip(&ids) {
             let expected = (slot % 2 == 1).then_some(slot);
             assert_eq!(index.find(id, |slot| ids[slot as usize] == id), expected, "{id}");
         }
         for (slot, &id) in (0u32..).zip(&ids).filter(|(slot, _)| slot % 2 == 1) {
-            index.remove(id, |slot| ids[slot as usize] == id);
+            assert_eq!(index.remove(id, |slot| ids[slot as usize] == id), slot);
         }
         let buckets = || index.shards.iter().flat_map(|shard| &shard.buckets);
         assert!(buckets().all(|bucket| bucket.passed == 0 && bucket.slots == [NONE; PAIRS]), "nothing is left behind");

@@ -51,6 +51,11 @@ impl Orders {
         self.slots.has_room()
     }
 
+    #[cfg(test)]
+    pub(crate) fn pretend_full(&mut self) {
+        self.slots.pretend_full();
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::Engine;
 use gateway::{Gateway, Http, State, Status};
-use journal::{DataLock, Disk, Journal, Options};
+use journal::{ARCHIVE_NAME, DataLock, Disk, Journal, Options};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
@@ -225,8 +225,23 @@ fn abort_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
+        eprintln!("pricetime: {}", advice(panic.location().map_or("", |location| location.file())));
         std::process::abort();
     }));
+}
+
+/// What to do after a panic in a source file. redb panics on some damage that its own checks let pass.
+fn advice(file: &str) -> String {
+    match file.contains("redb") {
+        true => format!(
+            "{ARCHIVE_NAME} seems damaged, so the server stops; nothing acknowledged is lost. Start it again; if this comes \
+             back, restore the data folder from a backup, or with every journal file since the first (--keep-journal) move \
+             {ARCHIVE_NAME} and the snapshots away: all is rebuilt from the journal"
+        ),
+        false => "this is a fault of the server, which stops; nothing acknowledged is lost. Start it again, and please report \
+                  the lines above"
+            .to_owned(),
+    }
 }
 
 /// The first signal asks for an orderly stop, the second ends the process.
@@ -248,4 +263,15 @@ fn catch_signals(endings: Sender<Ending>) -> Result<(), String> {
         .spawn(watch)
         .map(|_| ())
         .map_err(|error| format!("cannot start a thread: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_says_what_to_do() {
+        assert!(advice("/somewhere/redb-4.4.0/src/tree_store/page.rs").contains(ARCHIVE_NAME));
+        assert!(advice("crates/engine/src/book.rs").contains("please report"));
+    }
 }
