@@ -261,6 +261,13 @@ fn strike_recovery(
         // This recovery was shorter than the one that the point was drawn from.
         return Ok(Vec::new());
     }
+    if let Err(Stop::Refused(error)) = &ended
+        && found.trust == Trust::Deceived
+        && refuse(error, found.trust, tally).is_ok()
+    {
+        // What the first fault left is refused for the damage that it is, whatever the second one did.
+        return Ok(Vec::new());
+    }
     let mut after = strike(&mut world, ended, fault, at, random, tally)?;
     if found.trust == Trust::Deceived {
         after.iter_mut().for_each(|found| found.trust = Trust::Deceived);
