@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{DoneOrder, OrderId, Sequence};
 use redb::{
-    Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError,
-    TableDefinition, WriteTransaction,
+    Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
+    WriteTransaction,
 };
 
-use crate::archive_row::{ArchiveBatch, decode_row};
+use crate::archive_row::{
+    ArchiveBatch, Entry, RowError, SHARED_BYTES_MAX, decode_order, decode_row, encode_row, merge, row_of,
+};
 use crate::backend::Backend;
 use crate::recover::TEMPORARY_SUFFIX;
 use crate::storage::{File, Storage};
@@ -23,9 +25,19 @@ pub const ARCHIVE_NAME: &str = "archive.redb";
 /// Memory for pages. More makes near-sequential inserts no faster: see docs/JOURNAL.md, archive.
 const CACHE_BYTES: usize = 64 << 20;
 
-const ORDERS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("orders");
+/// Rows of neighbouring orders, by `row_of`.
+const SHARED: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("shared");
+/// Rows of one order each, by its id: those of many executions.
+const LONG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("long");
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const POSITION: &str = "position";
+const FORMAT: &str = "format";
+/// 1 had a row for each order.
+const FORMAT_VERSION: u64 = 2;
+
+/// Both tables of rows, and what makes of a key there the one that the row was encoded with.
+type Table = (TableDefinition<'static, u64, &'static [u8]>, fn(u64) -> u64);
+const TABLES: [Table; 2] = [(SHARED, |key| key), (LONG, |order| row_of(OrderId(order)))];
 
 /// Why the archive cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +54,12 @@ pub enum ArchiveError {
     },
     /// A row holds bytes that are no done order.
     #[error(
-        "order {} in {ARCHIVE_NAME} cannot be read ({source}) though its checksum is right: it was written by another \
-         version of the program or by a fault in it; start the program that wrote it", order.0
+        "row {row} in {ARCHIVE_NAME} cannot be read ({source}) though its checksum is right: it was written by another \
+         version of the program or by a fault in it; start the program that wrote it"
     )]
     Undecodable {
-        /// The order.
-        order: OrderId,
+        /// Its key.
+        row: u64,
         /// Why.
         source: CodecError,
     },
@@ -98,12 +110,7 @@ impl Archive {
         } else {
             transaction.set_durability(Durability::None).map_err(failed("write"))?;
         }
-        {
-            let mut orders = transaction.open_table(ORDERS).map_err(failed("write"))?;
-            for (order, row) in batch.sorted() {
-                orders.insert(order.0, row).map_err(failed("write"))?;
-            }
-        }
+        insert(&transaction, &batch.sorted())?;
         set_position(&transaction, up_to)?;
         transaction.commit().map_err(failed("sync"))?;
         if sync {
@@ -115,17 +122,33 @@ impl Archive {
     /// The done order of this id, if it is here. Errors: `Damaged` when its row fails its checksum.
     pub fn get(&self, order: OrderId) -> Result<Option<DoneOrder>, ArchiveError> {
         let transaction = self.database.begin_read().map_err(failed("read"))?;
-        let orders = transaction.open_table(ORDERS).map_err(failed("read"))?;
-        match orders.get(order.0).map_err(failed("read"))? {
-            Some(row) => read_row(order, row.value()).map(Some),
-            None => Ok(None),
+        for (table, key) in [(SHARED, row_of(order)), (LONG, order.0)] {
+            let table = transaction.open_table(table).map_err(failed("read"))?;
+            let Some(row) = table.get(key).map_err(failed("read"))? else { continue };
+            for (found, bytes) in read_row(row_of(order), row.value())? {
+                if found == order {
+                    return read_order(order, bytes).map(Some);
+                }
+            }
         }
+        Ok(None)
     }
 
-    /// How many orders are here.
+    /// How many orders are here. Takes the time of reading the whole file.
     pub fn orders(&self) -> Result<u64, ArchiveError> {
         let transaction = self.database.begin_read().map_err(failed("read"))?;
-        transaction.open_table(ORDERS).map_err(failed("read"))?.len().map_err(failed("read"))
+        let mut orders = 0;
+        for (table, key_bits) in TABLES {
+            let table = transaction.open_table(table).map_err(failed("read"))?;
+            for row in table.iter().map_err(failed("read"))? {
+                let (key, row) = row.map_err(failed("read"))?;
+                for (order, bytes) in read_row(key_bits(key.value()), row.value())? {
+                    read_order(order, bytes)?;
+                    orders += 1;
+                }
+            }
+        }
+        Ok(orders)
     }
 
     /// Says, durably, that only orders done at or before `sequence` are surely here: for a journal that ends before the
@@ -137,21 +160,43 @@ impl Archive {
         self.store(&ArchiveBatch::new(), sequence, true)
     }
 
-    /// Verifies all pages and rows; returns how many rows. Takes the time of reading the whole file.
+    /// Verifies all pages and rows; returns how many orders. Takes the time of reading the whole file.
     pub fn check(&mut self) -> Result<u64, ArchiveError> {
         if !self.database.check_integrity().map_err(database_error)? {
             return Err(ArchiveError::Damaged { found: "its pages did not pass their check".to_owned() });
         }
-        let transaction = self.database.begin_read().map_err(failed("read"))?;
-        let orders = transaction.open_table(ORDERS).map_err(failed("read"))?;
-        let mut rows = 0;
-        for row in orders.iter().map_err(failed("read"))? {
-            let (order, row) = row.map_err(failed("read"))?;
-            read_row(OrderId(order.value()), row.value())?;
-            rows += 1;
-        }
-        Ok(rows)
+        self.orders()
     }
+}
+
+/// Puts orders, which come by id, into their rows.
+fn insert(transaction: &WriteTransaction, orders: &[Entry<'_>]) -> Result<(), ArchiveError> {
+    let mut shared = transaction.open_table(SHARED).map_err(failed("write"))?;
+    let mut long = transaction.open_table(LONG).map_err(failed("write"))?;
+    let mut bytes = Vec::new();
+    let mut short = Vec::new();
+    for neighbours in orders.chunk_by(|one, other| row_of(one.0) == row_of(other.0)) {
+        let key = row_of(neighbours[0].0);
+        short.clear();
+        for &entry in neighbours {
+            if entry.1.len() <= SHARED_BYTES_MAX {
+                short.push(entry);
+            } else {
+                encode_row(key, std::iter::once(entry), &mut bytes);
+                long.insert(entry.0.0, bytes.as_slice()).map_err(failed("write"))?;
+            }
+        }
+        if short.is_empty() {
+            continue;
+        }
+        {
+            let row = shared.get(key).map_err(failed("read"))?;
+            let there = row.as_ref().map_or(Ok(Vec::new()), |row| read_row(key, row.value()))?;
+            encode_row(key, merge(&there, &short), &mut bytes);
+        }
+        shared.insert(key, bytes.as_slice()).map_err(failed("write"))?;
+    }
+    Ok(())
 }
 
 /// Makes an empty archive aside and renames it when it is durable: a file of the archive's name is always whole.
@@ -164,7 +209,9 @@ fn make<S: Storage>(storage: &S, names: &[String]) -> Result<(), ArchiveError> {
     let database = open_database(file)?;
     let mut transaction = database.begin_write().map_err(failed("make"))?;
     prepare_sync(&mut transaction);
-    transaction.open_table(ORDERS).map_err(failed("make"))?;
+    transaction.open_table(SHARED).map_err(failed("make"))?;
+    transaction.open_table(LONG).map_err(failed("make"))?;
+    transaction.open_table(META).map_err(failed("make"))?.insert(FORMAT, FORMAT_VERSION).map_err(failed("make"))?;
     set_position(&transaction, Sequence::ZERO)?;
     transaction.commit().map_err(failed("make"))?;
     drop(database);
@@ -196,16 +243,25 @@ fn set_position(transaction: &WriteTransaction, position: Sequence) -> Result<()
 fn position_in(database: &Database) -> Result<Sequence, ArchiveError> {
     let transaction = database.begin_read().map_err(failed("read"))?;
     let meta = transaction.open_table(META).map_err(failed("read"))?;
+    let format = meta.get(FORMAT).map_err(failed("read"))?.map_or(1, |format| format.value());
+    if format != FORMAT_VERSION {
+        let found = format!("its format is {format}, this program's is {FORMAT_VERSION}");
+        return Err(ArchiveError::Damaged { found });
+    }
     let position = meta.get(POSITION).map_err(failed("read"))?;
     let position = position.ok_or_else(|| ArchiveError::Damaged { found: "it has no position".to_owned() })?;
     Ok(Sequence(position.value()))
 }
 
-fn read_row(order: OrderId, row: &[u8]) -> Result<DoneOrder, ArchiveError> {
-    match decode_row(order, row) {
-        Some(decoded) => decoded.map_err(|source| ArchiveError::Undecodable { order, source }),
-        None => Err(ArchiveError::Damaged { found: format!("the row of order {order} fails its checksum") }),
-    }
+fn read_row(key: u64, row: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
+    decode_row(key, row).map_err(|error| match error {
+        RowError::Damaged => ArchiveError::Damaged { found: format!("row {key} fails its checksum") },
+        RowError::Undecodable(source) => ArchiveError::Undecodable { row: key, source },
+    })
+}
+
+fn read_order(order: OrderId, bytes: &[u8]) -> Result<DoneOrder, ArchiveError> {
+    decode_order(order, bytes).map_err(|source| ArchiveError::Undecodable { row: row_of(order), source })
 }
 
 fn failed<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> ArchiveError {

@@ -51,7 +51,31 @@ fn an_order_of_very_many_executions_is_kept_whole() {
     let mut batch = ArchiveBatch::new();
     batch.push(&order);
     archive.store(&batch, Sequence(1), true).unwrap();
+    batch.push(&done(4));
+    archive.store(&batch, Sequence(2), true).unwrap();
     assert_eq!(archive.get(OrderId(3)).unwrap(), Some(order));
+    assert_eq!(archive.get(OrderId(4)).unwrap(), Some(done(4)));
+    assert_eq!(archive.orders().unwrap(), 2);
+}
+
+#[test]
+fn an_archive_of_another_format_is_named_with_what_to_do() {
+    let disk = SimulatedDisk::new();
+    {
+        let orders = redb::TableDefinition::<u64, &[u8]>::new("orders");
+        let meta = redb::TableDefinition::<&str, u64>::new("meta");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(ARCHIVE_NAME);
+        let database = redb::Database::create(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        transaction.open_table(orders).unwrap();
+        transaction.open_table(meta).unwrap().insert("position", 7).unwrap();
+        transaction.commit().unwrap();
+        drop(database);
+        disk.put(ARCHIVE_NAME, &std::fs::read(&path).unwrap());
+    }
+    let refused = Archive::open(&disk).unwrap_err();
+    assert!(refused.to_string().contains("its format is 1, this program's is 2"), "{refused}");
 }
 
 #[test]
@@ -114,7 +138,7 @@ fn a_changed_row_is_noticed() {
     places.iter().for_each(|at| disk.flip_bit(ARCHIVE_NAME, at * 8));
     let archive = Archive::open(&disk).unwrap();
     let refused = archive.get(OrderId(12345)).unwrap_err();
-    assert!(refused.to_string().contains("the row of order 12345 fails its checksum"), "{refused}");
+    assert!(refused.to_string().contains("row 192 fails its checksum"), "{refused}");
 }
 
 /// Stores five batches, every second one synced; tells how far they were synced.
