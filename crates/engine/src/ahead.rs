@@ -85,6 +85,21 @@ impl Engine {
         }
         black_box(seen);
     }
+
+    /// Reads what forgetting these orders will need.
+    pub(crate) fn look_ahead_forgotten(&self, orders: &[OrderId]) {
+        let mut seen = 0u64;
+        for &order in orders {
+            seen ^= self.orders.touch_index(order);
+        }
+        for &order in orders {
+            let slot = self.orders.guess(order);
+            if slot != NONE {
+                seen ^= self.orders.touch(slot);
+            }
+        }
+        black_box(seen);
+    }
 }
 
 /// What to read next for an op.

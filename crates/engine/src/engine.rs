@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 
 use crate::accounts::{Accounts, Positions, Symbols};
+use crate::ahead::AHEAD;
 use crate::amount::{Money, Position, Shares};
 use crate::book::Books;
 use crate::command::{Command, Entry, Query, Side};
@@ -157,6 +158,22 @@ impl Engine {
             self.orders.describe(slot, &mut done);
             done.account = self.accounts.get(self.orders.get(slot).account).id;
             visit(&done);
+        }
+    }
+
+    /// As `forget`, for many: in a large state the waits for memory overlap.
+    pub fn forget_all(&mut self, mut orders: impl Iterator<Item = OrderId>) {
+        loop {
+            let mut next = [OrderId(0); AHEAD];
+            let count = next.iter_mut().zip(&mut orders).map(|(place, order)| *place = order).count();
+            let next = &next[..count];
+            if self.is_far() {
+                self.look_ahead_forgotten(next);
+            }
+            next.iter().for_each(|&order| self.forget(order));
+            if count < AHEAD {
+                return;
+            }
         }
     }
 

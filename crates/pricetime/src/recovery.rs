@@ -162,9 +162,7 @@ pub fn load<S: Storage>(
 fn gather_done(engine: &mut Engine, batch: &mut ArchiveBatch) {
     let gathered = batch.len();
     engine.take_done(&mut |done| batch.push(done));
-    for order in batch.ids().skip(gathered) {
-        engine.forget(order);
-    }
+    engine.forget_all(batch.ids().skip(gathered));
 }
 
 fn store(engine: &Engine, archive: &Archive, batch: &mut ArchiveBatch, sync: bool) -> Result<(), ArchiveError> {

@@ -164,9 +164,7 @@ impl<S: Storage> Sequencer<S> {
 
     /// The archive holds these: the engine need not keep them any more.
     pub fn forget(&mut self, archived: &ArchiveBatch) {
-        for order in archived.ids() {
-            self.engine.forget(order);
-        }
+        self.engine.forget_all(archived.ids());
     }
 
     /// Writes the synced mark behind the last unit, so that damage to it can be told from a power cut.

@@ -131,7 +131,7 @@ impl Server {
         self.archiving.push_back(taken);
         if self.archiving.len() > ARCHIVE_LAG {
             let mut archived = self.archiving.pop_front().unwrap_or_default();
-            archived.drain(..).for_each(|order| self.engine.forget(order));
+            self.engine.forget_all(archived.drain(..));
             self.recycled.push(archived);
         }
     }

@@ -132,11 +132,12 @@ impl Duel {
     }
 
     pub fn forget_some(&mut self) {
+        let mut archived = Vec::new();
         for _ in 0..self.random.below(self.taken.len() + 1) {
-            let order = self.taken.swap_remove(self.random.below(self.taken.len()));
-            self.engine.forget(order);
+            archived.push(self.taken.swap_remove(self.random.below(self.taken.len())));
             self.situations.count("archive: order forgotten");
         }
+        self.engine.forget_all(archived.into_iter());
     }
 
     /// Goes on with an engine that read what this one wrote. The archive has what is done by then, as it would be.
