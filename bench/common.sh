@@ -36,7 +36,7 @@ stop() {
 
 # With `no_build=yes` it takes what an earlier build left.
 build() {
-    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet -p pricetime --bins --example load --example echo)
+    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet -p pricetime --bins --example load)
     binaries=${CARGO_TARGET_DIR:-$root/target}/release
     [[ $binaries == /* ]] || binaries=$root/$binaries
     load=$binaries/examples/load
@@ -56,47 +56,13 @@ await_address() {
     exit 1
 }
 
-# Each of these leaves $pid and $address behind; the data is new every time.
+# Leaves $pid and $address behind; the data is new every time.
 start_pricetime() {
     taskset -c "$server_core" "$binaries/pricetime" serve --workers 1 --xml 127.0.0.1:0 --http 127.0.0.1:0 \
         --data "$work/pricetime" "$@" >"$work/pricetime.log" 2>&1 &
     pid=$!
     started_pids+=("$pid")
     await_address "$work/pricetime.log" '^ *XML +([0-9.]+:[0-9]+) .*'
-}
-
-start_echo() {
-    mkdir -p "$work/echo"
-    taskset -c "$server_core" "$binaries/examples/echo" --file "$work/echo/requests" "$@" >"$work/echo.log" 2>&1 &
-    pid=$!
-    started_pids+=("$pid")
-    await_address "$work/echo.log" '^echo on ([0-9.]+:[0-9]+)$'
-}
-
-start_redis() {
-    local port tries
-    mkdir -p "$work/redis"
-    for ((tries = 0; tries < 5; tries++)); do
-        port=$((20000 + RANDOM % 10000))
-        taskset -c "$server_core" redis-server --bind 127.0.0.1 --protected-mode no --port "$port" --dir "$work/redis" --save '' \
-            --appendonly yes --appendfsync always --auto-aof-rewrite-percentage 0 --daemonize no \
-            >"$work/redis.log" 2>&1 &
-        pid=$!
-        started_pids+=("$pid")
-        # A port that is taken ends this server at once.
-        for _ in {1..50}; do
-            sleep 0.1
-            kill -0 "$pid" 2>/dev/null || break
-            if redis-cli -p "$port" info server 2>/dev/null | grep -q "process_id:$pid"; then
-                address=127.0.0.1:$port
-                return 0
-            fi
-        done
-        stop "$pid"
-    done
-    echo "redis-server did not start; it said:" >&2
-    cat "$work/redis.log" >&2
-    exit 1
 }
 
 # Says what went wrong with a load, and what the server said last; ends the script.
@@ -110,32 +76,13 @@ fail() {
 # Stops the server $pid and forgets its data, so that its writing back does not disturb the next one.
 end_server() {
     stop "$pid"
-    rm -rf "$work"/{pricetime,echo,redis}{,.log}
+    rm -rf "$work"/pricetime{,.log}
     sync -f "$work"
 }
 
 # The number that the JSON object $1 has under the name $2.
 number_in() {
     sed -nE "s/.*\"$2\":(-?[0-9.]+).*/\\1/p" <<<"$1"
-}
-
-# Processor time of process $1 so far, in microseconds.
-cpu_us() {
-    local stat
-    stat=$(<"/proc/$1/stat")
-    set -- ${stat##*) }
-    echo $(((${12} + ${13}) * 10000))
-}
-
-# How busy the machine is with other things, in percent of all its cores over one second.
-busy_percent() {
-    local before after
-    before=$(head -1 /proc/stat)
-    sleep 1
-    after=$(head -1 /proc/stat)
-    awk '{ total = 0; for (i = 2; i <= 9; i++) total += $i; idle = $5 + $6
-           if (NR == 2) { all = total - t; printf "%.0f\n", all ? 100 * (all - (idle - d)) / all : 0 }
-           t = total; d = idle }' <<<"$before"$'\n'"$after"
 }
 
 describe_machine() {

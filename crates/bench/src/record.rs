@@ -35,6 +35,9 @@ pub struct RunRecord {
     pub conservation: Conservation,
     /// Why the figures must not be used; empty for a valid run.
     pub invalid_because: Vec<String>,
+    /// What to keep in mind when reading the figures of a valid run.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// What was asked of the load generator.

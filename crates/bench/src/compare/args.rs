@@ -1,0 +1,62 @@
+//! The command line of `pricetime bench compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::subject::Other;
+
+const ROUNDS: u32 = 5;
+const SECONDS: f64 = 5.0;
+const QUICK_ROUNDS: u32 = 2;
+const QUICK_SECONDS: f64 = 1.0;
+
+/// What `pricetime bench compare` is told.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Rounds; in each of them everybody is measured in every mode [default: 5]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Seconds of each measurement; PostgreSQL takes whole ones [default: 5]
+    #[arg(long, value_parser = seconds)]
+    seconds: Option<f64>,
+    /// Put only these beside ours [default: all that are installed]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Other>,
+    /// Folder of the results and, meanwhile, of the servers' data: on a disk [default: target/bench/compare-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write all measurements here, too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// 2 rounds of 1 second: a look, no figures to state
+    #[arg(long)]
+    quick: bool,
+    /// On a machine that is shared: wait for it to be quiet before each measurement, up to 20 minutes in all, and measure
+    /// again what was disturbed
+    #[arg(long)]
+    pub patient: bool,
+}
+
+impl CompareArgs {
+    pub fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { QUICK_ROUNDS } else { ROUNDS })
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(if self.quick { QUICK_SECONDS } else { SECONDS })
+    }
+
+    /// Who is to stand beside ours.
+    pub fn wanted(&self) -> Vec<Other> {
+        let all = [Other::Redis, Other::Postgres, Other::Echo];
+        all.into_iter().filter(|other| self.only.is_empty() || self.only.contains(other)).collect()
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("seconds, from 0.1 to 3600".to_string()),
+    }
+}

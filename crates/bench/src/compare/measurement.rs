@@ -1,0 +1,84 @@
+//! One measurement of a comparison, as it stands in the raw file, and how a raw file is written.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::record::Machine;
+
+/// Of the raw file.
+pub const FORMAT: u32 = 1;
+
+/// What came out of one measurement.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Figures {
+    /// Requests answered (PostgreSQL: transactions) a second.
+    pub throughput: f64,
+    pub latency_us_p50: Option<f64>,
+    pub latency_us_p99: Option<f64>,
+    /// Processor time of the server, a request.
+    pub server_cpu_us: Option<f64>,
+    /// The part of its core that the load used.
+    pub load_cpu_share: Option<f64>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    /// From 1.
+    pub round: u32,
+    pub mode: &'static str,
+    pub subject: &'static str,
+    /// How busy the machine was with other things just before, in percent of all its cores.
+    pub busy_percent: f64,
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Why the figures must not be used.
+    pub invalid_because: Option<String>,
+}
+
+/// All of a comparison.
+#[derive(Serialize)]
+pub struct Comparison {
+    pub format: u32,
+    /// UTC, as RFC 3339.
+    pub started: String,
+    pub command: String,
+    pub rounds: u32,
+    pub seconds: f64,
+    pub server_core: usize,
+    pub load_core: usize,
+    pub machine: Machine,
+    /// What took part, with its version and settings.
+    pub subjects: Vec<String>,
+    /// Who did not, and why.
+    pub left_out: Vec<String>,
+    pub measurements: Vec<Measurement>,
+}
+
+impl Comparison {
+    /// Writes it whole. Errors: the system's.
+    pub fn write(&self, file: &Path) -> Result<(), String> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n";
+        std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+/// The measurements as they come, a line each, so that an interrupted comparison leaves what it has.
+pub struct Lines {
+    file: File,
+}
+
+impl Lines {
+    /// Makes the file anew. Errors: the system's.
+    pub fn create(path: &Path) -> Result<Lines, String> {
+        File::create(path).map(|file| Lines { file }).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    pub fn add(&mut self, measurement: &Measurement) -> Result<(), String> {
+        let line = serde_json::to_string(measurement).map_err(|error| error.to_string())? + "\n";
+        self.file.write_all(line.as_bytes()).map_err(|error| format!("cannot write a measurement: {error}"))
+    }
+}

@@ -1,0 +1,249 @@
+//! `pricetime bench compare`: ours beside what a user would compare it with, one after the other in the same minutes, on
+//! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
+
+mod args;
+mod measurement;
+mod mode;
+mod ours;
+mod place;
+mod postgres;
+mod process;
+mod processor;
+mod quiet;
+mod redis;
+mod subject;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub use args::CompareArgs;
+
+use crate::run::{describe_machine, now};
+use measurement::{Comparison, FORMAT, Figures, Lines, Measurement};
+use mode::Mode;
+use ours::Run;
+use place::Place;
+use postgres::Postgres;
+use quiet::Patience;
+use redis::Redis;
+use subject::{Other, Subject, schedule};
+
+/// Measures and prints. Returns whether all measurements are valid. Errors: a line for people.
+pub fn run(args: CompareArgs) -> Result<bool, String> {
+    let out = args.out.clone().unwrap_or_else(default_out);
+    let place = Place::make(&out)?;
+    let (others, left_out) = Others::find(&args.wanted(), &place);
+    let schedule = schedule(&others.there());
+    let mut comparison = Comparison {
+        format: FORMAT,
+        started: now(),
+        command: std::env::args().skip(1).fold("pricetime".to_string(), |line, word| line + " " + &word),
+        rounds: args.rounds(),
+        seconds: args.seconds(),
+        server_core: place.server_core,
+        load_core: place.load_core,
+        machine: describe_machine(Some(place.work())),
+        subjects: others.described(),
+        left_out,
+        measurements: Vec::new(),
+    };
+    print!("{}", table::circumstances(&comparison));
+    if ["(tmpfs)", "(ramfs)"].iter().any(|memory| comparison.machine.disk.ends_with(memory)) {
+        println!("warning     {} is in memory, where a sync costs nothing: choose a disk with --out", out.display());
+    }
+    let mut raw = Raw::create(&out)?;
+    measure_all(&mut comparison, &schedule, &Bench { place, others }, Patience::new(args.patient), &mut raw)?;
+    let tables = table::of(&comparison, &schedule);
+    print!("{tables}");
+    comparison.write(&out.join("compare.json"))?;
+    let text = out.join("compare.txt");
+    fs::write(&text, table::circumstances(&comparison) + &tables)
+        .map_err(|error| format!("{}: {error}", text.display()))?;
+    if let Some(file) = &args.json {
+        comparison.write(file)?;
+    }
+    println!("every measurement: {}", out.join("compare.json").display());
+    Ok(comparison.measurements.iter().all(|measurement| measurement.invalid_because.is_none()))
+}
+
+fn default_out() -> PathBuf {
+    let time: String = now().chars().filter(char::is_ascii_alphanumeric).collect();
+    PathBuf::from(format!("target/bench/compare-{time}"))
+}
+
+/// Those beside ours that can be measured here.
+struct Others {
+    redis: Option<Redis>,
+    postgres: Option<Postgres>,
+    echo: bool,
+}
+
+impl Others {
+    /// Finds those that are wanted. Also returns who is left out, and why.
+    fn find(wanted: &[Other], place: &Place) -> (Others, Vec<String>) {
+        let mut left_out = Vec::new();
+        let redis = wanted.contains(&Other::Redis).then(Redis::find).and_then(|found| note(found, &mut left_out));
+        let postgres = wanted
+            .contains(&Other::Postgres)
+            .then(|| Postgres::find(place))
+            .and_then(|found| note(found, &mut left_out));
+        (Others { redis, postgres, echo: wanted.contains(&Other::Echo) }, left_out)
+    }
+
+    fn there(&self) -> Vec<Other> {
+        let redis = self.redis.as_ref().map(|_| Other::Redis);
+        let postgres = self.postgres.as_ref().map(|_| Other::Postgres);
+        [redis, postgres, self.echo.then_some(Other::Echo)].into_iter().flatten().collect()
+    }
+
+    /// With versions and settings.
+    fn described(&self) -> Vec<String> {
+        let ours = format!(
+            "pricetime {}: durability synced, 1 worker; 10,000 accounts, 4 symbols, requests of about 150 bytes",
+            env!("CARGO_PKG_VERSION")
+        );
+        let echo = self.echo.then(|| {
+            "raw durable echo: one thread, appends to a preallocated file, fdatasync once a turn, a fixed reply; the same \
+             requests and load generator"
+                .to_string()
+        });
+        let redis = self.redis.as_ref().map(|redis| {
+            format!("Redis {}: SET of 200 bytes by redis-benchmark; no snapshots, no rewriting", redis.version)
+        });
+        let postgres = self.postgres.as_ref().map(|postgres| {
+            format!(
+                "PostgreSQL {}: one INSERT a transaction by pgbench, prepared; synchronous_commit on, defaults otherwise",
+                postgres.version
+            )
+        });
+        [Some(ours), echo, redis, postgres].into_iter().flatten().collect()
+    }
+}
+
+fn note<T>(found: Result<T, String>, left_out: &mut Vec<String>) -> Option<T> {
+    found.map_err(|why| left_out.push(why)).ok()
+}
+
+/// The files that are written while measuring.
+struct Raw {
+    lines: Lines,
+    runs: PathBuf,
+    count: u32,
+}
+
+impl Raw {
+    fn create(out: &Path) -> Result<Raw, String> {
+        let runs = out.join("runs");
+        fs::create_dir_all(&runs).map_err(|error| format!("{}: {error}", runs.display()))?;
+        Ok(Raw { lines: Lines::create(&out.join("measurements.jsonl"))?, runs, count: 0 })
+    }
+
+    /// The record of a run by our load generator, with its histogram.
+    fn add_run(&mut self, run: &Run) -> Result<(), String> {
+        self.count += 1;
+        let file = self.runs.join(format!("{:04}.json", self.count));
+        let text = serde_json::to_string_pretty(&run.record).map_err(|error| error.to_string())? + "\n";
+        fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+/// What measures.
+struct Bench {
+    place: Place,
+    others: Others,
+}
+
+fn measure_all(
+    comparison: &mut Comparison,
+    schedule: &[(Mode, Vec<Subject>)],
+    bench: &Bench,
+    mut patience: Patience,
+    raw: &mut Raw,
+) -> Result<(), String> {
+    let in_a_round: usize = schedule.iter().map(|(_, subjects)| subjects.len()).sum();
+    let bar = progress_bar(in_a_round as u64 * u64::from(comparison.rounds));
+    for round in 1..=comparison.rounds {
+        if bar.is_hidden() {
+            eprintln!("round {round} of {}", comparison.rounds);
+        }
+        for (mode, subjects) in schedule {
+            // Everybody is the first in some round, so that nobody always follows the same one.
+            let first = (round as usize - 1) % subjects.len();
+            for &subject in subjects[first..].iter().chain(&subjects[..first]) {
+                bar.set_message(format!("round {round}, {}, {}", mode.name(), subject.name()));
+                let measured =
+                    bench.measure_patiently(round, *mode, subject, comparison.seconds, &mut patience, raw)?;
+                raw.lines.add(&measured)?;
+                comparison.measurements.push(measured);
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// Drawn on a terminal only.
+fn progress_bar(length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {elapsed} of {duration}  {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ");
+    ProgressBar::new(length).with_style(style)
+}
+
+impl Bench {
+    fn measure_patiently(
+        &self,
+        round: u32,
+        mode: Mode,
+        subject: Subject,
+        seconds: f64,
+        patience: &mut Patience,
+        raw: &mut Raw,
+    ) -> Result<Measurement, String> {
+        loop {
+            let busy_percent = patience.await_quiet();
+            // One that fails is told as such; the others go on.
+            let (figures, invalid_because) = match self.measure(round, mode, subject, seconds, raw) {
+                Ok((figures, faults)) => (figures, faults),
+                Err(error) => (Figures::default(), Some(error)),
+            };
+            if invalid_because.is_some() || !patience.wants_again() {
+                let (mode, subject) = (mode.name(), subject.name());
+                return Ok(Measurement { round, mode, subject, busy_percent, figures, invalid_because });
+            }
+        }
+    }
+
+    /// The figures, and why they must not be used.
+    fn measure(
+        &self,
+        round: u32,
+        mode: Mode,
+        subject: Subject,
+        seconds: f64,
+        raw: &mut Raw,
+    ) -> Result<(Figures, Option<String>), String> {
+        let (place, seed) = (&self.place, u64::from(round));
+        let absent = || format!("{} is not there", subject.name());
+        let run = match subject {
+            Subject::Order => ours::order(place, mode, "order", seconds, seed)?,
+            Subject::OrderResting => ours::order(place, mode, "order-resting", seconds, seed)?,
+            Subject::Echo => ours::echo(place, mode, seconds, seed)?,
+            Subject::RedisAlways | Subject::RedisMemory => {
+                let redis = self.others.redis.as_ref().ok_or_else(absent)?;
+                return Ok((redis.measure(place, mode, subject == Subject::RedisAlways, seconds)?, None));
+            }
+            Subject::Postgres => {
+                let postgres = self.others.postgres.as_ref().ok_or_else(absent)?;
+                return Ok((postgres.measure(place, mode, seconds)?, None));
+            }
+        };
+        raw.add_run(&run)?;
+        let faults = &run.record.invalid_because;
+        Ok((run.figures, (!faults.is_empty()).then(|| faults.join("; "))))
+    }
+}

@@ -1,0 +1,140 @@
+//! Other programs as processes: servers that are always ended, and clients that are waited for, each on its core, with
+//! the processor time that they use.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
+
+use super::processor;
+use crate::load::run_on;
+
+/// How long a start or an end may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+const GLANCE: Duration = Duration::from_millis(10);
+/// What is shown of what a program said.
+const SAID_BYTES_MAX: usize = 600;
+
+/// A server. Ended when dropped.
+pub struct Server {
+    child: Child,
+    log: PathBuf,
+    stop_with: Signal,
+}
+
+impl Server {
+    /// Starts it on a core, with all that it says in the file `log`. Errors: the system's.
+    pub fn start(command: &mut Command, core: usize, log: PathBuf, stop_with: Signal) -> Result<Server, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", log.display());
+        let file = File::create(&log).map_err(failed)?;
+        command.stdin(Stdio::null()).stderr(file.try_clone().map_err(failed)?).stdout(file);
+        let child = spawn(command, core)?;
+        Ok(Server { child, log, stop_with })
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Processor time of it and its children so far.
+    pub fn cpu(&self) -> Duration {
+        processor::family(self.child.id())
+    }
+
+    /// All that it said.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Waits until `ready` gives something. Errors: it ended, or takes too long, with what it said.
+    pub fn await_ready<T>(&mut self, mut ready: impl FnMut(&Server) -> Option<T>) -> Result<T, String> {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            if ended {
+                return Err(format!("it did not start; it said: {}", self.said()));
+            }
+            if let Some(found) = ready(self) {
+                return Ok(found);
+            }
+            std::thread::sleep(GLANCE);
+        }
+        Err(format!("it did not start within {} s; it said: {}", PATIENCE.as_secs(), self.said()))
+    }
+
+    fn said(&self) -> String {
+        end_of(&self.log())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Fails where it has ended already.
+        let _ = kill_process(Pid::from_child(&self.child), self.stop_with);
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(GLANCE);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a client printed, and the processor time and the time that it took.
+pub struct Finished {
+    pub stdout: String,
+    pub cpu: Duration,
+    pub took: Duration,
+}
+
+/// Runs a client on a core to its end. Errors: it failed, with what it said.
+pub fn finish(command: &mut Command, core: usize) -> Result<Finished, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let (before, started) = (processor::of_ended_children(), Instant::now());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = spawn(command, core)?.wait_with_output().map_err(|error| format!("{program}: {error}"))?;
+    let took = started.elapsed();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        let said = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        return Err(format!("{program} failed ({}); it said: {}", output.status, end_of(&said)));
+    }
+    Ok(Finished { stdout, cpu: processor::of_ended_children().saturating_sub(before), took })
+}
+
+/// A port that nobody has. Somebody else may take it before it is used: whoever uses it tries again.
+pub fn free_port() -> Result<u16, String> {
+    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    address.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+}
+
+/// Where a program is, as the shell finds it.
+pub fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
+}
+
+pub fn is_program(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// A child runs where the thread that starts it does.
+fn spawn(command: &mut Command, core: usize) -> Result<Child, String> {
+    let before = sched_getaffinity(None).map_err(|error| format!("cannot tell the cores of this thread: {error}"))?;
+    run_on(&[core])?;
+    let child = command.spawn();
+    sched_setaffinity(None, &before).map_err(|error| format!("cannot return to the cores of before: {error}"))?;
+    child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))
+}
+
+fn end_of(text: &str) -> String {
+    let mut from = text.len().saturating_sub(SAID_BYTES_MAX);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    text[from..].trim().to_string()
+}

@@ -1,0 +1,78 @@
+//! Schedules of open loops, and the processor time of a thread.
+
+use std::time::{Duration, Instant};
+
+/// The unit of `/proc/*/stat`, the same on every Linux that Rust runs on.
+pub const TICK: Duration = Duration::from_millis(10);
+
+/// When requests must leave, at an even rate. Computed from the start each time, so that no rounding adds up.
+pub struct Schedule {
+    start: Instant,
+    rate: f64,
+    number: u64,
+}
+
+impl Schedule {
+    pub fn new(start: Instant, rate: f64) -> Schedule {
+        Schedule { start, rate, number: 0 }
+    }
+
+    /// When the next request must leave.
+    pub fn next(&self) -> Instant {
+        self.start + Duration::from_secs_f64(self.number as f64 / self.rate)
+    }
+
+    pub fn advance(&mut self) {
+        self.number += 1;
+    }
+}
+
+/// Waits shorter than `spin` become none, and others end so much earlier, since the system sleeps by the millisecond.
+pub fn coarse(spin: Duration) -> impl Fn(Duration) -> Duration {
+    move |wait| wait.saturating_sub(spin)
+}
+
+/// Processor time that this thread used so far.
+pub fn own_cpu() -> Duration {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = schedstat.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    match nanoseconds {
+        Some(nanoseconds) => Duration::from_nanos(nanoseconds),
+        // Kernels without these figures have coarser ones.
+        None => cpu_in("/proc/thread-self/stat").unwrap_or_default(),
+    }
+}
+
+/// User and system time in a `stat` file of `/proc`.
+pub fn cpu_in(path: &str) -> Option<Duration> {
+    let stat = std::fs::read_to_string(path).ok()?;
+    // Behind the name, which may hold anything: state is field 3, user and system time are 14 and 15.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
+    Some(TICK * times.next()??.checked_add(times.next()??)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_even_and_rounding_does_not_add_up() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(start, 3.0);
+        for _ in 0..3_000_000 {
+            schedule.advance();
+        }
+        assert_eq!(schedule.next() - start, Duration::from_secs(1_000_000));
+    }
+
+    #[test]
+    fn own_processor_time_grows_with_work() {
+        let before = own_cpu();
+        let mut number = 1_u64;
+        while own_cpu() == before {
+            number = std::hint::black_box(number.wrapping_mul(3));
+        }
+        assert!(own_cpu() > before);
+    }
+}

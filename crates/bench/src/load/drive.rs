@@ -1,0 +1,433 @@
+//! The loop of one thread: sends what is due, takes what comes, until the run ends and nothing is outstanding.
+//!
+//! In a closed loop a connection sends again when it is answered. In an open one requests leave on a schedule, whatever
+//! the server does, and their latency counts from the scheduled time.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use mio::event::Event;
+use mio::{Events, Interest, Poll, Token};
+
+use super::clock::{self, Schedule};
+use super::connection::{Connection, Received, Sent};
+use super::replies::{Framing, Kind};
+use super::tally::Tally;
+use super::workload::{Verdict, Workload};
+use super::{Plan, Share, Watch};
+
+/// Failed connections after which a run ends.
+const BROKEN_MAX: u64 = 100;
+const SCRATCH_BYTES: usize = 64 << 10;
+/// Source ports tried for a connection when one after the other is taken.
+const PORTS_TRIED_MAX: u32 = 1_000;
+/// New connections made before replies are looked at again.
+const OPENED_AT_ONCE: usize = 64;
+/// Nearer than this, the next request is awaited by looking again and again: the system's sleep is coarser.
+const SPIN: Duration = Duration::from_micros(1_500);
+/// How often a thread that waits looks whether it waits too long.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// One thread's loop, ready to start.
+pub struct Driver<'a> {
+    plan: &'a Plan,
+    share: &'a Share,
+    workload: &'a mut Workload,
+    watch: &'a Watch,
+    tally: Tally,
+    poll: Poll,
+    slots: Vec<Option<Connection>>,
+    framing: Framing,
+    in_flight: u64,
+    /// Connections open now.
+    connected: u64,
+    /// Connections made so far, for the turn of source addresses.
+    made: u32,
+    measured_from: Instant,
+    deadline: Option<Instant>,
+    /// When the measured part was first seen to run, and the processor time used until then.
+    measuring: Option<(Instant, Duration)>,
+    /// Of an open loop.
+    schedule: Option<Schedule>,
+    /// The next connection to send on in an open loop.
+    turn: usize,
+    /// Slots without a connection, where an open loop makes one for each request.
+    free: Vec<usize>,
+    /// A request of the schedule found none of them.
+    waited_for_slot: bool,
+}
+
+impl<'a> Driver<'a> {
+    /// Makes the connections that stay. Errors: those that cannot be made.
+    pub fn connect(
+        plan: &'a Plan,
+        share: &'a Share,
+        workload: &'a mut Workload,
+        watch: &'a Watch,
+    ) -> io::Result<Driver<'a>> {
+        let mut driver = Driver {
+            plan,
+            share,
+            workload,
+            watch,
+            tally: Tally::default(),
+            poll: Poll::new()?,
+            slots: (0..share.connections).map(|_| None).collect(),
+            framing: plan.framing,
+            in_flight: 0,
+            connected: 0,
+            made: share.first_source,
+            measured_from: Instant::now(),
+            deadline: None,
+            measuring: None,
+            schedule: None,
+            turn: 0,
+            free: Vec::new(),
+            waited_for_slot: false,
+        };
+        driver.tally.source_addresses = u64::from(plan.sources.addresses);
+        if !plan.per_request {
+            driver.connect_all()?;
+        }
+        Ok(driver)
+    }
+
+    /// Runs the load. Errors: the system's, about waiting for events.
+    pub fn run(mut self) -> io::Result<Tally> {
+        self.start_clock();
+        self.go()?;
+        self.tally.lost += self.in_flight;
+        if let Some((at, cpu)) = self.measuring {
+            let used = clock::own_cpu().saturating_sub(cpu);
+            self.tally.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
+        }
+        Ok(self.tally)
+    }
+
+    fn start_clock(&mut self) {
+        let started = Instant::now();
+        self.measured_from = started + self.plan.warmup;
+        self.deadline = self.plan.duration.map(|duration| self.measured_from + duration);
+        self.schedule = self.share.rate.map(|rate| Schedule::new(started + self.share.offset, rate));
+        if self.plan.per_request && self.schedule.is_some() {
+            self.free = (0..self.slots.len()).rev().collect();
+        }
+    }
+
+    fn go(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        let mut scratch = vec![0; SCRATCH_BYTES];
+        if self.schedule.is_none() {
+            self.begin(&mut events, &mut scratch)?;
+        }
+        let mut last_life = Instant::now();
+        while self.tally.broken < BROKEN_MAX {
+            let now = Instant::now();
+            self.note_measuring(now);
+            self.send_due(now);
+            let coming = self.until_next_due(now);
+            if self.in_flight == 0 && coming.is_none() {
+                break;
+            }
+            let replies = self.turn_once(&mut events, &mut scratch, coming.map_or(GLANCE, clock::coarse(SPIN)))?;
+            if replies || self.in_flight == 0 {
+                last_life = now;
+            } else if last_life.elapsed() >= self.plan.patience {
+                self.tally.broken(&format_args!("no reply for {} s", self.plan.patience.as_secs_f64()));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_measuring(&mut self, now: Instant) {
+        if self.measuring.is_none() && now >= self.measured_from {
+            self.measuring = Some((now, clock::own_cpu()));
+        }
+    }
+
+    /// Waits for events and serves them. Returns whether a reply came.
+    fn turn_once(&mut self, events: &mut Events, scratch: &mut [u8], wait: Duration) -> io::Result<bool> {
+        match self.poll.poll(events, Some(wait)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            other => other?,
+        }
+        let mut replies = false;
+        for event in events.iter() {
+            replies |= self.serve(event, scratch);
+        }
+        if wait.is_zero() && events.is_empty() {
+            // The server may live on this core, too.
+            std::thread::yield_now();
+        }
+        Ok(replies)
+    }
+
+    fn connect_all(&mut self) -> io::Result<()> {
+        for number in 0..self.slots.len() {
+            let mut connection = Connection::start(self.plan.to, None)?;
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(&mut connection.stream, Token(number), interest)?;
+            self.put(number, connection);
+        }
+        Ok(())
+    }
+
+    /// Takes the next source address and port, and goes past those that are taken.
+    fn new_connection(&mut self) -> io::Result<Connection> {
+        let mut tries = 0;
+        loop {
+            let source = self.plan.sources.address(self.made);
+            self.made = self.made.wrapping_add(1);
+            tries += 1;
+            match Connection::start(self.plan.to, source) {
+                Err(error) if source.is_some() && is_taken(&error) && tries < PORTS_TRIED_MAX => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn put(&mut self, number: usize, connection: Connection) {
+        self.slots[number] = Some(connection);
+        self.connected += 1;
+        self.tally.connections_max = self.tally.connections_max.max(self.connected);
+    }
+
+    fn take(&mut self, number: usize) -> Option<Connection> {
+        let taken = self.slots[number].take();
+        self.connected -= u64::from(taken.is_some());
+        taken
+    }
+
+    /// Fills every connection of a closed loop.
+    fn begin(&mut self, events: &mut Events, scratch: &mut [u8]) -> io::Result<()> {
+        for number in 0..self.slots.len() {
+            let now = Instant::now();
+            if !self.plan.per_request {
+                self.send(number, self.plan.depth, now);
+                continue;
+            }
+            self.reopen(number, now);
+            if number % OPENED_AT_ONCE == OPENED_AT_ONCE - 1 {
+                self.turn_once(events, scratch, Duration::ZERO)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of `count` requests may still be sent.
+    fn budget(&self, count: u64, at: Instant) -> u64 {
+        if self.deadline.is_some_and(|deadline| at >= deadline) {
+            0
+        } else if at < self.measured_from {
+            count
+        } else {
+            self.share.requests.saturating_sub(self.tally.sent).min(count)
+        }
+    }
+
+    /// Sends what the schedule of an open loop has by now.
+    fn send_due(&mut self, now: Instant) {
+        while let Some(at) = self.schedule.as_ref().map(Schedule::next).filter(|at| *at <= now) {
+            if self.budget(1, at) == 0 {
+                return;
+            }
+            if self.plan.per_request {
+                let Some(number) = self.free.pop() else {
+                    self.waited_for_slot = true;
+                    return;
+                };
+                self.open_and_send(number, at);
+            } else {
+                let Some(number) = self.next_connection() else { return };
+                self.push(number, 1, at);
+                self.flush(number);
+            }
+            let lag = now.saturating_duration_since(at);
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance();
+            }
+            // What waited for the server is not the generator's lag.
+            if at >= self.measured_from && !std::mem::take(&mut self.waited_for_slot) {
+                self.tally.lag_ns.saturating_record((lag.as_nanos() as u64).max(1));
+            }
+        }
+    }
+
+    /// The time until something must be sent; none when nothing more is to be.
+    fn until_next_due(&self, now: Instant) -> Option<Duration> {
+        let at = self.schedule.as_ref()?.next();
+        let nobody = !self.plan.per_request && self.connected == 0;
+        if nobody || self.budget(1, at) == 0 {
+            return None;
+        }
+        // Where all are busy the schedule waits for a reply, and nothing is gained by looking for it all the time.
+        let full = self.plan.per_request && self.free.is_empty();
+        Some(if full { GLANCE } else { at.saturating_duration_since(now) })
+    }
+
+    fn next_connection(&mut self) -> Option<usize> {
+        for _ in 0..self.slots.len() {
+            let number = self.turn;
+            self.turn = (number + 1) % self.slots.len();
+            if self.slots[number].is_some() {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Returns whether a reply came.
+    fn serve(&mut self, event: &Event, scratch: &mut [u8]) -> bool {
+        let number = event.token().0;
+        if event.is_writable() {
+            self.flush(number);
+        }
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            return self.receive(number, event.is_read_closed(), scratch);
+        }
+        false
+    }
+
+    fn receive(&mut self, number: usize, until_closed: bool, scratch: &mut [u8]) -> bool {
+        let Some(connection) = self.slots[number].as_mut() else { return false };
+        let now = Instant::now();
+        let mut answered = 0;
+        let (tally, workload) = (&mut self.tally, &mut *self.workload);
+        let received = connection.receive(scratch, &mut self.framing, until_closed, |reply, sent| match sent {
+            Some(sent) => {
+                answered += 1;
+                count(tally, workload, &sent, reply, now);
+            }
+            None => {
+                tally.wrong += 1;
+                tally.wrong("a reply that nobody asked for", reply);
+            }
+        });
+        self.in_flight -= answered;
+        self.watch.answered.fetch_add(answered, Ordering::Relaxed);
+        if self.plan.per_request && answered > 0 {
+            self.next_after(number, now);
+            return true;
+        }
+        match received {
+            Ok(Received::Open) if self.schedule.is_none() => self.send(number, answered, now),
+            Ok(Received::Open) => {}
+            Ok(Received::Closed) => self.give_up(number, &"closed by the server before its reply"),
+            Err(error) => self.give_up(number, &error),
+        }
+        answered > 0
+    }
+
+    /// Sends up to `count` requests, as long as the run goes on.
+    fn send(&mut self, number: usize, count: u64, now: Instant) {
+        let count = self.budget(count, now);
+        if count > 0 {
+            self.push(number, count, now);
+            self.flush(number);
+        }
+    }
+
+    fn push(&mut self, number: usize, count: u64, at: Instant) {
+        let Some(connection) = self.slots[number].as_mut() else { return };
+        let measured = at >= self.measured_from;
+        for _ in 0..count {
+            let ask = self.workload.append_next(&mut connection.out);
+            connection.sent.push_back(Sent { at, measured, ask });
+        }
+        self.in_flight += count;
+        self.tally.in_flight_max = self.tally.in_flight_max.max(self.in_flight);
+        if measured {
+            self.tally.sent += count;
+            self.tally.first_sent.get_or_insert(at);
+        }
+    }
+
+    /// Returns whether the connection goes on.
+    fn flush(&mut self, number: usize) -> bool {
+        let flushed = self.slots[number].as_mut().map_or(Ok(()), Connection::flush);
+        flushed.map_err(|error| self.give_up(number, &error)).is_ok()
+    }
+
+    /// Closes what is there; a closed loop sends its next request on a new connection.
+    fn next_after(&mut self, number: usize, now: Instant) {
+        match self.schedule {
+            None => self.reopen(number, now),
+            Some(_) => {
+                self.take(number);
+                self.free.push(number);
+            }
+        }
+    }
+
+    fn reopen(&mut self, number: usize, now: Instant) {
+        self.take(number);
+        if self.budget(1, now) > 0 {
+            self.open_and_send(number, now);
+        }
+    }
+
+    fn open_and_send(&mut self, number: usize, at: Instant) {
+        match self.new_connection() {
+            Ok(connection) => self.put(number, connection),
+            Err(error) => return self.give_up(number, &error),
+        }
+        // Over loopback a connection stands when connect returns, so the request is written before anything is awaited.
+        self.push(number, 1, at);
+        if !self.flush(number) {
+            return;
+        }
+        let Some(connection) = self.slots[number].as_mut() else { return };
+        let interest = match connection.out.is_empty() {
+            true => Interest::READABLE,
+            false => Interest::READABLE | Interest::WRITABLE,
+        };
+        if let Err(error) = self.poll.registry().register(&mut connection.stream, Token(number), interest) {
+            self.give_up(number, &error);
+        }
+    }
+
+    /// Counts a connection as broken and its requests as lost; where each request has its own, goes on with the next.
+    fn give_up(&mut self, number: usize, why: &dyn std::fmt::Display) {
+        self.tally.broken(why);
+        if let Some(connection) = self.take(number) {
+            self.in_flight -= connection.sent.len() as u64;
+            self.tally.lost += connection.sent.len() as u64;
+        }
+        if self.plan.per_request && self.tally.broken < BROKEN_MAX {
+            self.next_after(number, Instant::now());
+        }
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable)
+}
+
+/// Counts one reply.
+fn count(tally: &mut Tally, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) {
+    if sent.measured {
+        tally.answered(now, now.saturating_duration_since(sent.at));
+    }
+    match workload.check(&sent.ask, reply) {
+        Verdict::Right(kind) => {
+            tally.created_in_all += u64::from(kind == Kind::Created);
+            tally.kinds[kind as usize] += u64::from(sent.measured);
+        }
+        Verdict::RightRefusal => {
+            tally.refused_in_all += 1;
+            tally.kinds[Kind::Error as usize] += u64::from(sent.measured);
+            tally.errors_expected += u64::from(sent.measured);
+        }
+        Verdict::Error => {
+            tally.errors += 1;
+            tally.kinds[Kind::Error as usize] += u64::from(sent.measured);
+            tally.wrong("an error that is not expected", reply);
+        }
+        Verdict::Wrong => {
+            tally.wrong += 1;
+            tally.wrong("a wrong reply", reply);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The load generator: threads that keep a server busy and count what it answers. It knows sockets and the protocol, not
+//! who started the server, and prints nothing.
+
+mod clock;
+mod connection;
+mod drive;
+mod replies;
+mod requests;
+mod setup;
+mod sources;
+mod tally;
+mod workload;
+
+use std::net::SocketAddr;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::CpuSet;
+
+pub use clock::cpu_in;
+pub use replies::{Framing, Kind};
+pub use setup::{Found, Issued, prepare, probe};
+pub use sources::Sources;
+pub use tally::Tally;
+pub use workload::{OpenOrder, Recipe, Settings};
+
+use drive::Driver;
+use workload::{Part, Workload};
+
+/// Files that a process needs besides its connections.
+const OTHER_FILES: u64 = 64;
+/// How far apart the threads begin in the row of source ports.
+const SOURCES_APART: u32 = 100_003;
+/// How often progress is told.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub to: SocketAddr,
+    pub connections: usize,
+    /// Requests in flight on each connection.
+    pub depth: u64,
+    /// A connection for each request.
+    pub per_request: bool,
+    /// Requests of the measured part.
+    pub requests: Option<u64>,
+    /// Its length.
+    pub duration: Option<Duration>,
+    /// Requests a second of an open loop.
+    pub rate: Option<f64>,
+    pub warmup: Duration,
+    pub threads: usize,
+    /// Where the threads run, in turn; empty for anywhere.
+    pub cores: Vec<usize>,
+    /// How long no reply may come before the outstanding ones are given up.
+    pub patience: Duration,
+    pub framing: Framing,
+    /// Where connections come from.
+    pub sources: Sources,
+}
+
+/// One thread's part of a plan.
+struct Share {
+    connections: usize,
+    /// Requests of the measured part at most.
+    requests: u64,
+    rate: Option<f64>,
+    /// From the common start of the schedule to its own.
+    offset: Duration,
+    /// The first of its source ports.
+    first_source: u32,
+}
+
+/// What the threads and whoever looks at them share.
+struct Watch {
+    /// All connections stand; the clock starts.
+    ready: Barrier,
+    answered: AtomicU64,
+}
+
+/// Runs the load. Calls `measuring` when the measured part begins, and `progress` with the part of it that is done.
+/// Errors: connections that cannot be made.
+pub fn run(
+    plan: &Plan,
+    settings: &Settings,
+    open: &[OpenOrder],
+    measuring: &mut dyn FnMut(),
+    progress: &mut dyn FnMut(f64),
+) -> Result<Tally, String> {
+    allow_connections(plan.connections as u64)?;
+    let shares = shares(plan);
+    let watch = Watch { ready: Barrier::new(shares.len() + 1), answered: AtomicU64::new(0) };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = shares
+            .iter()
+            .enumerate()
+            .map(|(number, share)| {
+                let (watch, of) = (&watch, shares.len() as u64);
+                scope.spawn(move || {
+                    let failed = |error| format!("{}: {error}", plan.to);
+                    let mut workload = Workload::new(settings, Part { number: number as u64, of }, open);
+                    let driver = pin(plan, number)
+                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch).map_err(failed));
+                    // Also after a failure: the others wait for everybody.
+                    watch.ready.wait();
+                    driver?.run().map_err(failed)
+                })
+            })
+            .collect();
+        follow(plan, &watch, &threads, measuring, progress);
+        let mut all: Option<Tally> = None;
+        for thread in threads {
+            let tally = thread.join().map_err(|_| "a load thread has failed: see the message above".to_string())??;
+            match &mut all {
+                None => all = Some(tally),
+                Some(all) => all.add(&tally),
+            }
+        }
+        all.ok_or_else(|| "a load needs a thread".to_string())
+    })
+}
+
+/// Tells when the measured part begins and how far it is, until all threads are done.
+fn follow(
+    plan: &Plan,
+    watch: &Watch,
+    threads: &[ScopedJoinHandle<Result<Tally, String>>],
+    measuring: &mut dyn FnMut(),
+    progress: &mut dyn FnMut(f64),
+) {
+    watch.ready.wait();
+    let started = Instant::now();
+    let running = || threads.iter().any(|thread| !thread.is_finished());
+    while running() && started.elapsed() < plan.warmup {
+        std::thread::sleep(plan.warmup.saturating_sub(started.elapsed()).min(GLANCE));
+    }
+    let before = watch.answered.load(Ordering::Relaxed);
+    measuring();
+    let measured_from = Instant::now();
+    while running() {
+        // Short runs end without waiting for the next glance.
+        std::thread::sleep(GLANCE.min(measured_from.elapsed().max(Duration::from_millis(1))));
+        let by_time = plan.duration.map_or(0.0, |all| measured_from.elapsed().as_secs_f64() / all.as_secs_f64());
+        let answered = watch.answered.load(Ordering::Relaxed) - before;
+        let by_count = plan.requests.map_or(0.0, |all| answered as f64 / all.max(1) as f64);
+        progress(by_time.max(by_count).min(1.0));
+    }
+}
+
+fn shares(plan: &Plan) -> Vec<Share> {
+    let count = plan.threads.clamp(1, plan.connections.max(1));
+    let part = |all: u64, number: usize| all / count as u64 + u64::from((number as u64) < all % count as u64);
+    (0..count)
+        .map(|number| Share {
+            connections: part(plan.connections as u64, number) as usize,
+            requests: plan.requests.map_or(u64::MAX, |requests| part(requests, number)),
+            rate: plan.rate.map(|rate| rate / count as f64),
+            offset: plan.rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(number as f64 / rate)),
+            first_source: number as u32 * SOURCES_APART,
+        })
+        .collect()
+}
+
+fn pin(plan: &Plan, number: usize) -> Result<(), String> {
+    let Some(core) = plan.cores.get(number % plan.cores.len().max(1)) else { return Ok(()) };
+    run_on(&[*core])
+}
+
+/// Binds the calling thread, and what it starts, to these cores.
+pub fn run_on(cores: &[usize]) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    for core in cores {
+        if *core >= CpuSet::MAX_CPU {
+            return Err(format!("there is no core {core}"));
+        }
+        set.set(*core);
+    }
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|error| format!("cannot run on cores {cores:?}: {error}; choose some that `taskset -cp $$` lists"))
+}
+
+fn allow_connections(connections: u64) -> Result<(), String> {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = connections + OTHER_FILES;
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let enough = limit.maximum.is_none_or(|maximum| maximum >= needed);
+    if !enough || setrlimit(Resource::Nofile, raised).is_err() {
+        let limit = limit.maximum.unwrap_or(0);
+        return Err(format!(
+            "{connections} connections need {needed} open files, and {limit} are allowed: raise `ulimit -n`"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The report on some experiments, block by block. Knows neither page nor PDF.
+
+use super::document::{Block, Report};
+use super::figures::Sketch;
+use super::groups::groups;
+use super::read::Study;
+use super::{commands, conditions, results, warnings};
+
+/// Errors: an experiment that shows nothing known.
+pub fn report(studies: &[Study]) -> Result<Report, String> {
+    let mut blocks = Vec::new();
+    let names: Vec<&str> = studies.iter().map(|study| study.experiment.name.as_str()).collect();
+    blocks.push(Block::Paragraph(
+        "Made from the raw files of the runs alone. Error bars of means are 95% intervals by Student's t over the valid \
+         runs; histograms of latency are merged, never averaged. Closed loop: the next request waits for a reply, \
+         latency counts from sending. Open loop: requests go out on a schedule, latency counts from the scheduled time. \
+         What is marked as published was measured by others on other hardware."
+            .to_string(),
+    ));
+    if studies.len() > 1 {
+        let line = |study: &Study| format!("{}: {}", study.experiment.name, study.experiment.title);
+        blocks.push(Block::List(studies.iter().map(line).collect()));
+    }
+    for (index, study) in studies.iter().enumerate() {
+        blocks.extend(section(study, &file_name(&names, index))?);
+    }
+    let title = match studies {
+        [one] => format!("Benchmark: {}", one.experiment.title),
+        _ => "Benchmarks of an exchange server".to_string(),
+    };
+    Ok(Report { title, blocks })
+}
+
+fn section(study: &Study, file: &str) -> Result<Vec<Block>, String> {
+    let groups = groups(study);
+    let experiment = &study.experiment;
+    let mut blocks = vec![
+        Block::Heading(2, format!("{} ({})", experiment.name, conditions::durability(study))),
+        Block::Paragraph(format!("{}. {}", experiment.title.trim_end_matches('.'), experiment.description)),
+    ];
+    let warnings = warnings::list(study, &groups);
+    if !warnings.is_empty() {
+        blocks.push(Block::Heading(3, "Warnings".to_string()));
+        blocks.push(Block::List(warnings));
+    }
+    let sketch = Sketch {
+        study,
+        groups: &groups,
+        file,
+        durability: conditions::durability(study),
+        loop_kind: conditions::loop_kind(study),
+    };
+    blocks.push(Block::Heading(3, "Plots".to_string()));
+    blocks.extend(sketch.figures()?.into_iter().map(Block::Figure));
+    blocks.push(Block::Heading(3, "Tables".to_string()));
+    blocks.extend(results::main_tables(study, &groups)?.into_iter().map(Block::Table));
+    blocks.push(Block::Heading(3, "Conditions and commands".to_string()));
+    blocks.push(Block::Table(conditions::table(study)));
+    blocks.push(Block::Paragraph("The whole experiment again:".to_string()));
+    blocks.push(Block::Commands(commands::of_experiment(study)));
+    blocks.push(Block::Paragraph("Its servers and loads, the first run of each place:".to_string()));
+    blocks.push(Block::Commands(commands::of_runs(study, &groups)));
+    Ok(blocks)
+}
+
+/// Two experiments of the same name do not overwrite each other's plots.
+fn file_name(names: &[&str], index: usize) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
+    let name: String = names[index].chars().map(letter).collect();
+    match names[..index].iter().filter(|earlier| **earlier == names[index]).count() {
+        0 => name,
+        earlier => format!("{name}-again{earlier}"),
+    }
+}

@@ -1,0 +1,359 @@
+//! One run from beginning to end: the server, what it needs, the load, and what all of it came to.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::args::list;
+use super::own_server::{OwnServer, Stopped};
+use super::{conservation, disk, histogram, machine};
+use crate::load::{self, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
+use crate::record::{
+    ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
+};
+
+/// Above this part of a core the load generator may be what is measured.
+const CLIENT_CPU_WARNING: f64 = 0.8;
+/// An open loop whose requests leave later than this is not the load that was asked for.
+const LAG_WARNING: Duration = Duration::from_millis(1);
+const LAG_QUANTILE: f64 = 0.99;
+/// A run that states no other length takes so long.
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+/// What one run needs: a server, where it and the load run, and the load.
+#[derive(Clone, Debug)]
+pub struct RunPlan {
+    pub load: LoadSettings,
+    pub target: Target,
+    /// Cores of the load generator; empty for any.
+    pub client_cores: Vec<usize>,
+}
+
+/// Which server is driven.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// One of its own on a fresh data folder, with these cores (empty for any) and further arguments of `serve`.
+    Own { cores: Vec<usize>, workers: Option<u64>, arguments: Vec<String> },
+    /// One that runs already, at this address.
+    At(String),
+}
+
+/// What does not change what is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the fresh data folder is made; `target/bench` when none.
+    pub data_parent: Option<PathBuf>,
+    /// How long no reply may come.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { data_parent: None, patience: Duration::from_secs(10) }
+    }
+}
+
+/// Makes one run. Errors: a line for people; a run that went wrong is no error but says so in its record.
+pub fn measure(plan: &RunPlan, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+    measure_with(plan, &Options::default(), progress)
+}
+
+/// Makes one run. Errors: a line for people; a run that went wrong is no error but says so in its record.
+pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+    let settings = settings(plan)?;
+    let started = machine::now();
+    let (server, machine) = match &plan.target {
+        Target::At(address) => (Server::At(resolve(address)?), machine::describe(None)),
+        Target::Own { cores, workers, arguments } => {
+            let folder = disk::DataFolder::fresh(options.data_parent.as_deref())?;
+            let machine = machine::describe(Some(folder.path()));
+            let own = OwnServer::start(folder, cores, *workers, arguments)?;
+            (Server::Own(Box::new(own)), machine)
+        }
+    };
+    let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, progress))??;
+    let mut record = record(plan, started, machine, &server, &run);
+    match server {
+        Server::At(_) => {}
+        Server::Own(own) => finish(*own, &run, &mut record),
+    }
+    judge(&mut record, &run);
+    Ok(record)
+}
+
+/// The server of a run.
+enum Server {
+    Own(Box<OwnServer>),
+    At(SocketAddr),
+}
+
+impl Server {
+    fn address(&self) -> SocketAddr {
+        match self {
+            Server::Own(own) => own.address,
+            Server::At(address) => *address,
+        }
+    }
+
+    fn cpu(&self) -> Option<Duration> {
+        match self {
+            Server::Own(own) => own.cpu(),
+            Server::At(_) => None,
+        }
+    }
+}
+
+/// What a load came to.
+struct Driven {
+    tally: Tally,
+    issued: Issued,
+    server_cpu: Option<Duration>,
+    /// The server closes after each reply, and that was not asked for.
+    closes: bool,
+    rate: Option<f64>,
+}
+
+fn settings(plan: &RunPlan) -> Result<Settings, String> {
+    let load = &plan.load;
+    if load.connections == 0 || load.depth == 0 || load.accounts == 0 || load.symbols == 0 {
+        return Err("a load needs at least one connection, request in flight, account and symbol".to_string());
+    }
+    if !matches!(load.mode.as_str(), "persistent" | "per-request" | "pipelined") {
+        return Err(format!("unknown mode {}; one of persistent, per-request, pipelined", load.mode));
+    }
+    Ok(Settings {
+        recipe: load.workload.parse()?,
+        accounts: load.accounts,
+        symbols: load.symbols,
+        seed: load.seed,
+        strict: matches!(plan.target, Target::Own { .. }),
+    })
+}
+
+fn resolve(address: &str) -> Result<SocketAddr, String> {
+    let mut found = address.to_socket_addrs().map_err(|error| format!("{address}: {error}; expected HOST:PORT"))?;
+    found.next().ok_or_else(|| format!("{address} has no address"))
+}
+
+/// Prepares the server and puts the load on it.
+fn drive(
+    plan: &RunPlan,
+    settings: &Settings,
+    options: &Options,
+    server: &Server,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Driven, String> {
+    let load = &plan.load;
+    let to = server.address();
+    // What answers anything to anything needs no preparation, and gets none.
+    let found = match settings.recipe {
+        Recipe::Raw => load::Found { framing: load::Framing::Unknown, closes: false },
+        _ => load::probe(to, options.patience)?,
+    };
+    let in_flight = load.connections.saturating_mul(load.depth);
+    let (open, mut issued) = load::prepare(to, options.patience, found, settings, in_flight)?;
+    let per_request = load.mode == "per-request" || found.closes;
+    let length = |seconds: f64| Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"));
+    let duration = load.duration.map(length).transpose()?;
+    let mut work = Plan {
+        to,
+        connections: load.connections as usize,
+        depth: load.depth,
+        per_request,
+        requests: load.requests,
+        duration: duration.or_else(|| load.requests.is_none().then_some(DEFAULT_DURATION)),
+        rate: load.rate,
+        warmup: length(load.warmup)?,
+        threads: load.threads as usize,
+        cores: plan.client_cores.clone(),
+        patience: options.patience,
+        framing: found.framing,
+        sources: Sources::system(),
+    };
+    if per_request {
+        work.sources = Sources::for_connections(to, connections_made(&work));
+    }
+    let mut cpu_before = None;
+    let tally = load::run(&work, settings, &open, &mut || cpu_before = server.cpu(), progress)?;
+    let server_cpu = server.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+    issued.add_load(settings.recipe, tally.created_in_all, tally.refused_in_all);
+    Ok(Driven { tally, issued, server_cpu, closes: found.closes && load.mode != "per-request", rate: load.rate })
+}
+
+/// How many connections a run with one for each request makes, where that is known.
+fn connections_made(work: &Plan) -> Option<u64> {
+    match (work.requests, work.rate, work.duration) {
+        (Some(requests), _, _) if work.warmup.is_zero() => Some(requests),
+        (_, Some(rate), Some(duration)) => Some((rate * (duration + work.warmup).as_secs_f64()) as u64),
+        _ => None,
+    }
+}
+
+fn record(plan: &RunPlan, started: String, machine: Machine, server: &Server, run: &Driven) -> RunRecord {
+    let tally = &run.tally;
+    let seconds = tally.elapsed().as_secs_f64();
+    let somaxconn = machine.somaxconn;
+    let mut load = plan.load.clone();
+    if run.closes {
+        load.mode = "per-request".to_string();
+        load.depth = 1;
+    }
+    RunRecord {
+        format: FORMAT,
+        started,
+        command: command(plan),
+        load,
+        server: match server {
+            Server::Own(own) => own.record(run.server_cpu, somaxconn),
+            Server::At(address) => foreign(*address),
+        },
+        machine,
+        seconds,
+        throughput: if seconds > 0.0 { tally.answered as f64 / seconds } else { 0.0 },
+        counts: counts(tally),
+        latency: latency(tally, run.rate),
+        in_flight_max: tally.in_flight_max,
+        connections_max: tally.connections_max,
+        client: ClientRecord {
+            cores: plan.client_cores.clone(),
+            cpu_share: tally.cpu_share,
+            source_addresses: tally.source_addresses,
+        },
+        conservation: Conservation::NotChecked,
+        invalid_because: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn foreign(address: SocketAddr) -> ServerRecord {
+    ServerRecord {
+        address: address.to_string(),
+        own: false,
+        version: None,
+        command: None,
+        cores: None,
+        workers: None,
+        durability: None,
+        store: None,
+        backlog: None,
+        cpu_seconds: None,
+        memory_peak: None,
+    }
+}
+
+fn counts(tally: &Tally) -> Counts {
+    let kinds = Kind::ALL.into_iter().zip(tally.kinds).filter(|(_, count)| *count > 0);
+    Counts {
+        sent: tally.sent,
+        answered: tally.answered,
+        kinds: kinds.map(|(kind, count)| (kind.name().to_string(), count)).collect(),
+        errors_expected: tally.errors_expected,
+        errors: tally.errors,
+        wrong: tally.wrong,
+        lost: tally.lost,
+        broken: tally.broken,
+        first_wrong: tally.first_wrong.clone(),
+    }
+}
+
+fn latency(tally: &Tally, rate: Option<f64>) -> Latency {
+    let histogram = &tally.latency_ns;
+    let us = |nanoseconds: f64| (nanoseconds / 10.0).round() / 100.0;
+    let at = |quantile| us(histogram.value_at_quantile(quantile) as f64);
+    Latency {
+        from: if rate.is_some() { "open" } else { "closed" }.to_string(),
+        mean: us(histogram.mean()),
+        deviation: us(histogram.stdev()),
+        min: us(histogram.min() as f64),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: us(histogram.max() as f64),
+        histogram: histogram::encode(histogram),
+    }
+}
+
+/// Stops the own server, and compares what it has with what was created.
+fn finish(own: OwnServer, run: &Driven, record: &mut RunRecord) {
+    record.warnings.extend(own.folder().warning());
+    match own.stop() {
+        Stopped::Well(folder) => record.conservation = conservation::check(folder.path(), &run.issued),
+        Stopped::Badly(why) => record.invalid_because.push(why),
+    }
+}
+
+/// Says why the figures must not be used, or what to keep in mind when they are.
+fn judge(record: &mut RunRecord, run: &Driven) {
+    let counts = &record.counts;
+    let faults = [
+        (counts.errors, "unexpected errors"),
+        (counts.wrong, "wrong replies"),
+        (counts.lost, "requests without a reply"),
+        (counts.broken, "broken connections"),
+    ];
+    let faults = faults.into_iter().filter(|(count, _)| *count > 0);
+    record.invalid_because.extend(faults.map(|(count, what)| format!("{count} {what}")));
+    if counts.answered == 0 {
+        record.invalid_because.push("nothing was answered in the measured part".to_string());
+    }
+    if let Conservation::Broken(what) = &record.conservation {
+        record.invalid_because.push(format!("money or shares are not those that were created: {what}"));
+    }
+    let warnings = &mut record.warnings;
+    let share = record.client.cpu_share;
+    // An open loop looks at the clock all the time.
+    if run.rate.is_none() && share > CLIENT_CPU_WARNING {
+        warnings.push(format!(
+            "a load thread used {:.0}% of its core: the server may be faster than this; try --threads on more cores",
+            share * 100.0
+        ));
+    }
+    let lag = Duration::from_nanos(run.tally.lag_ns.value_at_quantile(LAG_QUANTILE));
+    if run.rate.is_some() && lag > LAG_WARNING {
+        warnings.push(format!(
+            "the load generator sent 1% of its requests more than {:.1} ms late; the latencies include that",
+            lag.as_secs_f64() * 1e3
+        ));
+    }
+    if run.closes {
+        warnings.push("the server closes after each reply, so each request had its own connection".to_string());
+    }
+    if let (Some(server), client) = (&record.server.cores, &record.client.cores)
+        && client.iter().any(|core| server.contains(core))
+    {
+        warnings.push(format!("server and load shared core {}", list(client)));
+    }
+}
+
+/// The command line that repeats it.
+fn command(plan: &RunPlan) -> String {
+    let load = &plan.load;
+    let mut words = vec!["pricetime bench run".to_string(), format!("-c {}", load.connections)];
+    words.extend(load.requests.map(|requests| format!("-n {requests}")));
+    words.extend(load.duration.filter(|_| load.requests.is_none()).map(|duration| format!("-z {duration}")));
+    words.extend(load.rate.map(|rate| format!("--rate {rate}")));
+    words.push(format!("--warmup {} --mode {}", load.warmup, load.mode));
+    if load.mode == "pipelined" {
+        words.push(format!("--depth {}", load.depth));
+    }
+    words.push(format!("--workload {} --accounts {} --symbols {}", load.workload, load.accounts, load.symbols));
+    words.push(format!("--seed {} --threads {}", load.seed, load.threads));
+    let cores = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    if !plan.client_cores.is_empty() {
+        words.push(format!("--client-cores {}", cores(&plan.client_cores)));
+    }
+    match &plan.target {
+        Target::At(address) => words.push(format!("--target {address}")),
+        Target::Own { cores: server, workers, arguments } => {
+            if !server.is_empty() {
+                words.push(format!("--server-cores {}", cores(server)));
+            }
+            words.extend(workers.map(|workers| format!("--workers {workers}")));
+            if !arguments.is_empty() {
+                words.push(format!("-- {}", arguments.join(" ")));
+            }
+        }
+    }
+    words.join(" ")
+}

@@ -1,0 +1,213 @@
+//! The server that a run starts for itself: on its cores, on free ports, on a fresh folder, and always ended.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::disk::DataFolder;
+use super::machine;
+use crate::load;
+use crate::record::ServerRecord;
+
+/// How long a start or an end may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+const GLANCE: Duration = Duration::from_millis(5);
+/// The default of `--backlog`.
+const BACKLOG: u64 = 8192;
+/// What is shown of what a server said.
+const SAID_BYTES_MAX: usize = 1000;
+
+/// A running server.
+pub struct OwnServer {
+    pub address: SocketAddr,
+    process: Process,
+    folder: DataFolder,
+    version: String,
+    command: String,
+    cores: Vec<usize>,
+    workers: Option<u64>,
+    arguments: Vec<String>,
+}
+
+/// How it ended.
+pub enum Stopped {
+    /// When it was told to; its data is in here.
+    Well(DataFolder),
+    /// Otherwise: what happened.
+    Badly(String),
+}
+
+/// Killed when dropped.
+struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl OwnServer {
+    /// Starts it and waits until it serves. Errors: what it said instead.
+    pub fn start(
+        folder: DataFolder,
+        cores: &[usize],
+        workers: Option<u64>,
+        arguments: &[String],
+    ) -> Result<OwnServer, String> {
+        let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        let log = folder.path().with_extension("log");
+        let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let errors = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
+        let workers = workers.or((!cores.is_empty()).then_some(cores.len() as u64));
+        let mut words: Vec<String> =
+            ["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).into();
+        words.extend(workers.map(|workers| format!("--workers={workers}")));
+        if value_of(arguments, "--log-level").is_none() {
+            words.push("--log-level=warn".to_string());
+        }
+        words.extend(arguments.iter().cloned());
+        let mut command = Command::new(binary);
+        command.args(&words).arg("--data").arg(folder.path()).stdin(Stdio::null()).stdout(file).stderr(errors);
+        // What is measured is what the command line says.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
+            command.env_remove(name);
+        }
+        // A child runs where the thread that starts it does.
+        let child = machine::on_cores(cores, || command.spawn())?.map_err(|error| format!("the server: {error}"))?;
+        let mut process = Process { child, log };
+        let (version, address) = process.await_address()?;
+        Ok(OwnServer {
+            address,
+            process,
+            folder,
+            version,
+            command: format!("pricetime {} --data DIR", words.join(" ")),
+            cores: cores.to_vec(),
+            workers,
+            arguments: arguments.to_vec(),
+        })
+    }
+
+    pub fn folder(&self) -> &DataFolder {
+        &self.folder
+    }
+
+    /// Processor time that it used so far.
+    pub fn cpu(&self) -> Option<Duration> {
+        load::cpu_in(&format!("/proc/{}/stat", self.process.child.id()))
+    }
+
+    /// What is known of it; `cpu` is that of the measured part.
+    pub fn record(&self, cpu: Option<Duration>, somaxconn: u64) -> ServerRecord {
+        let setting = |name: &str, default: &str| value_of(&self.arguments, name).unwrap_or(default).to_string();
+        let backlog = setting("--backlog", "").parse().unwrap_or(BACKLOG);
+        ServerRecord {
+            address: self.address.to_string(),
+            own: true,
+            version: Some(self.version.clone()),
+            command: Some(self.command.clone()),
+            cores: (!self.cores.is_empty()).then(|| self.cores.clone()),
+            workers: self.workers,
+            durability: Some(setting("--durability", "synced")),
+            store: Some(setting("--store", "journal")),
+            backlog: Some(backlog.min(somaxconn)),
+            cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()),
+            memory_peak: self.memory_peak(),
+        }
+    }
+
+    fn memory_peak(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+    }
+
+    /// Tells it to stop, and waits.
+    pub fn stop(mut self) -> Stopped {
+        if let Ok(Some(status)) = self.process.child.try_wait() {
+            let said = self.process.said();
+            return Stopped::Badly(format!("the server ended by itself ({status}); it said: {said}"));
+        }
+        if let Some(pid) = Pid::from_raw(self.process.child.id() as i32) {
+            // One that has just ended says so below.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE {
+            match self.process.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Stopped::Well(self.folder),
+                Ok(Some(status)) => {
+                    return Stopped::Badly(format!("the server ended with {status}; it said: {}", self.process.said()));
+                }
+                _ => std::thread::sleep(GLANCE),
+            }
+        }
+        Stopped::Badly(format!("the server did not stop within {} s and was killed", PATIENCE.as_secs()))
+    }
+}
+
+impl Process {
+    fn await_address(&mut self) -> Result<(String, SocketAddr), String> {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+            // Its last line is the hint how to try it: all before it is written.
+            if text.contains("try it:")
+                && let Some(address) = text.lines().find_map(xml_address)
+            {
+                let version = text.lines().find(|line| line.starts_with("pricetime ")).unwrap_or("pricetime");
+                return Ok((version.to_string(), address));
+            }
+            if ended {
+                return Err(format!("the server did not start; it said: {}", self.said()));
+            }
+            std::thread::sleep(GLANCE);
+        }
+        Err(format!("the server did not start within {} s; it said: {}", PATIENCE.as_secs(), self.said()))
+    }
+
+    /// The end of what it wrote.
+    fn said(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let mut from = text.len().saturating_sub(SAID_BYTES_MAX);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        text[from..].trim().to_string()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn xml_address(line: &str) -> Option<SocketAddr> {
+    line.trim().strip_prefix("XML")?.split_whitespace().next()?.parse().ok()
+}
+
+/// The value of `--name value` or `--name=value`.
+fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
+    arguments.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix(name)? {
+        "" => arguments.get(at + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_found_however_they_are_written() {
+        let arguments = ["--backlog", "16", "--durability=written"].map(String::from);
+        assert_eq!(value_of(&arguments, "--backlog"), Some("16"));
+        assert_eq!(value_of(&arguments, "--durability"), Some("written"));
+        assert_eq!(value_of(&arguments, "--store"), None);
+    }
+}

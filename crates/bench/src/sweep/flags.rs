@@ -1,0 +1,340 @@
+//! The command line of a sweep: its flags, what they may not be together, and how to say it again.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+use clap::{Args, ValueEnum};
+
+use super::axis::Axis;
+use super::cores::parse_list;
+use super::presets;
+use crate::load::Recipe;
+use crate::run::Target;
+
+/// What a run is when neither its requests nor its length are given.
+const SECONDS_DEFAULT: f64 = 5.0;
+/// Repetitions of each point, as published experiments have them.
+pub const RUNS_DEFAULT: u32 = 10;
+
+#[derive(Args, Clone, Debug)]
+pub struct SweepArgs {
+    /// What is varied
+    #[arg(long, value_enum, requires = "values", conflicts_with_all = ["preset", "list"])]
+    pub axis: Option<Axis>,
+    /// Its values, with commas: 1,2,4
+    #[arg(long, value_delimiter = ',', requires = "axis", value_parser = at_least_one())]
+    pub values: Vec<u64>,
+    /// Repeat a published experiment, or `all` of them
+    #[arg(long, value_parser = preset_names(), conflicts_with = "list")]
+    pub preset: Option<String>,
+    /// Show the presets: what each does, and what was published
+    #[arg(long)]
+    pub list: bool,
+    /// Folder of the results; new or empty [default: benchmarks/NAME-DATE]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs of each point [default: 10, or what the preset says]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=9999))]
+    pub runs: Option<u32>,
+    /// Run a preset at the published size, or scaled up so that a run lasts at least 5 s [default: both]
+    #[arg(long, value_enum)]
+    pub scale: Option<Scale>,
+    /// Only the first values of a preset, few runs, the published size: an impression within a minute
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the server keeps orders
+    #[arg(long, default_value = "journal", value_parser = ["journal"])]
+    pub store: String,
+    /// When the server's replies may leave: synced to the disk, or only written to the operating system
+    #[arg(long, default_value = "synced", value_parser = ["synced", "written"])]
+    pub durability: String,
+    /// Of the requests and of the order of runs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub load: LoadFlags,
+}
+
+/// What `pricetime bench run` is told, too. A preset sets all of it.
+#[derive(Args, Clone, Debug)]
+pub struct LoadFlags {
+    /// What is sent
+    #[arg(long, default_value = "order", value_parser = workload_names(), conflicts_with = "preset")]
+    pub workload: String,
+    /// How connections are used [default: persistent; per-request with --axis clients, pipelined with --axis depth]
+    #[arg(long, value_enum, conflicts_with = "preset")]
+    pub mode: Option<Mode>,
+    /// Connections at once [default: 50]
+    #[arg(short = 'c', long, conflicts_with = "preset", value_parser = at_least_one())]
+    pub connections: Option<u64>,
+    /// Requests of a run
+    #[arg(short = 'n', long, conflicts_with_all = ["preset", "duration"], value_parser = at_least_one())]
+    pub requests: Option<u64>,
+    /// Length of a run: 10s, 500ms, 2m [default: 5s]
+    #[arg(short = 'z', long, conflicts_with = "preset", value_parser = seconds)]
+    pub duration: Option<f64>,
+    /// Requests a second on a schedule: an open loop
+    #[arg(long, conflicts_with = "preset", value_parser = positive)]
+    pub rate: Option<f64>,
+    /// Time before the measured part: 1s [default: 1s with a duration, none with a number of requests]
+    #[arg(long, conflicts_with = "preset", value_parser = seconds)]
+    pub warmup: Option<f64>,
+    /// Accounts that send orders
+    #[arg(long, default_value_t = 10_000, conflicts_with = "preset", value_parser = at_least_one())]
+    pub accounts: u64,
+    /// Symbols that are traded
+    #[arg(long, default_value_t = 4, conflicts_with = "preset", value_parser = at_least_one())]
+    pub symbols: u64,
+    /// Requests in flight on each connection [default: 16 when pipelined]
+    #[arg(long, conflicts_with = "preset", value_parser = at_least_one())]
+    pub depth: Option<u64>,
+    /// Worker threads of the server [default: its cores]
+    #[arg(long, conflicts_with = "preset", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub workers: Option<u64>,
+    /// Cores of the server: 0,2-3 [default: those that the load leaves]
+    #[arg(long, value_name = "LIST", conflicts_with = "preset")]
+    pub server_cores: Option<String>,
+    /// Cores of the load [default: a quarter of them, at least one]
+    #[arg(long, value_name = "LIST", conflicts_with = "preset")]
+    pub client_cores: Option<String>,
+}
+
+/// How connections are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// One request in flight on each, and they stay open
+    Persistent,
+    /// A new one for each request
+    PerRequest,
+    /// Several requests in flight on each
+    Pipelined,
+}
+
+impl Mode {
+    /// As on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Persistent => "persistent",
+            Mode::PerRequest => "per-request",
+            Mode::Pipelined => "pipelined",
+        }
+    }
+}
+
+/// Which sizes of a preset are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scale {
+    Published,
+    Scaled,
+    Both,
+}
+
+/// What one may choose of a preset.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub runs: Option<u32>,
+    pub scale: Scale,
+    pub quick: bool,
+    pub durability: String,
+    pub seed: u64,
+}
+
+impl SweepArgs {
+    /// Errors: flags that do not go together, with what to do.
+    pub fn check(&self) -> Result<(), String> {
+        if self.axis.is_none() && self.preset.is_none() && !self.list {
+            let names = presets::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+            return Err(format!("say what to vary (--axis cores --values 1,2) or to repeat (--preset {names}, all)"));
+        }
+        if self.preset.is_none() && (self.scale.is_some() || self.quick) {
+            return Err("--scale and --quick are for presets; an axis has the sizes that you give it".to_string());
+        }
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        if let Some(pair) = values.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("--values has {} twice; --runs says how often each value is run", pair[0]));
+        }
+        self.axis.map_or(Ok(()), |axis| self.load.check(axis))
+    }
+
+    /// What applies to presets.
+    pub fn choice(&self) -> Choice {
+        let scale = self.scale.unwrap_or(if self.quick { Scale::Published } else { Scale::Both });
+        Choice { runs: self.runs, scale, quick: self.quick, durability: self.durability.clone(), seed: self.seed }
+    }
+}
+
+impl LoadFlags {
+    /// Errors: a flag that says again what the axis varies, or that the mode has no use for.
+    fn check(&self, axis: Axis) -> Result<(), String> {
+        let varied = |flag: &str, given: bool| match given {
+            true => Err(format!("--axis {} sets {flag} itself: leave {flag} out", axis.name())),
+            false => Ok(()),
+        };
+        match axis {
+            Axis::Cores => varied("--server-cores", self.server_cores.is_some())?,
+            Axis::Clients => {
+                varied("--connections", self.connections.is_some())?;
+                varied("--mode", !matches!(self.mode, None | Some(Mode::PerRequest)))?;
+            }
+            Axis::Connections => varied("--connections", self.connections.is_some())?,
+            Axis::Requests => {
+                varied("--requests", self.requests.is_some())?;
+                varied("--duration", self.duration.is_some())?;
+            }
+            Axis::Workers => varied("--workers", self.workers.is_some())?,
+            Axis::Depth => varied("--depth", self.depth.is_some())?,
+        }
+        if (self.depth.is_some() || axis == Axis::Depth) && self.mode_on(axis) != Mode::Pipelined {
+            return Err("a depth is for --mode pipelined: the other modes have one request in flight".to_string());
+        }
+        let lists = self.server_cores.iter().chain(&self.client_cores);
+        lists.map(|list| parse_list(list)).try_for_each(|cores| cores.map(drop))
+    }
+
+    /// The mode in force.
+    pub fn mode_on(&self, axis: Axis) -> Mode {
+        self.mode.unwrap_or(match axis {
+            Axis::Clients => Mode::PerRequest,
+            Axis::Depth => Mode::Pipelined,
+            Axis::Cores | Axis::Connections | Axis::Requests | Axis::Workers => Mode::Persistent,
+        })
+    }
+
+    /// Requests or seconds of a run.
+    pub fn length(&self) -> (Option<u64>, Option<f64>) {
+        match self.requests {
+            Some(requests) => (Some(requests), None),
+            None => (None, Some(self.duration.unwrap_or(SECONDS_DEFAULT))),
+        }
+    }
+}
+
+/// A server of the run's own with this durability.
+pub fn own_server(cores: Vec<usize>, workers: Option<u64>, durability: &str, further: &[&str]) -> Target {
+    let mut arguments = vec!["--durability".to_string(), durability.to_string()];
+    arguments.extend(further.iter().map(|argument| argument.to_string()));
+    Target::Own { cores, workers, arguments }
+}
+
+/// The command line that repeats a sweep: as it was given, without the folder, which is taken now; with one preset's
+/// name where all were asked for.
+pub fn command_line(words: &[String], preset: Option<&str>) -> String {
+    let mut line = "pricetime".to_string();
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--out" {
+            words.next();
+        } else if !word.starts_with("--out=") {
+            let word = match preset {
+                Some(name) if word == "all" => name.to_string(),
+                Some(name) if word == "--preset=all" => format!("--preset={name}"),
+                _ => word.clone(),
+            };
+            line.push(' ');
+            line += &quoted(&word);
+        }
+    }
+    line
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=,./:+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn at_least_one() -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(1..)
+}
+
+fn workload_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Recipe::NAMES.map(|(name, _)| name))
+}
+
+fn preset_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(presets::ALL.iter().map(|preset| preset.name).chain(["all"]))
+}
+
+/// `10s`, `500ms`, `2m`, or a number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("", 1.0)];
+    let read = |(unit, scale): &(&str, f64)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale);
+    let found = UNITS.iter().find_map(read).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    found.ok_or_else(|| "no length of time; write seconds, or a number with ms, s or m".to_string())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    found.ok_or_else(|| "a rate is a number above 0, in requests a second".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::trial::{args, try_args};
+
+    #[test]
+    fn what_does_not_go_together_is_refused_with_what_to_do() {
+        let refused = [
+            ("", "--preset one-shot"),
+            ("--axis cores", "--values"),
+            ("--axis cores --values 0", "0 is not in 1.."),
+            ("--axis cores --values 1,1", "twice"),
+            ("--axis cores --values 1 --server-cores 0", "leave --server-cores out"),
+            ("--axis requests --values 1 -z 5s", "leave --duration out"),
+            ("--axis clients --values 1 --mode pipelined", "leave --mode out"),
+            ("--axis depth --values 1 --mode persistent", "--mode pipelined"),
+            ("--axis workers --values 1 --depth 4", "--mode pipelined"),
+            ("--axis workers --values 1 --client-cores x", "0,2-4"),
+            ("--axis workers --values 1 -n 5 -z 5s", "cannot be used with"),
+            ("--preset one-shot -c 4", "cannot be used with"),
+            ("--preset two-shot", "many-clients"),
+            ("--preset all --store postgres", "[possible values: journal]"),
+            ("--axis cores --values 1 --scale both", "for presets"),
+            ("--axis cores --values 1 --quick", "for presets"),
+        ];
+        for (line, why) in refused {
+            let told = try_args(line).expect_err(line);
+            assert!(told.contains(why), "{line}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_mode_follows_the_axis() {
+        let mode = |line: &str| {
+            let args = args(line);
+            args.load.mode_on(args.axis.expect("an axis"))
+        };
+        assert_eq!(mode("--axis clients --values 1"), Mode::PerRequest);
+        assert_eq!(mode("--axis depth --values 1"), Mode::Pipelined);
+        assert_eq!(mode("--axis cores --values 1"), Mode::Persistent);
+        assert_eq!(mode("--axis cores --values 1 --mode pipelined"), Mode::Pipelined);
+    }
+
+    #[test]
+    fn a_run_has_requests_or_a_length() {
+        assert_eq!(args("--axis cores --values 1 -n 7").load.length(), (Some(7), None));
+        assert_eq!(args("--axis cores --values 1 -z 500ms").load.length(), (None, Some(0.5)));
+        assert_eq!(args("--axis cores --values 1").load.length(), (None, Some(5.0)));
+    }
+
+    #[test]
+    fn the_command_that_repeats_it_names_a_new_folder_and_one_preset() {
+        let words = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<_>>();
+        let line = command_line(&words("/bin/x bench sweep --preset all --out d --runs 2"), Some("one-shot"));
+        assert_eq!(line, "pricetime bench sweep --preset one-shot --runs 2");
+        let line = command_line(&words("x bench sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
+        assert_eq!(line, "pricetime bench sweep --axis cores --values 1,2 --client-cores '$1'");
+    }
+
+    #[test]
+    fn quick_presets_stay_at_the_published_size_unless_asked() {
+        assert_eq!(args("--preset one-shot").choice().scale, Scale::Both);
+        assert_eq!(args("--preset one-shot --quick").choice().scale, Scale::Published);
+        assert_eq!(args("--preset one-shot --quick --scale scaled").choice().scale, Scale::Scaled);
+    }
+}
