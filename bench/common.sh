@@ -36,41 +36,50 @@ stop() {
 
 # With `no_build=yes` it takes what an earlier build left.
 build() {
-    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet -p pricetime --bins --example load)
+    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet --bin pricetime)
     binaries=${CARGO_TARGET_DIR:-$root/target}/release
     [[ $binaries == /* ]] || binaries=$root/$binaries
-    load=$binaries/examples/load
 }
 
-# Waits until what was started as $pid writes a line that matches $2 to $1, and puts its first group in $address.
+# Waits until the server $pid has said all that it says on starting, and puts where it takes requests in $address.
 await_address() {
     local tries
-    for ((tries = 0; tries < 100; tries++)); do
-        address=$(sed -nE "s/$2/\\1/p" "$1" 2>/dev/null | head -1) || true
-        [[ -z $address ]] || return 0
+    for ((tries = 0; tries < 600; tries++)); do
+        if grep -qs '^ *try it:' "$work/pricetime.log"; then
+            address=$(sed -nE 's/^ *XML +([0-9.]+:[0-9]+) .*/\1/p' "$work/pricetime.log")
+            return
+        fi
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.1
     done
     echo "the server did not start; it said:" >&2
-    cat "$1" >&2
+    cat "$work/pricetime.log" >&2
     exit 1
 }
 
-# Leaves $pid and $address behind; the data is new every time.
+# Leaves $pid and $address behind; goes on with the data of the one before until `end_server` forgets it.
 start_pricetime() {
+    setup=()
+    # What an earlier server said is not this one's.
+    rm -f "$work/pricetime.log"
     taskset -c "$server_core" "$binaries/pricetime" serve --workers 1 --xml 127.0.0.1:0 --http 127.0.0.1:0 \
         --data "$work/pricetime" "$@" >"$work/pricetime.log" 2>&1 &
     pid=$!
     started_pids+=("$pid")
-    await_address "$work/pricetime.log" '^ *XML +([0-9.]+:[0-9]+) .*'
+    await_address
 }
 
-# Says what went wrong with a load, and what the server said last; ends the script.
-fail() {
-    echo "$1" >&2
-    kill -0 "$pid" 2>/dev/null || echo "the server has ended" >&2
-    tail -n 5 "$work"/*.log >&2
-    exit 1
+# Puts a load on the server $pid at $address, with these flags of `pricetime bench run`, and leaves its record in $record.
+# The first one since the server started makes the accounts that the others use, too.
+load() {
+    record=$work/record.json
+    if ! "$binaries/pricetime" bench run --target "$address" --client-cores "$load_core" --warmup 0 "${setup[@]}" \
+        --json "$record" "$@" >"$work/load.log" 2>&1; then
+        cat "$work/load.log" >&2
+        kill -0 "$pid" 2>/dev/null || echo "the server has ended; it said: $(tail -n 5 "$work/pricetime.log")" >&2
+        exit 1
+    fi
+    setup=(--no-setup)
 }
 
 # Stops the server $pid and forgets its data, so that its writing back does not disturb the next one.
@@ -80,9 +89,13 @@ end_server() {
     sync -f "$work"
 }
 
-# The number that the JSON object $1 has under the name $2.
-number_in() {
-    sed -nE "s/.*\"$2\":(-?[0-9.]+).*/\\1/p" <<<"$1"
+# What the record of the last load has under the name $1; each figure stands on a line of its own.
+figure() {
+    sed -nE "s/^ *\"$1\": ([0-9.]+),?\$/\\1/p" "$record"
+}
+
+snapshots_taken() {
+    grep -c 'snapshot taken' "$work/pricetime.log" || true
 }
 
 describe_machine() {

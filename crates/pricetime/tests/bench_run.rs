@@ -128,6 +128,28 @@ fn the_order_load_keeps_the_number_of_open_orders_and_half_of_its_orders_execute
 }
 
 #[test]
+fn a_server_can_be_driven_again_and_again_and_be_set_up_once() {
+    let folder = Folder::new("bench-again");
+    let server = Launch::new(&folder.data()).start();
+    let run = |workload: &str, seed: u64, more: &str| {
+        let words = format!("-n 3000 -c 10 --warmup 0 --accounts 200 --seed {seed} --workload {workload}");
+        let record = valid(&format!("{words} --target {} {more}", server.xml));
+        assert_eq!(record.counts.answered, 3000, "{workload} {more}");
+        assert_eq!(record.command.contains("--no-setup"), !more.is_empty(), "{}", record.command);
+    };
+    let issued = || server.state()["totals"]["symbols"][0]["issued"].as_str().unwrap().parse::<u64>().unwrap();
+    run("order-crossing", 1, "");
+    let once = issued();
+    for (seed, workload) in [(2, "order-crossing"), (3, "order"), (3, "order"), (4, "create"), (5, "lifecycle")] {
+        run(workload, seed, "--no-setup");
+    }
+    assert_eq!(issued(), once, "nothing was issued again");
+    run("order", 6, "");
+    run("mix", 6, "");
+    assert_eq!(issued(), 3 * once, "without --no-setup every run issues shares");
+}
+
+#[test]
 fn several_runs_are_summed_up_and_written_as_a_list() {
     let folder = Folder::new("bench-runs");
     let words = "-n 1000 -c 5 --warmup 0 --workload create --runs 3 --json records.json --hgrm latency.hgrm";
@@ -158,6 +180,7 @@ fn what_cannot_be_run_says_why_and_exits_with_2() {
     check(&format!("--target {free} -n 1"), "is the server running?");
     check("--target nowhere -n 1", "expected HOST:PORT");
     check("-n 5 -z 5", "cannot be used with");
+    check("-n 5 --no-setup", "--target");
     check("--workload nothing", "one of create, order");
     check("--mode per-request --depth 5", "leave --depth out");
     check("-n 5 -- --no-such-setting", "the server did not start");

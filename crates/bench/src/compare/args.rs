@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::mode::Mode;
 use super::subject::Other;
 
 const ROUNDS: u32 = 5;
@@ -17,12 +18,18 @@ pub struct CompareArgs {
     /// Rounds; in each of them everybody is measured in every mode [default: 5]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// Seconds of each measurement; PostgreSQL takes whole ones [default: 5]
+    /// Seconds of each measurement, 60 for figures to state; PostgreSQL takes whole ones [default: 5]
     #[arg(long, value_parser = seconds)]
     seconds: Option<f64>,
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
+    /// Measure only in these modes [default: all but open-half, one-core and two-cores, and those with --goals]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    modes: Vec<Mode>,
+    /// Measure also what the goals of this server need, and print which of them it reaches here
+    #[arg(long)]
+    pub goals: bool,
     /// Folder of the results and, meanwhile, of the servers' data: on a disk [default: target/bench/compare-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -52,11 +59,50 @@ impl CompareArgs {
         let all = [Other::Redis, Other::Postgres, Other::Echo];
         all.into_iter().filter(|other| self.only.is_empty() || self.only.contains(other)).collect()
     }
+
+    /// In which modes, with these others beside ours.
+    pub fn modes(&self, others: &[Other]) -> Vec<Mode> {
+        let by_default = |mode: &Mode| {
+            (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.for_goals() || self.goals)
+        };
+        let asked = |mode: &Mode| match *mode {
+            // Says what half of the peak is.
+            Mode::Persistent => self.modes.contains(&Mode::Persistent) || self.modes.contains(&Mode::OpenHalf),
+            mode => self.modes.contains(&mode),
+        };
+        let all = Mode::ALL.into_iter();
+        all.filter(|mode| if self.modes.is_empty() { by_default(mode) } else { asked(mode) }).collect()
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
         _ => Err("seconds, from 0.1 to 3600".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modes(words: &[&str], others: &[Other]) -> Vec<Mode> {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: CompareArgs,
+        }
+        let line = <Line as clap::Parser>::try_parse_from([&["compare"], words].concat());
+        line.map(|line| line.args.modes(others)).unwrap_or_default()
+    }
+
+    #[test]
+    fn modes_are_those_asked_for_and_what_they_need() {
+        let four = [Mode::Persistent, Mode::Pipelined, Mode::PerRequest, Mode::Single];
+        assert_eq!(modes(&[], &[Other::Redis]), four);
+        assert_eq!(modes(&[], &[Other::Postgres]).len(), 6);
+        assert_eq!(modes(&["--goals"], &[Other::Postgres]), Mode::ALL);
+        assert_eq!(modes(&["--modes", "open-half,clients-8"], &[]), [Mode::Persistent, Mode::Clients8, Mode::OpenHalf]);
+        assert_eq!(modes(&["--modes", "single", "--goals"], &[]), [Mode::Single]);
     }
 }

@@ -6,10 +6,24 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::goals::Outcome;
+use super::mode::Mode;
+use super::ratio::Ratio;
+use super::subject::Subject;
 use crate::record::Machine;
 
 /// Of the raw file.
 pub const FORMAT: u32 = 1;
+
+/// One measurement to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// From 1.
+    pub round: u32,
+    pub mode: Mode,
+    pub subject: Subject,
+    pub seconds: f64,
+}
 
 /// What came out of one measurement.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -18,6 +32,9 @@ pub struct Figures {
     pub throughput: f64,
     pub latency_us_p50: Option<f64>,
     pub latency_us_p99: Option<f64>,
+    pub latency_us_p999: Option<f64>,
+    /// Of the requests, those of ours that opened an order.
+    pub orders_per_second: Option<f64>,
     /// Processor time of the server, a request.
     pub server_cpu_us: Option<f64>,
     /// The part of its core that the load used.
@@ -56,6 +73,10 @@ pub struct Comparison {
     /// Who did not, and why.
     pub left_out: Vec<String>,
     pub measurements: Vec<Measurement>,
+    /// Computed from them.
+    pub ratios: Vec<Ratio>,
+    /// Computed from them where it was asked for, and empty otherwise.
+    pub goals: Vec<Outcome>,
 }
 
 impl Comparison {

@@ -2,6 +2,7 @@
 //! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
 
 mod args;
+mod goals;
 mod measurement;
 mod mode;
 mod ours;
@@ -10,6 +11,7 @@ mod postgres;
 mod process;
 mod processor;
 mod quiet;
+mod ratio;
 mod redis;
 mod subject;
 mod table;
@@ -22,12 +24,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub use args::CompareArgs;
 
 use crate::run::{describe_machine, now};
-use measurement::{Comparison, FORMAT, Figures, Lines, Measurement};
+use measurement::{Comparison, FORMAT, Figures, Lines, Measurement, Task};
 use mode::Mode;
 use ours::Run;
 use place::Place;
 use postgres::Postgres;
 use quiet::Patience;
+use ratio::Source;
 use redis::Redis;
 use subject::{Other, Subject, schedule};
 
@@ -35,8 +38,13 @@ use subject::{Other, Subject, schedule};
 pub fn run(args: CompareArgs) -> Result<bool, String> {
     let out = args.out.clone().unwrap_or_else(default_out);
     let place = Place::make(&out)?;
-    let (others, left_out) = Others::find(&args.wanted(), &place);
-    let schedule = schedule(&others.there());
+    let (others, mut left_out) = Others::find(&args.wanted(), &place);
+    let mut modes = args.modes(&others.there());
+    if place.cores.len() < 2 && modes.contains(&Mode::TwoCores) {
+        modes.retain(|mode| *mode != Mode::TwoCores);
+        left_out.push("two-cores: only one core may be used".to_string());
+    }
+    let schedule = schedule(&modes, &others.there());
     let mut comparison = Comparison {
         format: FORMAT,
         started: now(),
@@ -49,18 +57,24 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
         subjects: others.described(),
         left_out,
         measurements: Vec::new(),
+        ratios: Vec::new(),
+        goals: Vec::new(),
     };
-    print!("{}", table::circumstances(&comparison));
+    print!("{}", table::circumstances(&comparison, &schedule));
     if ["(tmpfs)", "(ramfs)"].iter().any(|memory| comparison.machine.disk.ends_with(memory)) {
         println!("warning     {} is in memory, where a sync costs nothing: choose a disk with --out", out.display());
     }
     let mut raw = Raw::create(&out)?;
     measure_all(&mut comparison, &schedule, &Bench { place, others }, Patience::new(args.patient), &mut raw)?;
+    comparison.ratios = ratio::all(&comparison.measurements, &schedule);
+    if args.goals {
+        comparison.goals = goals::outcomes(&comparison.measurements);
+    }
     let tables = table::of(&comparison, &schedule);
     print!("{tables}");
     comparison.write(&out.join("compare.json"))?;
     let text = out.join("compare.txt");
-    fs::write(&text, table::circumstances(&comparison) + &tables)
+    fs::write(&text, table::circumstances(&comparison, &schedule) + &tables)
         .map_err(|error| format!("{}: {error}", text.display()))?;
     if let Some(file) = &args.json {
         comparison.write(file)?;
@@ -102,7 +116,8 @@ impl Others {
     /// With versions and settings.
     fn described(&self) -> Vec<String> {
         let ours = format!(
-            "pricetime {}: durability synced, 1 worker; 10,000 accounts, 4 symbols, requests of about 150 bytes",
+            "pricetime {}: durability synced, archive and snapshots as by default, a worker a core; 10,000 accounts, 4 \
+             symbols, requests of about 140 bytes",
             env!("CARGO_PKG_VERSION")
         );
         let echo = self.echo.then(|| {
@@ -111,7 +126,11 @@ impl Others {
                 .to_string()
         });
         let redis = self.redis.as_ref().map(|redis| {
-            format!("Redis {}: SET of 200 bytes by redis-benchmark; no snapshots, no rewriting", redis.version)
+            format!(
+                "Redis {}: SET of {} bytes by redis-benchmark, a request of 140 bytes; no snapshots, no rewriting",
+                redis.version,
+                redis::VALUE_BYTES
+            )
         });
         let postgres = self.postgres.as_ref().map(|postgres| {
             format!(
@@ -174,8 +193,8 @@ fn measure_all(
             let first = (round as usize - 1) % subjects.len();
             for &subject in subjects[first..].iter().chain(&subjects[..first]) {
                 bar.set_message(format!("round {round}, {}, {}", mode.name(), subject.name()));
-                let measured =
-                    bench.measure_patiently(round, *mode, subject, comparison.seconds, &mut patience, raw)?;
+                let task = Task { round, mode: *mode, subject, seconds: comparison.seconds };
+                let measured = bench.measure_patiently(&task, &comparison.measurements, &mut patience, raw);
                 raw.lines.add(&measured)?;
                 comparison.measurements.push(measured);
                 bar.inc(1);
@@ -197,42 +216,33 @@ fn progress_bar(length: u64) -> ProgressBar {
 impl Bench {
     fn measure_patiently(
         &self,
-        round: u32,
-        mode: Mode,
-        subject: Subject,
-        seconds: f64,
+        task: &Task,
+        before: &[Measurement],
         patience: &mut Patience,
         raw: &mut Raw,
-    ) -> Result<Measurement, String> {
+    ) -> Measurement {
         loop {
             let busy_percent = patience.await_quiet();
             // One that fails is told as such; the others go on.
-            let (figures, invalid_because) = match self.measure(round, mode, subject, seconds, raw) {
+            let (figures, invalid_because) = match self.measure(task, before, raw) {
                 Ok((figures, faults)) => (figures, faults),
                 Err(error) => (Figures::default(), Some(error)),
             };
             if invalid_because.is_some() || !patience.wants_again() {
-                let (mode, subject) = (mode.name(), subject.name());
-                return Ok(Measurement { round, mode, subject, busy_percent, figures, invalid_because });
+                let (mode, subject) = (task.mode.name(), task.subject.name());
+                return Measurement { round: task.round, mode, subject, busy_percent, figures, invalid_because };
             }
         }
     }
 
     /// The figures, and why they must not be used.
-    fn measure(
-        &self,
-        round: u32,
-        mode: Mode,
-        subject: Subject,
-        seconds: f64,
-        raw: &mut Raw,
-    ) -> Result<(Figures, Option<String>), String> {
-        let (place, seed) = (&self.place, u64::from(round));
+    fn measure(&self, task: &Task, before: &[Measurement], raw: &mut Raw) -> Result<(Figures, Option<String>), String> {
+        let (place, Task { mode, subject, seconds, .. }) = (&self.place, *task);
         let absent = || format!("{} is not there", subject.name());
         let run = match subject {
-            Subject::Order => ours::order(place, mode, "order", seconds, seed)?,
-            Subject::OrderResting => ours::order(place, mode, "order-resting", seconds, seed)?,
-            Subject::Echo => ours::echo(place, mode, seconds, seed)?,
+            Subject::Order => ours::order(task, place, "order", rate(task, before)?)?,
+            Subject::OrderResting => ours::order(task, place, "order-resting", rate(task, before)?)?,
+            Subject::Echo => ours::echo(task, place)?,
             Subject::RedisAlways | Subject::RedisMemory => {
                 let redis = self.others.redis.as_ref().ok_or_else(absent)?;
                 return Ok((redis.measure(place, mode, subject == Subject::RedisAlways, seconds)?, None));
@@ -246,4 +256,14 @@ impl Bench {
         let faults = &run.record.invalid_because;
         Ok((run.figures, (!faults.is_empty()).then(|| faults.join("; "))))
     }
+}
+
+/// Requests a second of an open loop: half of what the same load reached in a closed one, just before in this round.
+fn rate(task: &Task, before: &[Measurement]) -> Result<Option<f64>, String> {
+    if task.mode != Mode::OpenHalf {
+        return Ok(None);
+    }
+    let (mode, subject) = (Mode::Persistent, task.subject);
+    let peak = Source { mode, subject, figure: |figures| Some(figures.throughput) }.in_round(before, task.round);
+    peak.map(|peak| Some(peak / 2.0)).ok_or_else(|| "`persistent` has no valid figure in this round".to_string())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::measurement::Figures;
+use super::measurement::{Figures, Task};
 use super::mode::Mode;
 use super::place::Place;
 use super::process::Server;
@@ -24,17 +24,20 @@ pub struct Run {
     pub figures: Figures,
 }
 
-/// Measures our server with a workload. Errors: a line for people.
-pub fn order(place: &Place, mode: Mode, workload: &str, seconds: f64, seed: u64) -> Result<Run, String> {
-    let target = Target::Own { cores: vec![place.server_core], workers: Some(1), arguments: Vec::new() };
-    let record = drive(place, load(mode, workload, seconds, seed), target, &mut |_| {})?;
+/// Measures our server with a workload, in an open loop where a rate is given. Errors: a line for people.
+pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> Result<Run, String> {
+    let (server_cores, load_cores) = cores(place, task.mode);
+    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, workload) };
+    let workers = Some(server_cores.len() as u64);
+    let target = Target::Own { cores: server_cores, workers, arguments: Vec::new() };
+    let record = drive(place, load, target, load_cores, &mut |_| {})?;
     let cpu = record.server.cpu_seconds;
     place.settle();
     Ok(run(record, cpu))
 }
 
 /// Measures the echo with the same requests. Errors: a line for people.
-pub fn echo(place: &Place, mode: Mode, seconds: f64, seed: u64) -> Result<Run, String> {
+pub fn echo(task: &Task, place: &Place) -> Result<Run, String> {
     let folder = place.fresh(ECHO_FOLDER)?;
     let (server, address) = start_echo(place, &folder)?;
     let mut cpu_before = None;
@@ -42,7 +45,8 @@ pub fn echo(place: &Place, mode: Mode, seconds: f64, seed: u64) -> Result<Run, S
     let mut progress = |_| {
         cpu_before.get_or_insert_with(|| server.cpu());
     };
-    let record = drive(place, load(mode, "raw", seconds, seed), Target::At(address.to_string()), &mut progress);
+    let target = Target::At(address.to_string());
+    let record = drive(place, load(task, "raw"), target, vec![place.load_core], &mut progress);
     let cpu = cpu_before.map(|before: Duration| (server.cpu().saturating_sub(before)).as_secs_f64());
     drop(server);
     place.forget(ECHO_FOLDER);
@@ -63,8 +67,24 @@ fn start_echo(place: &Place, folder: &Path) -> Result<(Server, SocketAddr), Stri
     Ok((server, address))
 }
 
-fn load(mode: Mode, workload: &str, seconds: f64, seed: u64) -> LoadSettings {
-    let (part, most) = WARMUP;
+/// Those of the server, and those of the load.
+fn cores(place: &Place, mode: Mode) -> (Vec<usize>, Vec<usize>) {
+    let Place { server_core, load_core, cores, .. } = place;
+    match mode {
+        Mode::OneCore => (vec![*server_core], vec![*server_core]),
+        Mode::TwoCores => (cores.clone(), cores.clone()),
+        Mode::Persistent
+        | Mode::Pipelined
+        | Mode::PerRequest
+        | Mode::Single
+        | Mode::Clients8
+        | Mode::Clients32
+        | Mode::OpenHalf => (vec![*server_core], vec![*load_core]),
+    }
+}
+
+fn load(task: &Task, workload: &str) -> LoadSettings {
+    let (Task { round, mode, seconds, .. }, (part, most)) = (*task, WARMUP);
     LoadSettings {
         workload: workload.to_string(),
         mode: mode.load_mode().to_string(),
@@ -76,7 +96,7 @@ fn load(mode: Mode, workload: &str, seconds: f64, seed: u64) -> LoadSettings {
         warmup: (seconds * part).min(most),
         accounts: 10_000,
         symbols: 4,
-        seed,
+        seed: u64::from(round),
         threads: 1,
     }
 }
@@ -85,9 +105,10 @@ fn drive(
     place: &Place,
     load: LoadSettings,
     target: Target,
+    client_cores: Vec<usize>,
     progress: &mut dyn FnMut(f64),
 ) -> Result<RunRecord, String> {
-    let plan = RunPlan { load, target, client_cores: vec![place.load_core] };
+    let plan = RunPlan { load, target, client_cores };
     // All data is on the same disk.
     let options = Options { data_parent: Some(place.work().to_owned()), ..Options::default() };
     measure_with(&plan, &options, progress)
@@ -95,10 +116,13 @@ fn drive(
 
 fn run(record: RunRecord, server_cpu_seconds: Option<f64>) -> Run {
     let answered = record.counts.answered.max(1) as f64;
+    let orders = record.counts.kinds.get("opened").map(|orders| *orders as f64);
     let figures = Figures {
         throughput: record.throughput,
         latency_us_p50: Some(record.latency.p50),
         latency_us_p99: Some(record.latency.p99),
+        latency_us_p999: Some(record.latency.p999),
+        orders_per_second: orders.filter(|_| record.seconds > 0.0).map(|orders| orders / record.seconds),
         server_cpu_us: server_cpu_seconds.map(|seconds| seconds * 1e6 / answered),
         load_cpu_share: Some(record.client.cpu_share),
     };

@@ -11,6 +11,8 @@ pub struct Place {
     pub server_core: usize,
     /// The server's where there is no other.
     pub load_core: usize,
+    /// Both, or the only one.
+    pub cores: Vec<usize>,
     /// Holds the servers' data, while they run.
     work: PathBuf,
 }
@@ -18,7 +20,8 @@ pub struct Place {
 impl Place {
     /// Makes the folder `work` in `out`, and takes the first two cores that may be used. Errors: why it cannot.
     pub fn make(out: &Path) -> Result<Place, String> {
-        let cores = cores_allowed();
+        let mut cores = cores_allowed();
+        cores.truncate(2);
         let server_core = *cores.first().ok_or("the system does not tell which cores may be used")?;
         let load_core = cores.get(1).copied().unwrap_or(server_core);
         let work = out.join("work");
@@ -26,7 +29,7 @@ impl Place {
         fs::create_dir_all(&work).map_err(failed)?;
         // Some servers must be told the whole path.
         let work = work.canonicalize().map_err(failed)?;
-        Ok(Place { server_core, load_core, work })
+        Ok(Place { server_core, load_core, cores, work })
     }
 
     pub fn work(&self) -> &Path {

@@ -147,6 +147,8 @@ impl Postgres {
             throughput,
             latency_us_p50: quantile(&latencies, 0.5),
             latency_us_p99: quantile(&latencies, 0.99),
+            latency_us_p999: quantile(&latencies, 0.999),
+            orders_per_second: None,
             server_cpu_us: Some(used.as_secs_f64() * 1e6 / count),
             load_cpu_share: Some(load_cpu_share),
         })

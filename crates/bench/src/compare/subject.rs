@@ -7,7 +7,7 @@ use super::mode::Mode;
 /// Whom a user may choose to stand beside ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Other {
-    /// Redis: SET of 200 bytes, synced and without persistence
+    /// Redis: SET of the same size, synced and without persistence
     Redis,
     /// PostgreSQL: one INSERT a transaction
     Postgres,
@@ -39,12 +39,12 @@ impl Subject {
     /// The row that it stands in, in raw files too.
     pub fn name(self) -> &'static str {
         match self {
-            Subject::Order => "pricetime, order",
-            Subject::OrderResting => "pricetime, order-resting",
+            Subject::Order => "pricetime synced, order",
+            Subject::OrderResting => "pricetime synced, order-resting",
             Subject::Echo => "raw durable echo",
             Subject::RedisAlways => "Redis, appendfsync always",
             Subject::RedisMemory => "Redis, no persistence",
-            Subject::Postgres => "PostgreSQL, INSERT",
+            Subject::Postgres => "PostgreSQL, synchronous_commit on",
         }
     }
 
@@ -63,24 +63,23 @@ impl Subject {
         match mode {
             Mode::Persistent | Mode::Pipelined | Mode::PerRequest => self != Subject::Postgres,
             Mode::Single => true,
-            // Only there to have ours beside PostgreSQL with as many connections.
             Mode::Clients8 | Mode::Clients32 => {
                 matches!(self, Subject::Order | Subject::OrderResting | Subject::Postgres)
             }
+            Mode::OpenHalf | Mode::OneCore | Mode::TwoCores => self == Subject::Order,
         }
     }
 }
 
-/// What is measured in each mode with these others, in the order of the table; no modes that only PostgreSQL needs
-/// without it.
-pub fn schedule(others: &[Other]) -> Vec<(Mode, Vec<Subject>)> {
+/// What is measured in each of these modes with these others, in the order of the tables.
+pub fn schedule(modes: &[Mode], others: &[Other]) -> Vec<(Mode, Vec<Subject>)> {
     let there = |subject: &Subject| subject.other().is_none_or(|other| others.contains(&other));
-    let modes = Mode::ALL.into_iter().map(|mode| {
-        let subjects = Subject::ALL.into_iter().filter(|subject| there(subject) && subject.takes_part(mode));
-        (mode, subjects.collect::<Vec<_>>())
-    });
-    let for_postgres = |mode: &Mode| matches!(mode, Mode::Clients8 | Mode::Clients32);
-    modes.filter(|(mode, _)| !for_postgres(mode) || others.contains(&Other::Postgres)).collect()
+    let subjects = |mode| Subject::ALL.into_iter().filter(move |subject| there(subject) && subject.takes_part(mode));
+    Mode::ALL
+        .into_iter()
+        .filter(|mode| modes.contains(mode))
+        .map(|mode| (mode, subjects(mode).collect::<Vec<_>>()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,14 +88,16 @@ mod tests {
 
     #[test]
     fn whoever_is_left_out_takes_part_in_nothing() {
-        let with_all = schedule(&[Other::Redis, Other::Postgres, Other::Echo]);
-        assert_eq!(with_all.len(), 6);
-        assert_eq!(with_all[3].1, Subject::ALL);
-        let without = schedule(&[Other::Echo]);
-        let modes: Vec<Mode> = without.iter().map(|(mode, _)| *mode).collect();
-        assert_eq!(modes, [Mode::Persistent, Mode::Pipelined, Mode::PerRequest, Mode::Single]);
-        for (_, subjects) in without {
-            assert_eq!(subjects, [Subject::Order, Subject::OrderResting, Subject::Echo]);
-        }
+        let with_all = schedule(&Mode::ALL, &[Other::Redis, Other::Postgres, Other::Echo]);
+        assert_eq!(with_all.len(), Mode::ALL.len());
+        assert_eq!(with_all[3], (Mode::Single, Subject::ALL.to_vec()));
+        let without = schedule(&[Mode::OneCore, Mode::Single, Mode::Persistent], &[Other::Echo]);
+        let ours_and_echo = vec![Subject::Order, Subject::OrderResting, Subject::Echo];
+        let expected = [
+            (Mode::Persistent, ours_and_echo.clone()),
+            (Mode::Single, ours_and_echo),
+            (Mode::OneCore, vec![Subject::Order]),
+        ];
+        assert_eq!(without, expected);
     }
 }

@@ -3,22 +3,29 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 
+use super::goals::Goal;
 use super::measurement::{Comparison, Measurement};
 use super::mode::Mode;
 use super::quiet::QUIET_PERCENT;
+use super::ratio;
 use super::subject::Subject;
+use crate::run::grouped;
 use crate::statistics::summarize;
 
 const NOTHING: &str = "–";
 /// Above this part of a core the load may be what is measured.
 const LOAD_CPU_WARNING: f64 = 0.8;
-const HEADER: [&str; 10] = [
-    "requests/s",
+/// What figures that are stated somewhere must come from.
+const STATED_ROUNDS: u32 = 5;
+const STATED_SECONDS: f64 = 60.0;
+const HEADER: [&str; 11] = [
+    "requests/s of",
     "median",
     "min",
     "max",
     "p50 us",
     "p99 us",
+    "p99.9 us",
     "server CPU us",
     "load CPU",
     "order ÷ it",
@@ -31,13 +38,20 @@ pub fn of(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)]) -> String 
     for (mode, subjects) in schedule {
         text += &format!("\n{}: {}\n{}\n", mode.name(), mode.title(), table(&comparison.measurements, *mode, subjects));
     }
-    text + "\n" + &notes(comparison)
+    text += &format!("\n{}", notes(comparison));
+    if !comparison.goals.is_empty() {
+        text += &format!("\n{}", goals(comparison));
+    }
+    text
 }
 
 /// What runs where, and what each of those who take part is set to.
-pub fn circumstances(comparison: &Comparison) -> String {
+pub fn circumstances(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)]) -> String {
+    let in_a_round: usize = schedule.iter().map(|(_, subjects)| subjects.len()).sum();
+    let minutes = (in_a_round as f64 * f64::from(comparison.rounds) * comparison.seconds / 60.0).ceil();
     let machine = &comparison.machine;
-    let fsync = machine.fsync_us.map_or(String::new(), |[p50, p99]| format!(", fdatasync {p50:.0} us (p99 {p99:.0})"));
+    let fsync =
+        machine.fsync_us.map_or(String::new(), |[p50, p99]| format!(", fdatasync median {p50:.0} us, p99 {p99:.0} us"));
     let lines = [
         ("machine", format!("{} cores, {}, {}", machine.cores, machine.cpu, machine.kernel)),
         ("disk", format!("{}{fsync}", machine.disk)),
@@ -46,7 +60,8 @@ pub fn circumstances(comparison: &Comparison) -> String {
         (
             "rounds",
             format!(
-                "{} of {} s a measurement, new servers and new data for each",
+                "{} of {in_a_round} measurements of {} s, new servers and new data for each: {minutes:.0} min, and more to \
+                 start them",
                 comparison.rounds, comparison.seconds
             ),
         ),
@@ -94,11 +109,12 @@ fn row(all: &[Measurement], mode: Mode, subject: Subject) -> Vec<String> {
     };
     let mut row = vec![subject.name().to_string()];
     row.extend(match of_figure(|measurement| Some(measurement.figures.throughput)) {
-        Some(summary) => [summary.median, summary.min, summary.max].map(|value| format!("{value:.0}")),
+        Some(summary) => [summary.median, summary.min, summary.max].map(|value| grouped(value.round() as u64)),
         None => [NOTHING; 3].map(str::to_string),
     });
     row.push(median(|measurement| measurement.figures.latency_us_p50, 0));
     row.push(median(|measurement| measurement.figures.latency_us_p99, 0));
+    row.push(median(|measurement| measurement.figures.latency_us_p999, 0));
     row.push(median(|measurement| measurement.figures.server_cpu_us, 2));
     row.push(median(|measurement| measurement.figures.load_cpu_share.map(|share| share * 100.0), 0));
     if let Some(share) = row.last_mut().filter(|share| *share != NOTHING) {
@@ -110,13 +126,7 @@ fn row(all: &[Measurement], mode: Mode, subject: Subject) -> Vec<String> {
 
 /// Ours by theirs: the median over the rounds of the ratio within a round, with the smallest and the largest.
 fn ratio(all: &[Measurement], mode: Mode, ours: Subject, theirs: Subject) -> String {
-    let ratios: Vec<f64> = valid(all, mode, ours)
-        .filter_map(|our| {
-            let their = valid(all, mode, theirs).find(|their| their.round == our.round)?;
-            Some(our.figures.throughput / their.figures.throughput)
-        })
-        .collect();
-    match summarize(&ratios) {
+    match ratio::throughputs(all, mode, ours, theirs) {
         _ if ours == theirs => "1".to_string(),
         None => NOTHING.to_string(),
         Some(summary) if summary.runs == 1 => format!("{:.2}", summary.median),
@@ -131,14 +141,70 @@ fn valid(all: &[Measurement], mode: Mode, subject: Subject) -> impl Iterator<Ite
     })
 }
 
+/// What was asked of the server, what it reached, and whether that is enough.
+fn goals(comparison: &Comparison) -> String {
+    let mut table = Table::new();
+    let header = ["goals: load", "figure", "goal", "median", "min", "max", "met"];
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let value = |value: Option<f64>| value.map_or(NOTHING.to_string(), figure);
+    for outcome in &comparison.goals {
+        let goal = match outcome.goal {
+            None => "reported".to_string(),
+            Some(Goal::AtLeast(bound)) => format!("≥ {}", figure(bound)),
+            Some(Goal::AtMost(bound)) => format!("≤ {}", figure(bound)),
+        };
+        let met = match (outcome.goal, outcome.met) {
+            (None, _) => NOTHING,
+            (Some(_), None) => "not measured",
+            (Some(_), Some(true)) => "yes",
+            (Some(_), Some(false)) => "NO",
+        };
+        let (load, name) = (outcome.load.to_string(), outcome.figure.to_string());
+        let [median, min, max] = [outcome.median, outcome.min, outcome.max].map(value);
+        table.add_row([load, name, goal, median, min, max, met.to_string()]);
+    }
+    let with_goal = || comparison.goals.iter().filter(|outcome| outcome.goal.is_some());
+    let [met, measured] = [
+        with_goal().filter(|outcome| outcome.met == Some(true)).count(),
+        with_goal().filter(|outcome| outcome.met.is_some()).count(),
+    ];
+    let not_measured = match with_goal().count() - measured {
+        0 => String::new(),
+        count => format!("; {count} not measured"),
+    };
+    let mut text = format!("{table}\n{met} of {measured} goals met{not_measured}\n");
+    if comparison.seconds < STATED_SECONDS || comparison.rounds < STATED_ROUNDS {
+        text += &format!(
+            "for figures to state: --rounds {STATED_ROUNDS} --seconds {STATED_SECONDS} on a machine that does nothing else\n"
+        );
+    }
+    text
+}
+
+/// Whole where it is large, with decimals where it is a ratio.
+fn figure(value: f64) -> String {
+    if value >= 100.0 { grouped(value.round() as u64) } else { format!("{value:.2}") }
+}
+
 fn notes(comparison: &Comparison) -> String {
     let mut text = String::from(
         "Each figure is a median over the rounds. A ratio is ours by theirs in the same round: its median (smallest to\n\
-         largest). Requests: of three in `order` two are orders, half of which execute, and one cancels; a PostgreSQL\n\
-         request is a transaction. CPU is the server's processor time a request. Load CPU is the part of its core that the\n\
-         load used: above 80% it may be what is measured.\n",
+         largest). Requests of `order`: of three two are orders, half of which execute, and one cancels, so that the number\n\
+         of open orders stays; in `order-resting` all are orders that rest. A PostgreSQL request is a transaction. The loop\n\
+         is closed but where it says open. CPU is the server's processor time a request. Load CPU is the part of its core\n\
+         that the load used: above 80% it may be what is measured.\n",
     );
     let measurements = &comparison.measurements;
+    let invalid = measurements.iter().filter(|measurement| measurement.invalid_because.is_some()).count();
+    text += &match invalid {
+        0 => format!("No error, no wrong and no lost reply in any of the {} measurements.\n", measurements.len()),
+        invalid => {
+            format!("{invalid} of {} measurements are invalid, and in no figure: see below.\n", measurements.len())
+        }
+    };
     let busy = |measurement: &&Measurement| measurement.busy_percent > QUIET_PERCENT;
     let disturbed = measurements.iter().filter(busy).count();
     if disturbed > 0 {
@@ -148,11 +214,9 @@ fn notes(comparison: &Comparison) -> String {
             measurements.len()
         );
     }
-    let full =
-        |measurement: &&Measurement| measurement.figures.load_cpu_share.is_some_and(|share| share > LOAD_CPU_WARNING);
-    let limited = measurements.iter().filter(full).count();
-    if limited > 0 {
-        text += &format!("warning: in {limited} measurements the load used more than 80% of its core\n");
+    for measurement in measurements.iter().filter(|measurement| is_limited(measurement)) {
+        let Measurement { round, mode, subject, .. } = measurement;
+        text += &format!("warning: the load used more than 80% of its core: round {round}, {mode}, {subject}\n");
     }
     for measurement in measurements {
         if let Some(why) = &measurement.invalid_because {
@@ -161,6 +225,12 @@ fn notes(comparison: &Comparison) -> String {
         }
     }
     text
+}
+
+/// Whether the load may be what is measured. An open loop looks at the clock all the time and says nothing by it.
+fn is_limited(measurement: &Measurement) -> bool {
+    let full = measurement.figures.load_cpu_share.is_some_and(|share| share > LOAD_CPU_WARNING);
+    full && measurement.mode != Mode::OpenHalf.name()
 }
 
 #[cfg(test)]
@@ -193,6 +263,9 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_no_zero() {
         let row = row(&[measurement(1, Subject::Order, 123.4)], Mode::Single, Subject::Order);
-        assert_eq!(row, ["pricetime, order", "123", "123", "123", NOTHING, NOTHING, NOTHING, NOTHING, "1", NOTHING]);
+        assert_eq!(
+            row,
+            ["pricetime synced, order", "123", "123", "123", NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, "1", NOTHING]
+        );
     }
 }

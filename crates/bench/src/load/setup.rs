@@ -81,17 +81,20 @@ pub fn probe(to: SocketAddr, patience: Duration) -> Result<Found, String> {
     Ok(Found { framing: server.framing, closes })
 }
 
-/// Creates what the workload needs. Returns the orders that rest, and what was issued. Errors: what the server refused.
+/// Creates what the workload needs; accounts and symbols only where `market` says so. Returns the orders that rest, and
+/// what was issued. Errors: what the server refused.
 pub fn prepare(
     to: SocketAddr,
     patience: Duration,
     found: Found,
     settings: &Settings,
     in_flight: u64,
+    market: bool,
 ) -> Result<(Vec<OpenOrder>, Issued), String> {
     let mut server = Server { to, patience, framing: found.framing, closes: found.closes, stream: None };
     let mut issued = Issued::default();
     match settings.recipe {
+        _ if !market => {}
         Recipe::EchoExample => {
             let reply = server.ask(requests::EXAMPLE)?;
             if matches!(replies::read(reply.as_bytes()), Some((Kind::Created, _))) {
@@ -107,7 +110,7 @@ pub fn prepare(
             server.ask(&format!("<create>\n{symbols}</create>\n"))?;
             issued.shares = (0..settings.symbols).map(|symbol| (symbol_name(symbol as usize), 0)).collect();
         }
-        recipe if recipe.needs_accounts() => market(&mut server, settings, &mut issued)?,
+        recipe if recipe.needs_accounts() => create_market(&mut server, settings, &mut issued)?,
         _ => {}
     }
     let open = match settings.recipe.needs_open_orders() {
@@ -118,7 +121,7 @@ pub fn prepare(
 }
 
 /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
-fn market(server: &mut Server, settings: &Settings, issued: &mut Issued) -> Result<(), String> {
+fn create_market(server: &mut Server, settings: &Settings, issued: &mut Issued) -> Result<(), String> {
     let each = ISSUED_IN_ALL / settings.accounts;
     let in_all = u128::from(each) * u128::from(settings.accounts);
     for some in batches(settings.accounts) {

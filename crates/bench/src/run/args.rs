@@ -83,6 +83,9 @@ pub struct RunArgs {
     /// Drive a server that runs already, of any make, instead of an own one
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,
+    /// Create no accounts and symbols: they are there from an earlier run with --target
+    #[arg(long, requires = "target")]
+    pub no_setup: bool,
     /// Threads of the load generator
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=256))]
     pub threads: u64,
@@ -151,6 +154,7 @@ impl RunArgs {
         let options = Options {
             data_parent: self.data_parent.clone(),
             patience: Duration::from_secs_f64(self.patience.max(0.001)),
+            no_setup: self.no_setup,
         };
         Ok((RunPlan { load, target, client_cores }, options, notes))
     }

@@ -45,11 +45,15 @@ pub struct Options {
     pub data_parent: Option<PathBuf>,
     /// How long no reply may come.
     pub patience: Duration,
+    /// The accounts and symbols are there from an earlier run on the same server.
+    pub no_setup: bool,
 }
+
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Default for Options {
     fn default() -> Options {
-        Options { data_parent: None, patience: Duration::from_secs(10) }
+        Options { data_parent: None, patience: DEFAULT_PATIENCE, no_setup: false }
     }
 }
 
@@ -72,7 +76,7 @@ pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(
         }
     };
     let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, progress))??;
-    let mut record = record(plan, started, machine, &server, &run);
+    let mut record = record(plan, options, started, machine, &server, &run);
     match server {
         Server::At(_) => {}
         Server::Own(own) => finish(*own, &run, &mut record),
@@ -151,7 +155,8 @@ fn drive(
         _ => load::probe(to, options.patience)?,
     };
     let in_flight = load.connections.saturating_mul(load.depth);
-    let (open, mut issued) = load::prepare(to, options.patience, found, settings, in_flight)?;
+    let market = !options.no_setup;
+    let (open, mut issued) = load::prepare(to, options.patience, found, settings, in_flight, market)?;
     let per_request = load.mode == "per-request" || found.closes;
     let length = |seconds: f64| Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"));
     let duration = load.duration.map(length).transpose()?;
@@ -189,7 +194,14 @@ fn connections_made(work: &Plan) -> Option<u64> {
     }
 }
 
-fn record(plan: &RunPlan, started: String, machine: Machine, server: &Server, run: &Driven) -> RunRecord {
+fn record(
+    plan: &RunPlan,
+    options: &Options,
+    started: String,
+    machine: Machine,
+    server: &Server,
+    run: &Driven,
+) -> RunRecord {
     let tally = &run.tally;
     let seconds = tally.elapsed().as_secs_f64();
     let somaxconn = machine.somaxconn;
@@ -201,7 +213,7 @@ fn record(plan: &RunPlan, started: String, machine: Machine, server: &Server, ru
     RunRecord {
         format: FORMAT,
         started,
-        command: command(plan),
+        command: command(plan, options),
         load,
         server: match server {
             Server::Own(own) => own.record(run.server_cpu, somaxconn),
@@ -327,7 +339,7 @@ fn judge(record: &mut RunRecord, run: &Driven) {
 }
 
 /// The command line that repeats it.
-fn command(plan: &RunPlan) -> String {
+fn command(plan: &RunPlan, options: &Options) -> String {
     let load = &plan.load;
     let mut words = vec!["pricetime bench run".to_string(), format!("-c {}", load.connections)];
     words.extend(load.requests.map(|requests| format!("-n {requests}")));
@@ -343,13 +355,20 @@ fn command(plan: &RunPlan) -> String {
     if !plan.client_cores.is_empty() {
         words.push(format!("--client-cores {}", cores(&plan.client_cores)));
     }
+    if options.patience != DEFAULT_PATIENCE {
+        words.push(format!("--patience {}", options.patience.as_secs_f64()));
+    }
     match &plan.target {
-        Target::At(address) => words.push(format!("--target {address}")),
+        Target::At(address) => {
+            words.push(format!("--target {address}"));
+            words.extend(options.no_setup.then(|| "--no-setup".to_string()));
+        }
         Target::Own { cores: server, workers, arguments } => {
             if !server.is_empty() {
                 words.push(format!("--server-cores {}", cores(server)));
             }
             words.extend(workers.map(|workers| format!("--workers {workers}")));
+            words.extend(options.data_parent.iter().map(|parent| format!("--data-parent {}", parent.display())));
             if !arguments.is_empty() {
                 words.push(format!("-- {}", arguments.join(" ")));
             }

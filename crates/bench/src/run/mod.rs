@@ -17,6 +17,7 @@ pub use args::RunArgs;
 pub use histogram::decode as decode_histogram;
 pub use machine::{cores_allowed, describe as describe_machine, now};
 pub use measure::{Options, RunPlan, Target, measure, measure_with};
+pub use summary::grouped;
 
 use crate::record::RunRecord;
 

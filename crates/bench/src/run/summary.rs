@@ -27,8 +27,10 @@ pub fn of(record: &RunRecord) -> String {
     line(&mut text, "errors", &format!("{errors} unexpected, {expected} expected"));
     let faults = format!("{} wrong, {} lost, {} broken connections", counts.wrong, counts.lost, counts.broken);
     line(&mut text, "faults", &faults);
-    let at_once =
-        format!("{} requests, {} connections", grouped(record.in_flight_max), grouped(record.connections_max));
+    // The most of several threads were not all there at the same moment.
+    let about = if record.load.threads > 1 { "at most " } else { "" };
+    let (in_flight, connections) = (grouped(record.in_flight_max), grouped(record.connections_max));
+    let at_once = format!("{about}{in_flight} requests, {connections} connections");
     line(&mut text, "most at once", &at_once);
     if let Some(used) = server_used(record) {
         line(&mut text, "server", &used);
@@ -194,7 +196,8 @@ fn number(value: f64) -> String {
     }
 }
 
-fn grouped(value: u64) -> String {
+/// A number with a comma between each three digits.
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
