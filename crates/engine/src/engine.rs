@@ -109,6 +109,11 @@ impl Engine {
         Some(self.positions.get(self.accounts.find(account)?, self.symbols.find(symbol)?))
     }
 
+    /// All shares ever issued of a symbol; none for an unknown one.
+    pub fn issued(&self, symbol: SymbolIndex) -> Option<Position> {
+        self.symbols.all().get(symbol.0 as usize).map(|listing| listing.issued)
+    }
+
     /// Applies the next command. Appends the executions of a `Canceled` reply to `executions`, and reports all that
     /// happened to `events`. Panics unless the entry's sequence is the next and its time is not before the last:
     /// that would be a fault of the caller.

@@ -1,0 +1,350 @@
+//! What a run of commands changed, as the rows that will say so: gathered from events on the engine's thread, written as
+//! one transaction. Only the last balance and position count, and an order that was opened and done here never rests.
+//! It knows no SQL, and allocates nothing for an event once its lists have grown.
+
+use std::hash::BuildHasher;
+
+use engine::{
+    AccountId, AccountIndex, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
+};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// Where the rows stand: the one row of `command_sequence`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The last command whose effects are included.
+    pub sequence: Sequence,
+    /// Its time.
+    pub time: Time,
+    /// The id that the next accepted order gets.
+    pub next_order: OrderId,
+    /// The id that the next execution gets, from 1.
+    pub next_execution: u64,
+}
+
+impl Head {
+    /// Before the first command.
+    pub const ZERO: Head =
+        Head { sequence: Sequence::ZERO, time: Time::ZERO, next_order: OrderId(1), next_execution: 1 };
+}
+
+/// The effects of consecutive commands. Fill with `add`, close each turn with `seal`, hand it to the writer, then
+/// `follow` the one that was filled meanwhile.
+#[derive(Debug)]
+pub struct Effects {
+    pub(crate) before: Head,
+    pub(crate) after: Head,
+    pub(crate) symbols: Vec<SymbolRow>,
+    pub(crate) issued: Vec<IssuedRow>,
+    pub(crate) accounts: Vec<AccountRow>,
+    pub(crate) balances: Vec<BalanceRow>,
+    pub(crate) positions: Vec<PositionRow>,
+    pub(crate) orders: Vec<OrderRow>,
+    pub(crate) taken: Vec<TakenRow>,
+    pub(crate) executions: Vec<ExecutionRow>,
+    pub(crate) cancellations: Vec<CancellationRow>,
+    /// Where in the lists above an account's balance, an account's position and an older order are.
+    balance_at: Places,
+    position_at: Places,
+    taken_at: Places,
+    /// The command of the last event, to see which event is its first.
+    last: Option<Sequence>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SymbolRow {
+    pub symbol: SymbolIndex,
+    pub name: Symbol,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IssuedRow {
+    pub symbol: SymbolIndex,
+    pub issued: Position,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccountRow {
+    pub account: AccountIndex,
+    pub id: AccountId,
+    pub balance: Money,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BalanceRow {
+    pub account: AccountIndex,
+    pub balance: Money,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PositionRow {
+    pub account: AccountIndex,
+    pub symbol: SymbolIndex,
+    pub shares: Position,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OrderRow {
+    pub order: OrderId,
+    pub account: AccountIndex,
+    pub symbol: SymbolIndex,
+    pub side: Side,
+    pub limit: Price,
+    pub shares: Shares,
+    /// What is left of it after these commands.
+    pub open: Shares,
+    pub sequence: Sequence,
+    pub time: Time,
+}
+
+/// What was executed or canceled of an order that was open before these commands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TakenRow {
+    pub order: OrderId,
+    pub shares: Shares,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExecutionRow {
+    pub execution: u64,
+    pub buy: OrderId,
+    pub sell: OrderId,
+    pub aggressor: Side,
+    pub price: Price,
+    pub shares: Shares,
+    pub sequence: Sequence,
+    pub time: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CancellationRow {
+    pub order: OrderId,
+    pub shares: Shares,
+    pub sequence: Sequence,
+    pub time: Time,
+}
+
+impl Effects {
+    /// Of the commands behind `head`.
+    pub fn after(head: Head) -> Effects {
+        Effects {
+            before: head,
+            after: head,
+            symbols: Vec::new(),
+            issued: Vec::new(),
+            accounts: Vec::new(),
+            balances: Vec::new(),
+            positions: Vec::new(),
+            orders: Vec::new(),
+            taken: Vec::new(),
+            executions: Vec::new(),
+            cancellations: Vec::new(),
+            balance_at: Places::default(),
+            position_at: Places::default(),
+            taken_at: Places::default(),
+            last: None,
+        }
+    }
+
+    /// Empties this and begins behind what `other` ends with; lists keep their room.
+    pub fn follow(&mut self, other: &Effects) {
+        self.restart(other.after);
+    }
+
+    /// Empties this and begins behind `head`; lists keep their room.
+    pub fn restart(&mut self, head: Head) {
+        (self.before, self.after, self.last) = (head, head, None);
+        self.symbols.clear();
+        self.issued.clear();
+        self.accounts.clear();
+        self.balances.clear();
+        self.positions.clear();
+        self.orders.clear();
+        self.taken.clear();
+        self.executions.clear();
+        self.cancellations.clear();
+        self.balance_at.clear();
+        self.position_at.clear();
+        self.taken_at.clear();
+    }
+
+    /// Adds what happened next. The time is that of the command.
+    pub fn add(&mut self, sequence: Sequence, time: Time, event: Event) {
+        let first_of_command = self.last.replace(sequence) != Some(sequence);
+        match event {
+            // Its balance follows.
+            Event::AccountCreated { account, id } => {
+                self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
+            }
+            Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
+            Event::OrderOpened { order, account, symbol, side, limit, shares } => {
+                let row = OrderRow { order, account, symbol, side, limit, shares, open: shares, sequence, time };
+                self.orders.push(row);
+            }
+            Event::Executed { symbol: _, maker, aggressor, price, shares } => {
+                self.execute(maker, aggressor, price, shares, sequence, time);
+            }
+            Event::OrderCanceled { order, symbol: _, shares } => {
+                self.take(order, shares);
+                self.cancellations.push(CancellationRow { order, shares, sequence, time });
+            }
+            Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
+            Event::PositionChanged { account, symbol, shares } => {
+                self.set_position(account, symbol, shares);
+                // An order or a cancel tells of itself first: a command that begins so issued shares.
+                if first_of_command {
+                    self.note_issue(symbol);
+                }
+            }
+        }
+    }
+
+    /// Closes a turn with what no event tells: where the sequence stands and how many shares were issued. What was added
+    /// must be all that `engine` did since these effects began.
+    pub fn seal(&mut self, engine: &Engine) {
+        self.after.sequence = engine.sequence();
+        self.after.time = engine.time();
+        self.after.next_order = engine.next_order();
+        for row in &mut self.issued {
+            row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
+        }
+    }
+
+    /// Where the rows will stand.
+    pub fn head(&self) -> Head {
+        self.after
+    }
+
+    /// Commands included.
+    pub fn commands(&self) -> u64 {
+        self.after.sequence.0 - self.before.sequence.0
+    }
+
+    /// Whether no command is included, so that nothing has to be written.
+    pub fn is_empty(&self) -> bool {
+        self.commands() == 0
+    }
+
+    /// Rows to be written, changed or removed, the sequence's own included.
+    pub fn rows(&self) -> usize {
+        let resting = self.orders.iter().filter(|order| !order.open.is_zero()).count();
+        let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
+        let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
+        1 + created + changed + self.executions.len() + self.cancellations.len()
+    }
+
+    fn execute(
+        &mut self,
+        maker: OrderId,
+        aggressor: OrderId,
+        price: Price,
+        shares: Shares,
+        sequence: Sequence,
+        time: Time,
+    ) {
+        let placed = self.orders.last().filter(|order| order.order == aggressor);
+        let side = placed.expect("invariant: an aggressor was opened by the same command").side;
+        let (buy, sell) = match side {
+            Side::Buy => (aggressor, maker),
+            Side::Sell => (maker, aggressor),
+        };
+        let execution = self.after.next_execution;
+        self.after.next_execution += 1;
+        self.executions.push(ExecutionRow { execution, buy, sell, aggressor: side, price, shares, sequence, time });
+        self.take(aggressor, shares);
+        self.take(maker, shares);
+    }
+
+    /// Takes shares off an order: one of these effects', whose ids are consecutive, or an older one.
+    fn take(&mut self, order: OrderId, shares: Shares) {
+        if let Some(place) = order.0.checked_sub(self.before.next_order.0) {
+            let row = &mut self.orders[place as usize];
+            row.open = row.open.less(shares);
+            return;
+        }
+        match self.taken_at.place(order.0, self.taken.len(), |place| self.taken[place].order.0) {
+            Place::New => self.taken.push(TakenRow { order, shares }),
+            Place::Known(place) => {
+                let sum = self.taken[place].shares.units().checked_add(shares.units()).and_then(Shares::from_units);
+                self.taken[place].shares = sum.expect("invariant: no more is taken of an order than it has");
+            }
+        }
+    }
+
+    fn set_balance(&mut self, account: AccountIndex, balance: Money) {
+        if let Some(first) = self.accounts.first()
+            && let Some(place) = account.0.checked_sub(first.account.0)
+        {
+            self.accounts[place as usize].balance = balance;
+            return;
+        }
+        match self
+            .balance_at
+            .place(account.0.into(), self.balances.len(), |place| self.balances[place].account.0.into())
+        {
+            Place::New => self.balances.push(BalanceRow { account, balance }),
+            Place::Known(place) => self.balances[place].balance = balance,
+        }
+    }
+
+    fn set_position(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) {
+        let key = |row: &PositionRow| (u64::from(row.account.0) << 32) | u64::from(row.symbol.0);
+        let row = PositionRow { account, symbol, shares };
+        match self.position_at.place(key(&row), self.positions.len(), |place| key(&self.positions[place])) {
+            Place::New => self.positions.push(row),
+            Place::Known(place) => self.positions[place].shares = shares,
+        }
+    }
+
+    fn note_issue(&mut self, symbol: SymbolIndex) {
+        // Few symbols are issued in one batch.
+        if !self.issued.iter().any(|row| row.symbol == symbol) {
+            self.issued.push(IssuedRow { symbol, issued: Position::ZERO });
+        }
+    }
+}
+
+/// Where rows of a list are, by key.
+#[derive(Debug)]
+struct Places {
+    table: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        // Keys are numbers that the engine gave, in the order of creation: nobody chooses them.
+        Places { table: HashTable::new(), hasher: FixedState::with_seed(0) }
+    }
+}
+
+enum Place {
+    Known(usize),
+    /// The next one: it was noted as `next`.
+    New,
+}
+
+impl Places {
+    fn place(&mut self, key: u64, next: usize, key_at: impl Fn(usize) -> u64) -> Place {
+        let hasher = &self.hasher;
+        let hash = hasher.hash_one(key);
+        let entry = self.table.entry(
+            hash,
+            |&place| key_at(place as usize) == key,
+            |&place| hasher.hash_one(key_at(place as usize)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(entry) => Place::Known(*entry.get() as usize),
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                entry.insert(u32::try_from(next).expect("invariant: fewer than 2^32 rows in a batch"));
+                Place::New
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.table.clear();
+    }
+}

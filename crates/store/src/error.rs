@@ -1,0 +1,240 @@
+//! What can go wrong with the database, in words for whoever runs the server: what, why, and what to do. And which of it
+//! passes by itself, so that the writer waits and tries again.
+
+use engine::{ImportError, Sequence};
+use tokio_postgres::error::{DbError, SqlState};
+
+/// Why the database cannot be used, or not any more.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The URL cannot be used.
+    #[error("the store's URL {fault}; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full")]
+    Url {
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// Certificates for TLS cannot be used.
+    #[error("TLS to the database: {fault}")]
+    Tls {
+        /// What is wrong.
+        fault: String,
+    },
+    /// No connection, or it broke. The writer tries again by itself; other operations do not.
+    #[error("cannot reach the database {place}: {fault}; see that it runs and accepts connections from here")]
+    Unreachable {
+        /// Where it should be, without the password.
+        place: String,
+        /// What the system or the database said.
+        fault: String,
+    },
+    /// The database refused an operation.
+    #[error("the database refused to {action}: {fault}")]
+    Refused {
+        /// What was being done.
+        action: &'static str,
+        /// What it said, with its code.
+        fault: String,
+    },
+    /// The role lacks rights.
+    #[error(
+        "the role lacks a right to {action}: {fault}; connect as the owner of the schema pricetime, or, for a first start, \
+         run as a superuser: GRANT CREATE ON DATABASE … TO …"
+    )]
+    Rights {
+        /// What was being done.
+        action: &'static str,
+        /// What the database said.
+        fault: String,
+    },
+    /// A server holds the database.
+    #[error(
+        "another server writes to this database: {name} since {since}; stop it first, or use --standby to wait for it"
+    )]
+    AnotherServer {
+        /// The name it gave itself.
+        name: String,
+        /// When it took over, or connected.
+        since: String,
+    },
+    /// Another server has taken over.
+    #[error(
+        "the server {name} took over this database at {since}: this one has stopped writing, and nothing that it had not \
+         committed was acknowledged"
+    )]
+    Fenced {
+        /// The name it gave itself.
+        name: String,
+        /// When it took over.
+        since: String,
+    },
+    /// The sequence row says what no server of this program can have written.
+    #[error(
+        "the database stands at command {found} where this server knows {expected}: somebody changed \
+         pricetime.command_sequence by hand, or the database was restored; start the server again, so that it reads what is \
+         there"
+    )]
+    Displaced {
+        /// Where it stands.
+        found: Sequence,
+        /// Where it should.
+        expected: Sequence,
+    },
+    /// Rows are not as the server left them.
+    #[error(
+        "{fault}: somebody else changes the market's tables; nothing more is acknowledged; see docs/POSTGRES.md, when \
+         someone else writes"
+    )]
+    ForeignWrite {
+        /// What was found.
+        fault: String,
+    },
+    /// The schema is of a later program.
+    #[error(
+        "the schema pricetime is at version {found}, and this program knows versions to {known}: start the newer program"
+    )]
+    NewerSchema {
+        /// The version found.
+        found: i64,
+        /// The last one known.
+        known: i64,
+    },
+    /// The schema is of an earlier program.
+    #[error(
+        "the schema pricetime is at version {found}, and this program needs {known}: start a server with it once, which migrates"
+    )]
+    OlderSchema {
+        /// The version found.
+        found: i64,
+        /// The one needed.
+        known: i64,
+    },
+    /// A migration's text is not the one that was applied.
+    #[error(
+        "migration {version} ({name}) was applied with another text than this program has: the program or the table \
+         pricetime.migrations was altered; start the program that made this schema"
+    )]
+    AlteredMigration {
+        /// Its number.
+        version: i64,
+        /// Its name.
+        name: String,
+    },
+    /// A migration is missing between others.
+    #[error("migration {version} is missing in pricetime.migrations though later ones are there: restore the table")]
+    MissingMigration {
+        /// Its number.
+        version: i64,
+    },
+    /// The schema was not made by us.
+    #[error(
+        "there is a schema pricetime that this program did not make (no table pricetime.migrations): name another \
+         database, or rename that schema"
+    )]
+    ForeignSchema,
+    /// No schema yet.
+    #[error(
+        "there is no market in this database yet (no schema pricetime): start a server with it once, or import one"
+    )]
+    NoSchema,
+    /// An import needs an empty market.
+    #[error("the database holds a market already (its sequence stands at {sequence}): import into an empty one")]
+    NotEmpty {
+        /// Where it stands.
+        sequence: Sequence,
+    },
+    /// A value that the server cannot have written.
+    #[error("the column {column} holds a value that is out of its range: somebody else wrote it")]
+    Unreadable {
+        /// The column.
+        column: String,
+    },
+    /// The rows make no exchange.
+    #[error("the rows make no sound market: {0}; somebody else changed them: restore the database from a backup")]
+    Unsound(#[from] ImportError),
+    /// Rows that contradict each other.
+    #[error("the rows contradict each other: {0}; somebody else changed them: restore the database from a backup")]
+    Inconsistent(String),
+    /// A list given to an import is wrong.
+    #[error("what is to be imported is not sound: {0}")]
+    Import(String),
+    /// The writer was told to stop while the database was away.
+    #[error("told to stop while the database was away: what was not acknowledged may or may not be committed")]
+    Stopped,
+    /// The system refused something.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was being done.
+        action: &'static str,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+/// Codes that our own functions raise: see migrations/0002_writing.sql.
+pub(crate) const NOT_AT_THE_SEQUENCE: &str = "PT001";
+const CHANGE_REFUSED: &str = "PT002";
+const UNEXPECTED_ROWS: &str = "PT003";
+
+/// What an error of the driver means for whoever got it.
+pub(crate) enum Verdict {
+    /// It passes: connect again if need be, see what was committed, try again.
+    Passing,
+    /// The sequence row is not where this server left it.
+    NotAtTheSequence,
+    /// It does not.
+    Lasting(StoreError),
+}
+
+/// Judges an error that came of doing `action`.
+pub(crate) fn verdict(error: &tokio_postgres::Error, action: &'static str, place: &str) -> Verdict {
+    let Some(db) = error.as_db_error() else {
+        // Without the database's word the connection is what failed, or what came over it was cut short.
+        return Verdict::Passing;
+    };
+    if db.code().code() == NOT_AT_THE_SEQUENCE {
+        return Verdict::NotAtTheSequence;
+    }
+    if passes(db.code()) { Verdict::Passing } else { Verdict::Lasting(lasting(db, action, place)) }
+}
+
+/// Judges an error of an operation that is not tried again.
+pub(crate) fn final_error(error: &tokio_postgres::Error, action: &'static str, place: &str) -> StoreError {
+    match error.as_db_error() {
+        Some(db) => lasting(db, action, place),
+        None => StoreError::Unreachable { place: place.to_owned(), fault: with_cause(error) },
+    }
+}
+
+fn lasting(db: &DbError, action: &'static str, place: &str) -> StoreError {
+    let fault = described(db);
+    match db.code() {
+        code if *code == SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Rights { action, fault },
+        code if [CHANGE_REFUSED, UNEXPECTED_ROWS].contains(&code.code()) => StoreError::ForeignWrite { fault },
+        // What the server wrote violates no check, key or reference, unless the rows are not its own.
+        code if code.code().starts_with("23") => StoreError::ForeignWrite { fault },
+        code if passes(code) => StoreError::Unreachable { place: place.to_owned(), fault },
+        _ => StoreError::Refused { action, fault },
+    }
+}
+
+/// Classes of what an operator, a restart or a moment puts right.
+fn passes(code: &SqlState) -> bool {
+    let code = code.code();
+    // Connection, transaction rollback, resources (disk full, memory, connections), operator intervention (restart, shutdown,
+    // statement_timeout), system; and a database that only reads until it is promoted.
+    ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+        || [SqlState::READ_ONLY_SQL_TRANSACTION.code(), SqlState::LOCK_NOT_AVAILABLE.code()].contains(&code)
+}
+
+fn described(db: &DbError) -> String {
+    let detail = db.detail().map_or(String::new(), |detail| format!(" ({detail})"));
+    format!("{}{detail} [{}]", db.message(), db.code().code())
+}
+
+/// An error with what caused it.
+pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", with_cause(cause)),
+        None => error.to_string(),
+    }
+}

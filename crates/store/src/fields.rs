@@ -1,0 +1,120 @@
+//! Fields of a row as the engine's types. It does not know tables.
+
+use std::error::Error;
+
+use engine::{Money, Position, Price, Shares, Time};
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Type};
+
+use crate::column::YEAR_2000_US;
+use crate::error::StoreError;
+use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, take_numeric};
+
+/// Takes the fields of a row, in order.
+pub(crate) struct Fields<'a> {
+    row: &'a Row,
+    next: usize,
+}
+
+/// A field that can be taken from its bytes.
+pub(crate) trait Take<'a>: Sized {
+    /// None if the bytes are not such a value.
+    fn take(raw: &'a [u8]) -> Option<Self>;
+}
+
+/// A field's bytes, as they came.
+struct Raw<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Raw<'a>, Box<dyn Error + Sync + Send>> {
+        Ok(Raw(raw))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(row: &'a Row) -> Fields<'a> {
+        Fields { row, next: 0 }
+    }
+
+    /// Passes over fields.
+    pub(crate) fn skip(&mut self, fields: usize) {
+        self.next += fields;
+    }
+
+    /// The next field, which may be null. Errors: `Unreadable`.
+    pub(crate) fn maybe<T: Take<'a>>(&mut self) -> Result<Option<T>, StoreError> {
+        let unreadable = || {
+            let column = self.row.columns().get(self.next).map_or("?", |column| column.name());
+            StoreError::Unreadable { column: column.to_owned() }
+        };
+        let raw: Option<Raw<'a>> = self.row.try_get(self.next).map_err(|_| unreadable())?;
+        let value = raw.map(|raw| T::take(raw.0).ok_or_else(unreadable)).transpose()?;
+        self.next += 1;
+        Ok(value)
+    }
+
+    /// The next field. Errors: `Unreadable`, also for null.
+    pub(crate) fn next<T: Take<'a>>(&mut self) -> Result<T, StoreError> {
+        let column = self.row.columns().get(self.next).map_or("?", |column| column.name());
+        self.maybe()?.ok_or_else(|| StoreError::Unreadable { column: column.to_owned() })
+    }
+}
+
+impl Take<'_> for u64 {
+    fn take(raw: &[u8]) -> Option<u64> {
+        u64::try_from(i64::from_be_bytes(raw.try_into().ok()?)).ok()
+    }
+}
+
+impl Take<'_> for u32 {
+    fn take(raw: &[u8]) -> Option<u32> {
+        u32::try_from(u64::take(raw)?).ok()
+    }
+}
+
+impl Take<'_> for bool {
+    fn take(raw: &[u8]) -> Option<bool> {
+        raw.first().map(|&byte| byte != 0)
+    }
+}
+
+impl Take<'_> for Time {
+    fn take(raw: &[u8]) -> Option<Time> {
+        let since_2000 = i64::from_be_bytes(raw.try_into().ok()?);
+        u64::try_from(since_2000.checked_add(YEAR_2000_US)?).ok().map(Time)
+    }
+}
+
+impl Take<'_> for Price {
+    fn take(raw: &[u8]) -> Option<Price> {
+        Price::from_units(i64::try_from(take_numeric(raw, SHARE_GROUPS)?).ok()?)
+    }
+}
+
+impl Take<'_> for Shares {
+    fn take(raw: &[u8]) -> Option<Shares> {
+        Shares::from_units(i64::try_from(take_numeric(raw, SHARE_GROUPS)?).ok()?)
+    }
+}
+
+impl Take<'_> for Position {
+    fn take(raw: &[u8]) -> Option<Position> {
+        take_numeric(raw, SHARE_GROUPS).map(Position::from_units)
+    }
+}
+
+impl Take<'_> for Money {
+    fn take(raw: &[u8]) -> Option<Money> {
+        take_numeric(raw, MONEY_GROUPS).map(Money::from_units)
+    }
+}
+
+impl<'a> Take<'a> for &'a str {
+    fn take(raw: &'a [u8]) -> Option<&'a str> {
+        std::str::from_utf8(raw).ok()
+    }
+}

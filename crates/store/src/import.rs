@@ -1,0 +1,242 @@
+//! A market that a data folder holds, as rows: its state, and the done orders of its archive, in one transaction.
+//!
+//! Neither says all that the rows could hold: when an open order was placed, what a done one asked for, and with which
+//! other order it executed. Those columns stay null and those executions go to a table of their own.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+
+use engine::{
+    AccountId, AccountIndex, DoneOrder, DoneOrders, Execution, Importer, OrderId, Position, Price, Shares, Side,
+    StateItem, Symbol, SymbolIndex, Time,
+};
+
+use tokio_postgres::types::ToSql;
+
+use crate::column::{Parameter, Single, columns};
+use crate::effects::Head;
+use crate::error::StoreError;
+use crate::session::Session;
+use crate::standing;
+
+/// What was imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Where the rows stand.
+    pub head: Head,
+    /// The hash of the state that was given, as the engine computes it.
+    pub state_hash: u64,
+    /// Orders on the books.
+    pub open_orders: u64,
+    /// Orders that are done.
+    pub done_orders: u64,
+}
+
+const ACTION: &str = "import a market";
+/// Rows written by one statement.
+const ROWS_MAX: usize = 10_000;
+
+const ACCOUNTS: &str = "
+    INSERT INTO pricetime.accounts (number, id, balance)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])";
+const SYMBOLS: &str = "
+    INSERT INTO pricetime.symbols (number, name, issued)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])";
+const POSITIONS: &str = "
+    INSERT INTO pricetime.positions (account, symbol, shares)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
+const ORDERS: &str = "
+    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares)
+    SELECT u.id, u.account, u.symbol,
+        CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[])
+        AS u(id, account, symbol, buys, limit_price, shares)";
+const RESTING: &str = "
+    INSERT INTO pricetime.resting (order_id, open) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
+const EXECUTIONS: &str = "
+    INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[])";
+const CANCELLATIONS: &str = "
+    INSERT INTO pricetime.cancellations (order_id, shares, time)
+    SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::timestamptz[])";
+const HEAD: &str = "
+    UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
+    WHERE sequence = 0 AND next_order = 1";
+
+/// Rows gathered for the next statements.
+#[derive(Default)]
+struct Rows {
+    accounts: Vec<(u64, AccountId, engine::Money)>,
+    symbols: Vec<(u64, Symbol, Position)>,
+    positions: Vec<(AccountIndex, SymbolIndex, Position)>,
+    orders: Vec<Order>,
+    executions: Vec<(OrderId, u64, Execution)>,
+    cancellations: Vec<(OrderId, Shares, Time)>,
+    /// All accounts so far.
+    numbers: HashMap<AccountId, AccountIndex>,
+    next_symbol: u64,
+    next_execution: u64,
+}
+
+struct Order {
+    order: OrderId,
+    account: AccountIndex,
+    asked: Option<(SymbolIndex, Side, Price)>,
+    open: Shares,
+    shares: Shares,
+}
+
+/// Imports into an empty market. Errors: `NotEmpty`, `Import`, `Unsound`; then nothing was changed.
+pub(crate) async fn import<E: Display>(
+    session: &Session,
+    state: impl Iterator<Item = Result<StateItem, E>>,
+    done: impl Iterator<Item = Result<DoneOrder, E>>,
+) -> Result<Imported, StoreError> {
+    session.run("BEGIN", ACTION).await?;
+    let imported = import_here(session, state, done).await;
+    match imported {
+        Ok(imported) => session.run("COMMIT", ACTION).await.map(|()| imported),
+        Err(error) => {
+            // Should even this fail, the connection is gone and the transaction with it.
+            let _ = session.run("ROLLBACK", ACTION).await;
+            Err(error)
+        }
+    }
+}
+
+async fn import_here<E: Display>(
+    session: &Session,
+    state: impl Iterator<Item = Result<StateItem, E>>,
+    done: impl Iterator<Item = Result<DoneOrder, E>>,
+) -> Result<Imported, StoreError> {
+    let standing = standing::standing(session).await.map_err(|error| session.error(&error, ACTION))?;
+    if standing.head != Head::ZERO {
+        return Err(StoreError::NotEmpty { sequence: standing.head.sequence });
+    }
+    let mut rows = Rows::default();
+    let mut importer = Importer::new(0, DoneOrders::Drop);
+    for item in state {
+        let item = item.map_err(|error| StoreError::Import(error.to_string()))?;
+        importer.add(item)?;
+        // An order's executions are added to it, so it is not written before they are there.
+        if rows.are_many() && !matches!(item, StateItem::Execution(_)) {
+            rows.write(session).await?;
+        }
+        rows.add_item(item);
+    }
+    let engine = importer.finish()?;
+    rows.write(session).await?;
+    let mut done_orders = 0;
+    for done in done {
+        let done = done.map_err(|error| StoreError::Import(error.to_string()))?;
+        let account = rows.numbers.get(&done.account).copied().ok_or_else(|| {
+            StoreError::Import(format!("order {} belongs to account {}, which is not there", done.order, done.account))
+        })?;
+        rows.add_done(&done, account)?;
+        done_orders += 1;
+        if rows.are_many() {
+            rows.write(session).await?;
+        }
+    }
+    rows.write(session).await?;
+    let open_orders = engine.open_order_count() as u64;
+    let placed = engine.next_order().0 - 1;
+    // No id can be there twice, so the right number of them is all of them, unless some are too high.
+    if open_orders + done_orders != placed {
+        return Err(StoreError::Import(format!(
+            "{placed} orders were placed, but {open_orders} open and {done_orders} done ones were given"
+        )));
+    }
+    let head =
+        Head { sequence: engine.sequence(), time: engine.time(), next_order: engine.next_order(), next_execution: 1 };
+    let head_parameters: [Parameter<'_>; 3] =
+        [Box::new(Single(head.sequence.0)), Box::new(Single(head.time)), Box::new(Single(head.next_order.0))];
+    let moved = execute(session, HEAD, head_parameters).await?;
+    assert!(moved == 1, "invariant: the sequence row was read in this transaction");
+    Ok(Imported { head, state_hash: engine.state_hash(), open_orders, done_orders })
+}
+
+impl Rows {
+    fn add_item(&mut self, item: StateItem) {
+        match item {
+            StateItem::Head { .. } => {}
+            StateItem::Account { id, balance } => {
+                let number = u32::try_from(self.numbers.len()).expect("invariant: the engine took this account");
+                self.numbers.insert(id, AccountIndex(number));
+                self.accounts.push((number.into(), id, balance));
+            }
+            StateItem::Symbol { name, issued } => {
+                self.symbols.push((self.next_symbol, name, issued));
+                self.next_symbol += 1;
+            }
+            StateItem::Position { account, symbol, shares } => self.positions.push((account, symbol, shares)),
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                self.orders.push(Order { order, account, asked: Some((symbol, side, limit)), open, shares: open });
+            }
+            StateItem::Execution(execution) => {
+                let order = self.orders.last_mut().expect("invariant: the engine took this execution");
+                order.shares = sum(order.shares, execution.shares);
+                let order = order.order;
+                self.add_execution(order, execution);
+            }
+        }
+    }
+
+    fn add_execution(&mut self, order: OrderId, execution: Execution) {
+        self.executions.push((order, self.next_execution, execution));
+        self.next_execution += 1;
+    }
+
+    fn add_done(&mut self, done: &DoneOrder, account: AccountIndex) -> Result<(), StoreError> {
+        let executed = done.executions.iter().fold(Shares::ZERO, |shares, execution| sum(shares, execution.shares));
+        let shares = done.canceled.map_or(executed, |canceled| sum(executed, canceled.shares));
+        if shares.is_zero() {
+            return Err(StoreError::Import(format!("of order {} nothing was executed or canceled", done.order)));
+        }
+        self.orders.push(Order { order: done.order, account, asked: None, open: Shares::ZERO, shares });
+        for execution in &done.executions {
+            self.add_execution(done.order, *execution);
+        }
+        self.cancellations.extend(done.canceled.map(|canceled| (done.order, canceled.shares, canceled.time)));
+        Ok(())
+    }
+
+    fn are_many(&self) -> bool {
+        [self.accounts.len(), self.positions.len(), self.orders.len(), self.executions.len()]
+            .iter()
+            .any(|&n| n >= ROWS_MAX)
+    }
+
+    /// Writes what was gathered, in an order in which every reference is there before what refers to it.
+    async fn write(&mut self, session: &Session) -> Result<(), StoreError> {
+        let rests: fn(&Order) -> bool = |order| !order.open.is_zero();
+        execute(session, ACCOUNTS, columns!(&self.accounts, row => row.0, row.1, row.2)).await?;
+        execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;
+        execute(session, POSITIONS, columns!(&self.positions, row => row.0.0, row.1.0, row.2)).await?;
+        let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.0.0),
+            row.asked.map(|asked| asked.1 == Side::Buy), row.asked.map(|asked| asked.2), row.shares);
+        execute(session, ORDERS, orders).await?;
+        execute(session, RESTING, columns!(&self.orders, if rests, row => row.order.0, row.open)).await?;
+        let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
+        execute(session, EXECUTIONS, executions).await?;
+        execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1, row.2)).await?;
+        self.accounts.clear();
+        self.symbols.clear();
+        self.positions.clear();
+        self.orders.clear();
+        self.executions.clear();
+        self.cancellations.clear();
+        Ok(())
+    }
+}
+
+async fn execute(session: &Session, sql: &str, parameters: impl AsRef<[Parameter<'_>]>) -> Result<u64, StoreError> {
+    let parameters: Vec<&(dyn ToSql + Sync)> =
+        parameters.as_ref().iter().map(|parameter| parameter.as_ref() as _).collect();
+    session.client.execute(sql, &parameters).await.map_err(|error| session.error(&error, ACTION))
+}
+
+fn sum(one: Shares, other: Shares) -> Shares {
+    let sum = one.units().checked_add(other.units()).and_then(Shares::from_units);
+    sum.expect("invariant: an order has at most 2^63 - 1 units of shares")
+}

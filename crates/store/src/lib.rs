@@ -1,0 +1,44 @@
+//! The market as rows of PostgreSQL: schema, writer, recovery, history. Source: docs/POSTGRES.md.
+//!
+//! The engine decides in memory; its events become [`Effects`], and a [`Writer`] commits them, one transaction a batch.
+//! What was committed is what a recovery reads, so a reply may leave when `commit` has returned, and not before. This crate
+//! knows no socket of a client, no journal and no gateway; it writes what it is given and reads it back.
+//!
+//! ```text
+//! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands
+//!                                             └─► commit(effects), again and again
+//! History::connect ─► done_orders, beside it, for queries of orders that the engine no longer keeps
+//! ```
+
+mod column;
+mod effects;
+mod error;
+mod export;
+mod fields;
+mod history;
+mod import;
+mod load;
+mod numeric;
+mod schema;
+mod session;
+mod standing;
+mod statement;
+mod stop;
+mod store;
+mod tls;
+mod url;
+mod verify;
+mod writer;
+
+pub use effects::{Effects, Head};
+pub use error::StoreError;
+pub use history::History;
+pub use import::Imported;
+pub use load::Loaded;
+pub use schema::{MIGRATIONS, Migrated, Migration};
+pub use standing::{Epoch, Standing};
+pub use stop::{Health, Stop};
+pub use store::Store;
+pub use url::{StoreUrl, Trust};
+pub use verify::Verified;
+pub use writer::Writer;

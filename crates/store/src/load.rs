@@ -1,0 +1,164 @@
+//! The market read from its rows: everything in one snapshot of the database, in the order in which an engine imports it.
+//! It streams; only executions of open orders that executed in part are gathered first.
+
+use std::collections::HashMap;
+use std::pin::pin;
+
+use engine::{
+    AccountId, AccountIndex, DoneOrders, Engine, Execution, Importer, OrderId, Side, StateItem, Symbol, SymbolIndex,
+};
+use futures_util::TryStreamExt;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::session::Session;
+use crate::standing::{self, Standing};
+
+/// What was read.
+pub struct Loaded {
+    /// The market.
+    pub engine: Engine,
+    /// Where it stands, and whose it is.
+    pub standing: Standing,
+}
+
+const ACTION: &str = "read the market";
+
+const ACCOUNTS: &str = "SELECT number, id, balance FROM pricetime.accounts ORDER BY number";
+const SYMBOLS: &str = "SELECT number, name, issued FROM pricetime.symbols ORDER BY number";
+const POSITIONS: &str =
+    "SELECT account, symbol, shares FROM pricetime.positions WHERE shares > 0 ORDER BY account, symbol";
+/// Best price first and oldest first within a price.
+const ORDERS: &str = "
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
+    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END, o.id";
+const EXECUTIONS: &str = "
+    WITH part AS MATERIALIZED (
+        SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
+    )
+    SELECT part.id, 0 AS later, i.ordinal, i.shares, i.price, i.time
+        FROM part JOIN pricetime.imported_executions i ON i.order_id = part.id
+    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time
+        FROM part JOIN pricetime.executions e ON e.buy_order = part.id
+    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time
+        FROM part JOIN pricetime.executions e ON e.sell_order = part.id
+    ORDER BY 1, 2, 3";
+
+/// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.
+pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrders) -> Result<Loaded, StoreError> {
+    begin_snapshot(session).await?;
+    let loaded = load_here(session, hash_seed, done_orders).await?;
+    session.run("COMMIT", ACTION).await?;
+    Ok(loaded)
+}
+
+/// Begins to read at one moment.
+pub(crate) async fn begin_snapshot(session: &Session) -> Result<(), StoreError> {
+    session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ACTION).await
+}
+
+/// Reads an engine within a snapshot that was begun.
+pub(crate) async fn load_here(
+    session: &Session,
+    hash_seed: u64,
+    done_orders: DoneOrders,
+) -> Result<Loaded, StoreError> {
+    let mut importer = Importer::new(hash_seed, done_orders);
+    let standing = visit_state(session, &mut |item| importer.add(item).map_err(StoreError::from)).await?;
+    Ok(Loaded { engine: importer.finish()?, standing })
+}
+
+/// Visits the state within a snapshot that was begun, in the order that [`StateItem`] describes.
+pub(crate) async fn visit_state(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<Standing, StoreError> {
+    let standing = standing::standing(session).await.map_err(|error| session.error(&error, ACTION))?;
+    let head = standing.head;
+    visit(StateItem::Head { sequence: head.sequence, time: head.time, next_order: head.next_order })?;
+    let mut accounts = Numbers::default();
+    each_row(session, ACCOUNTS, &mut |fields| {
+        accounts.expect(fields.next()?, "an account's number")?;
+        let id = AccountId::parse(fields.next::<&str>()?.as_bytes()).map_err(|_| unreadable("accounts.id"))?;
+        visit(StateItem::Account { id, balance: fields.next()? })
+    })
+    .await?;
+    let mut symbols = Numbers::default();
+    each_row(session, SYMBOLS, &mut |fields| {
+        symbols.expect(fields.next()?, "a symbol's number")?;
+        let name = Symbol::parse(fields.next::<&str>()?.as_bytes()).map_err(|_| unreadable("symbols.name"))?;
+        visit(StateItem::Symbol { name, issued: fields.next()? })
+    })
+    .await?;
+    each_row(session, POSITIONS, &mut |fields| {
+        let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
+        visit(StateItem::Position { account, symbol, shares: fields.next()? })
+    })
+    .await?;
+    visit_orders(session, visit).await?;
+    Ok(standing)
+}
+
+async fn visit_orders(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut executions: HashMap<OrderId, Vec<Execution>> = HashMap::new();
+    each_row(session, EXECUTIONS, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        fields.skip(2);
+        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
+        executions.entry(order).or_default().push(execution);
+        Ok(())
+    })
+    .await?;
+    each_row(session, ORDERS, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
+        let side = if fields.next()? { Side::Buy } else { Side::Sell };
+        let (limit, open) = (fields.next()?, fields.next()?);
+        visit(StateItem::Order { order, account, symbol, side, limit, open })?;
+        let executions = executions.remove(&order).unwrap_or_default();
+        executions.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution)))
+    })
+    .await
+}
+
+/// Visits the rows of a query as they come.
+async fn each_row(
+    session: &Session,
+    sql: &str,
+    visit: &mut impl FnMut(&mut Fields<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let fail = |error| session.error(&error, ACTION);
+    let rows = session.client.query_raw(sql, std::iter::empty::<&(dyn ToSql + Sync)>()).await.map_err(fail)?;
+    let mut rows = pin!(rows);
+    while let Some(row) = rows.try_next().await.map_err(fail)? {
+        let row: Row = row;
+        visit(&mut Fields::of(&row))?;
+    }
+    Ok(())
+}
+
+/// Numbers that must come from 0 without gaps.
+#[derive(Default)]
+struct Numbers {
+    next: u32,
+}
+
+impl Numbers {
+    fn expect(&mut self, number: u32, what: &str) -> Result<(), StoreError> {
+        if number != self.next {
+            return Err(StoreError::Inconsistent(format!("{what} is {number} where {} was expected", self.next)));
+        }
+        self.next += 1;
+        Ok(())
+    }
+}
+
+fn unreadable(column: &str) -> StoreError {
+    StoreError::Unreadable { column: column.to_owned() }
+}

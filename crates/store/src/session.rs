@@ -1,0 +1,132 @@
+//! One connection to the database, with the settings that its purpose needs. It does not know the schema.
+
+use tokio_postgres::{Client, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::{StoreError, final_error};
+use crate::tls;
+use crate::url::StoreUrl;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Commits batches. Its plans are the same on an empty table as on a full one: by index, one row at a time.
+    Write,
+    /// Looks up rows by their keys.
+    LookUp,
+    /// Reads whole tables.
+    Read,
+}
+
+/// All sessions: what they read and write depends on no setting of the role or the database, and a commit is durable
+/// (stricter settings than `on`, and `local`, are the operator's choice).
+const SETTINGS: &str = "
+    SET search_path = pg_catalog, pg_temp;
+    SET TimeZone = 'UTC';
+    SET client_min_messages = warning;
+    SET default_transaction_isolation = 'repeatable read';
+    SET jit = off;
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+const WRITE_SETTINGS: &str = "
+    SET pricetime.server = 'on';
+    SET default_transaction_read_only = off;";
+/// An index is right for a batch, whatever the statistics say of a table that grows.
+const BY_INDEX_SETTINGS: &str = "
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;";
+const READ_SETTINGS: &str = "
+    SET work_mem = '256MB';";
+
+/// Opens connections to one database.
+pub(crate) struct Connector {
+    url: StoreUrl,
+    tls: MakeRustlsConnect,
+}
+
+/// An open connection.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    /// Where it leads, without the password.
+    pub(crate) place: String,
+    backend: Backend,
+}
+
+/// The database's process behind a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Backend {
+    process: i32,
+    started: String,
+}
+
+impl Connector {
+    /// To the database of `url`; `name` is what others see in pg_stat_activity. Errors: `Tls`.
+    pub(crate) fn new(url: &StoreUrl, name: &str) -> Result<Connector, StoreError> {
+        let tls = tls::connector(url)?;
+        let mut url = url.clone();
+        url.config.application_name(format!("{APPLICATION}{name}"));
+        Ok(Connector { url, tls })
+    }
+
+    pub(crate) fn place(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Opens a connection. Must run on the runtime that will use it.
+    pub(crate) async fn open(&self, purpose: Purpose) -> Result<Session, tokio_postgres::Error> {
+        let (client, connection) = self.url.config.connect(self.tls.clone()).await?;
+        // Ends when the client is dropped or the connection breaks; the client's calls tell of that.
+        tokio::spawn(async move { drop(connection.await) });
+        let more = match purpose {
+            Purpose::Write => [WRITE_SETTINGS, BY_INDEX_SETTINGS].concat(),
+            Purpose::LookUp => BY_INDEX_SETTINGS.to_owned(),
+            Purpose::Read => READ_SETTINGS.to_owned(),
+        };
+        client.batch_execute(&[SETTINGS, &more].concat()).await?;
+        let row = client.query_one(WHO_AM_I, &[]).await?;
+        let (fsync, full_page_writes): (&str, &str) = (row.get(2), row.get(3));
+        if purpose == Purpose::Write && (fsync, full_page_writes) != ("on", "on") {
+            tracing::warn!(fsync, full_page_writes, "the database is set to lose what it committed in a power cut");
+        }
+        let backend = Backend { process: row.get(0), started: row.get(1) };
+        Ok(Session { client, place: self.place(), backend })
+    }
+}
+
+/// What application_name begins with.
+pub(crate) const APPLICATION: &str = "pricetime ";
+
+const WHO_AM_I: &str = "
+    SELECT pid, backend_start::text, current_setting('fsync'), current_setting('full_page_writes')
+    FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+
+impl Session {
+    /// The process at the other end.
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// Ends the process of an earlier connection of ours, should it not have noticed that we are gone: it may hold the lock.
+    pub(crate) async fn end(&self, other: &Backend) -> Result<(), tokio_postgres::Error> {
+        let end = "
+            SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+            WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()";
+        self.client.query(end, &[&other.process, &other.started]).await.map(|_| ())
+    }
+
+    /// Prepares a statement. Errors: as of doing `action`.
+    pub(crate) async fn prepare(&self, sql: &str, action: &'static str) -> Result<Statement, StoreError> {
+        self.client.prepare(sql).await.map_err(|error| self.error(&error, action))
+    }
+
+    /// Runs statements in a row. Errors: as of doing `action`.
+    pub(crate) async fn run(&self, sql: &str, action: &'static str) -> Result<(), StoreError> {
+        self.client.batch_execute(sql).await.map_err(|error| self.error(&error, action))
+    }
+
+    /// What an error of an operation that is not tried again means.
+    pub(crate) fn error(&self, error: &tokio_postgres::Error, action: &'static str) -> StoreError {
+        final_error(error, action, &self.place)
+    }
+}

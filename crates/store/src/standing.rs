@@ -1,0 +1,102 @@
+//! Where the database stands and whose it is: the sequence row with its epoch, and the lock by which servers notice each
+//! other early. The lock is a courtesy, since it ends with its connection while writes may be in flight; the epoch in the
+//! sequence row is what keeps an old server from writing.
+
+use engine::{OrderId, Sequence};
+
+use crate::column::Single;
+use crate::effects::Head;
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::session::{APPLICATION, Session};
+
+/// Counts take-overs of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub u64);
+
+/// The sequence row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Up to where the rows say what happened.
+    pub head: Head,
+    /// The last take-over.
+    pub epoch: Epoch,
+    /// The server that took over.
+    pub writer: String,
+    /// When it did, as text.
+    pub since: String,
+}
+
+/// The advisory lock that a server holds: "pricetim" in ASCII.
+const LOCK_KEY: i64 = i64::from_be_bytes(*b"pricetim");
+
+const STANDING: &str = "
+    SELECT sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')
+    FROM pricetime.command_sequence";
+
+/// Reads the sequence row.
+pub(crate) async fn standing(session: &Session) -> Result<Standing, tokio_postgres::Error> {
+    let row = session.client.query_one(STANDING, &[]).await?;
+    Ok(read(&row).unwrap_or_else(|_| unreadable()))
+}
+
+/// A row that cannot be read stands at no sequence that any server expects.
+fn unreadable() -> Standing {
+    let head = Head { sequence: Sequence(u64::MAX), ..Head::ZERO };
+    Standing { head, epoch: Epoch(0), writer: "nobody".to_owned(), since: "an unreadable time".to_owned() }
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Standing, StoreError> {
+    let mut fields = Fields::of(row);
+    let head = Head {
+        sequence: Sequence(fields.next()?),
+        time: fields.next()?,
+        next_order: OrderId(fields.next()?),
+        next_execution: fields.next()?,
+    };
+    let epoch = Epoch(fields.next()?);
+    Ok(Standing { head, epoch, writer: fields.next::<&str>()?.to_owned(), since: fields.next::<&str>()?.to_owned() })
+}
+
+/// Raises the epoch in the name of `name`: nothing that an earlier server still sends is committed behind this.
+pub(crate) async fn raise_epoch(session: &Session, name: &str) -> Result<Standing, StoreError> {
+    let action = "take over the database";
+    let raise = "
+        UPDATE pricetime.command_sequence SET epoch = epoch + 1, writer = $1, since = now()
+        RETURNING sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')";
+    // Read committed: it waits for a batch that is being committed, and comes behind it.
+    session.run("BEGIN ISOLATION LEVEL READ COMMITTED", action).await?;
+    let raised = session.client.query_one(raise, &[&name]).await.map_err(|error| session.error(&error, action));
+    let ended = session.run(if raised.is_ok() { "COMMIT" } else { "ROLLBACK" }, action).await;
+    let row = raised?;
+    ended?;
+    read(&row)
+}
+
+/// Takes the lock if nobody has it.
+pub(crate) async fn try_lock(session: &Session) -> Result<bool, tokio_postgres::Error> {
+    let row = session.client.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK_KEY]).await?;
+    Ok(row.get(0))
+}
+
+/// Whoever has the lock, as an error.
+pub(crate) async fn lock_holder(session: &Session) -> StoreError {
+    let holder = "
+        SELECT coalesce(a.application_name, '?'), to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')
+        FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND (l.classid::bigint << 32) | l.objid::bigint = $1";
+    match session.client.query_opt(holder, &[&Single(LOCK_KEY.unsigned_abs())]).await {
+        Ok(row) => {
+            let name: Option<String> = row.as_ref().map(|row| row.get(0));
+            let name = name.unwrap_or_else(|| "?".to_owned());
+            let since: Option<String> = row.and_then(|row| row.get(1));
+            StoreError::AnotherServer {
+                name: name.strip_prefix(APPLICATION).unwrap_or(&name).to_owned(),
+                since: since.unwrap_or_else(|| "an unknown time".to_owned()),
+            }
+        }
+        Err(error) => session.error(&error, "look who holds the lock"),
+    }
+}

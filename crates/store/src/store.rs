@@ -1,0 +1,163 @@
+//! The way in: a connection that migrates, takes the lock, takes over, and what needs no taking over: verify and export.
+//! Blocking, for an ordinary thread. It does not write the market: that is the writer's, which `take_over` gives.
+
+use std::time::Duration;
+
+use engine::{DoneOrder, DoneOrders, Engine, OrderId, StateItem};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{StoreError, final_error};
+use crate::export;
+use crate::import::{self, Imported};
+use crate::load::{self, Loaded};
+use crate::schema::{self, MIGRATIONS, Migrated};
+use crate::session::{Connector, Purpose, Session};
+use crate::standing::{self, Standing};
+use crate::stop::Stop;
+use crate::url::StoreUrl;
+use crate::verify::{self, Verified};
+use crate::writer::{Writer, unless_stopped};
+
+/// How often a standby asks for the lock.
+const ASK_EVERY: Duration = Duration::from_millis(250);
+
+/// A connection to the database of a market.
+pub struct Store {
+    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    session: Session,
+    runtime: Runtime,
+    connector: Connector,
+    name: String,
+    locked: bool,
+    stop: Stop,
+}
+
+/// A runtime for one connection, driven by the thread that waits for it.
+pub(crate) fn runtime() -> Result<Runtime, StoreError> {
+    let built = Builder::new_current_thread().enable_io().enable_time().build();
+    built.map_err(|source| StoreError::System { action: "start the database's event loop", source })
+}
+
+impl Store {
+    /// Connects; `name` says to others who this is. Errors: `Unreachable`, `Tls`, `Refused` (an unknown role, database or
+    /// password).
+    pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<Store, StoreError> {
+        let connector = Connector::new(url, name)?;
+        let runtime = runtime()?;
+        let session = runtime.block_on(connector.open(Purpose::Write));
+        let session = session.map_err(|error| final_error(&error, "let this server in", &connector.place()))?;
+        Ok(Store { session, runtime, connector, name: name.to_owned(), locked: false, stop })
+    }
+
+    /// Takes the lock that keeps other servers waiting. Errors: `AnotherServer`, which names it.
+    pub fn lock(&mut self) -> Result<(), StoreError> {
+        let Store { session, runtime, .. } = self;
+        if !self.locked {
+            let locked = runtime.block_on(standing::try_lock(session));
+            self.locked = locked.map_err(|error| session.error(&error, "take the lock"))?;
+        }
+        if self.locked { Ok(()) } else { Err(runtime.block_on(standing::lock_holder(session))) }
+    }
+
+    /// Waits until no other server holds the lock, and takes it: for a standby. Connects again as often as need be.
+    /// Errors: `Stopped`.
+    pub fn wait_for_lock(&mut self) -> Result<(), StoreError> {
+        loop {
+            match self.lock() {
+                Ok(()) => return Ok(()),
+                Err(StoreError::AnotherServer { .. }) => {}
+                Err(StoreError::Unreachable { fault, .. }) => {
+                    tracing::warn!(fault, "the database is away; a standby goes on asking");
+                    if let Ok(session) = self.runtime.block_on(self.connector.open(Purpose::Write)) {
+                        self.session = session;
+                    }
+                }
+                Err(other) => return Err(other),
+            }
+            let rest = unless_stopped(async { tokio::time::sleep(ASK_EVERY).await }, &self.stop);
+            if self.runtime.block_on(rest).is_none() || self.stop.is_told() {
+                return Err(StoreError::Stopped);
+            }
+        }
+    }
+
+    /// Makes the schema or brings it to this program's version. Takes the lock: nobody may write meanwhile.
+    /// Errors: `AnotherServer`, `NewerSchema`, `AlteredMigration`, `ForeignSchema`, `Rights`.
+    pub fn migrate(&mut self) -> Result<Migrated, StoreError> {
+        self.lock()?;
+        self.runtime.block_on(schema::migrate(&self.session, MIGRATIONS))
+    }
+
+    /// Where the database stands and whose it is. Errors: `NoSchema` and its like, `Unreachable`.
+    pub fn standing(&mut self) -> Result<Standing, StoreError> {
+        self.runtime.block_on(async {
+            schema::require(&self.session).await?;
+            let standing = standing::standing(&self.session).await;
+            standing.map_err(|error| self.session.error(&error, "read the sequence"))
+        })
+    }
+
+    /// Becomes the one server that writes: takes the lock and raises the epoch, so that nothing that an earlier server still
+    /// sends is committed. Errors: `AnotherServer`, `NoSchema` and its like.
+    pub fn take_over(mut self) -> Result<Writer, StoreError> {
+        self.lock()?;
+        let standing = self.runtime.block_on(async {
+            schema::require(&self.session).await?;
+            standing::raise_epoch(&self.session, &self.name).await
+        })?;
+        Writer::new(self.runtime, self.connector, self.session, &standing, self.stop)
+    }
+
+    /// Fills an empty market from a state and the done orders that belong to it, in one transaction. See docs/POSTGRES.md
+    /// for what such rows lack; a replay from the first command through a [`Writer`] lacks nothing.
+    /// Errors: `NotEmpty`, `Import`, `AnotherServer`, `Unsound`.
+    pub fn import<E: std::fmt::Display>(
+        &mut self,
+        state: impl Iterator<Item = Result<StateItem, E>>,
+        done: impl Iterator<Item = Result<DoneOrder, E>>,
+    ) -> Result<Imported, StoreError> {
+        self.lock()?;
+        self.runtime.block_on(async {
+            schema::require(&self.session).await?;
+            import::import(&self.session, state, done).await
+        })
+    }
+
+    /// Reads the market as an engine, at one moment of the database. Errors: `Unsound`, `Unreachable`.
+    pub fn load(&mut self, hash_seed: u64, done_orders: DoneOrders) -> Result<Loaded, StoreError> {
+        self.read(async |session| load::load(&session, hash_seed, done_orders).await)
+    }
+
+    /// Visits the state, item by item, in the order that [`StateItem`] describes; gives where it stands.
+    pub fn export_state(
+        &mut self,
+        visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    ) -> Result<Standing, StoreError> {
+        self.read(async |session| export::state(&session, visit).await)
+    }
+
+    /// Visits every done order by id, up to the last that was placed when it began; gives how many.
+    pub fn export_done(
+        &mut self,
+        visit: &mut impl FnMut(DoneOrder) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        self.read(async |session| export::done_orders(session, OrderId(1), visit).await)
+    }
+
+    /// Checks all rows against each other, at one moment of the database, and gives the hash of the state they make, to
+    /// compare with another's. Errors: `Inconsistent`, `Unsound`.
+    pub fn verify(&mut self) -> Result<(Verified, Engine), StoreError> {
+        self.read(async |session| verify::verify(&session).await)
+    }
+
+    /// Runs something on a connection with the settings for reading whole tables.
+    fn read<T>(&mut self, task: impl AsyncFnOnce(Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let Store { runtime, connector, .. } = self;
+        runtime.block_on(async {
+            let session = connector.open(Purpose::Read).await;
+            let session = session.map_err(|error| final_error(&error, "be read", &connector.place()))?;
+            schema::require(&session).await?;
+            task(session).await
+        })
+    }
+}

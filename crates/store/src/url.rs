@@ -1,0 +1,174 @@
+//! Where the database is and how it is reached: the URL with its TLS mode, and how it is shown without its password.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::error::StoreError;
+
+/// Waits that apply unless the URL names others.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
+
+/// How far the database's certificate is trusted: the meaning that libpq gives to `sslmode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Encrypted at most (`disable`, `prefer`, `require`): the certificate is not looked at.
+    Any,
+    /// `verify-ca`: a trusted authority signed it.
+    Authority,
+    /// `verify-full`: and it names the host of the URL.
+    Full,
+}
+
+/// A parsed URL. Neither its Display nor its Debug shows the password.
+#[derive(Clone)]
+pub struct StoreUrl {
+    pub(crate) config: Config,
+    pub(crate) trust: Trust,
+    /// A PEM file of authorities, in place of the system's.
+    pub(crate) roots: Option<String>,
+    shown: String,
+}
+
+impl FromStr for StoreUrl {
+    type Err = StoreError;
+
+    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…&sslrootcert=FILE`, and all else that tokio-postgres
+    /// reads there. Errors: `Url`.
+    fn from_str(text: &str) -> Result<StoreUrl, StoreError> {
+        let fail = |fault: String| StoreError::Url { fault };
+        if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            return Err(fail("does not begin with postgres://".to_owned()));
+        }
+        let (address, query) = text.split_once('?').unwrap_or((text, ""));
+        let (mut trust, mut encrypt, mut roots) = (Trust::Any, None, None);
+        let mut rest = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", mode)) => (encrypt, trust) = ssl_mode(mode).map_err(fail)?,
+                Some(("sslrootcert", file)) => roots = Some(percent_decoded(file).map_err(fail)?),
+                _ => rest.push(pair),
+            }
+        }
+        let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
+        let mut config: Config = format!("{address}{query}").parse().map_err(|error: tokio_postgres::Error| {
+            fail(format!("cannot be read ({})", crate::error::with_cause(&error)))
+        })?;
+        if let Some(mode) = encrypt {
+            config.ssl_mode(mode);
+        }
+        set_defaults(&mut config);
+        let shown = shown(&config);
+        Ok(StoreUrl { config, trust, roots, shown })
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+fn ssl_mode(mode: &str) -> Result<(Option<SslMode>, Trust), String> {
+    match mode {
+        "disable" => Ok((Some(SslMode::Disable), Trust::Any)),
+        "prefer" => Ok((Some(SslMode::Prefer), Trust::Any)),
+        "require" => Ok((Some(SslMode::Require), Trust::Any)),
+        "verify-ca" => Ok((Some(SslMode::Require), Trust::Authority)),
+        "verify-full" => Ok((Some(SslMode::Require), Trust::Full)),
+        _ => Err("has an unknown sslmode; there are disable, prefer, require, verify-ca and verify-full".to_owned()),
+    }
+}
+
+fn percent_decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = rest.split_at_checked(2).and_then(|(digits, behind)| {
+            rest = behind;
+            u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        });
+        bytes.push(digits.ok_or("has a % that two hexadecimal digits do not follow")?);
+    }
+    String::from_utf8(bytes).map_err(|_| "names a file that is no UTF-8".to_owned())
+}
+
+fn set_defaults(config: &mut Config) {
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(TCP_USER_TIMEOUT);
+    }
+    // The driver's own default is the system's two hours.
+    if config.get_keepalives_idle() == Duration::from_secs(2 * 60 * 60) {
+        config.keepalives_idle(KEEPALIVES_IDLE);
+    }
+}
+
+fn shown(config: &Config) -> String {
+    let user = config.get_user().map_or(String::new(), |user| format!("{user}@"));
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(place, host)| {
+            let port = config.get_ports().get(place).or(config.get_ports().first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(name) => format!("{name}:{port}"),
+                Host::Unix(folder) => format!("{}:{port}", folder.display()),
+            }
+        })
+        .collect();
+    format!("postgres://{user}{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_is_never_shown() {
+        let url: StoreUrl = "postgres://me:secret@db.example:5433/market?sslmode=verify-full".parse().unwrap();
+        assert_eq!(url.to_string(), "postgres://me@db.example:5433/market");
+        assert_eq!(format!("{url:?}"), "postgres://me@db.example:5433/market");
+        assert_eq!(url.config.get_password(), Some(&b"secret"[..]));
+        assert_eq!((url.trust, url.config.get_ssl_mode()), (Trust::Full, SslMode::Require));
+        let error = "postgres://me:secret@db.example:port/market".parse::<StoreUrl>().unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_url_may_name_its_authorities_and_other_settings() {
+        let url: StoreUrl =
+            "postgresql://me@/market?host=/run/pg&sslrootcert=/etc/my%20ca.pem&connect_timeout=2".parse().unwrap();
+        assert_eq!(url.roots.as_deref(), Some("/etc/my ca.pem"));
+        assert_eq!(url.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!(url.to_string(), "postgres://me@/run/pg:5432/market");
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for text in ["", "host=x", "mysql://x/y", "postgres://x/y?sslmode=maybe", "postgres://x/y?sslrootcert=%zz"] {
+            let error = text.parse::<StoreUrl>().unwrap_err().to_string();
+            assert!(error.starts_with("the store's URL "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Whether the rows agree with each other: what an engine makes of them, and sums that PostgreSQL itself adds up.
+
+use engine::{DoneOrders, Engine, Money};
+
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::load::{self, Loaded};
+use crate::session::Session;
+use crate::standing::Standing;
+
+/// What a verification found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Where the rows stand.
+    pub standing: Standing,
+    /// The hash of the state they make: equal to that of an engine that applied the same commands.
+    pub state_hash: u64,
+    /// Every order ever placed.
+    pub orders: u64,
+    /// Every execution since the rows were begun.
+    pub executions: u64,
+    /// All money: balances and what open buys hold.
+    pub money: Money,
+}
+
+const ACTION: &str = "verify the market";
+
+const COUNTS: &str = "
+    SELECT (SELECT count(*) FROM pricetime.orders), (SELECT count(*) FROM pricetime.executions),
+        (SELECT coalesce(max(id), 0) FROM pricetime.orders), (SELECT coalesce(max(id), 0) FROM pricetime.executions),
+        (SELECT coalesce(sum(balance), 0) FROM pricetime.accounts)
+            + (SELECT coalesce(sum(o.limit_price * r.open), 0)
+               FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'buy')";
+/// Symbols whose shares are not those that were issued.
+const SHARES: &str = "
+    SELECT s.name FROM pricetime.symbols s
+    LEFT JOIN (SELECT symbol, sum(shares) AS shares FROM pricetime.positions GROUP BY symbol) p ON p.symbol = s.number
+    LEFT JOIN (
+        SELECT o.symbol, sum(r.open) AS shares FROM pricetime.resting r
+        JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'sell' GROUP BY o.symbol
+    ) h ON h.symbol = s.number
+    WHERE s.issued <> coalesce(p.shares, 0) + coalesce(h.shares, 0) LIMIT 1";
+/// Orders whose shares are not what is open, executed and canceled of them.
+const ORDERS: &str = "
+    SELECT o.id FROM pricetime.orders o
+    LEFT JOIN pricetime.resting r ON r.order_id = o.id
+    LEFT JOIN pricetime.cancellations c ON c.order_id = o.id
+    LEFT JOIN (
+        SELECT id, sum(shares) AS shares FROM (
+            SELECT buy_order AS id, shares FROM pricetime.executions
+            UNION ALL SELECT sell_order, shares FROM pricetime.executions
+            UNION ALL SELECT order_id, shares FROM pricetime.imported_executions
+        ) each_side GROUP BY id
+    ) e ON e.id = o.id
+    WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0)
+        OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
+    LIMIT 1";
+/// Executions that both of their orders could not have agreed to.
+const EXECUTIONS: &str = "
+    SELECT e.id FROM pricetime.executions e
+    JOIN pricetime.orders b ON b.id = e.buy_order JOIN pricetime.orders o ON o.id = e.sell_order
+    WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
+        OR (e.aggressor = 'buy') <> (e.buy_order > e.sell_order)
+        OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
+    LIMIT 1";
+
+/// Verifies everything at one moment; gives the engine too.
+pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), StoreError> {
+    load::begin_snapshot(session).await?;
+    let Loaded { engine, standing } = load::load_here(session, 0, DoneOrders::Drop).await?;
+    for (sql, what) in [
+        (SHARES, "positions and open sells are not the shares issued of symbol"),
+        (ORDERS, "what is open, executed and canceled does not come to the shares of order"),
+        (EXECUTIONS, "the two orders do not agree with execution"),
+    ] {
+        let wrong = session.client.query_opt(sql, &[]).await.map_err(|error| session.error(&error, ACTION))?;
+        if let Some(row) = wrong {
+            let which = row.try_get::<_, i64>(0).map_or_else(
+                |_| Fields::of(&row).next::<&str>().map(str::to_owned).unwrap_or_default(),
+                |number| number.to_string(),
+            );
+            return Err(StoreError::Inconsistent(format!("{what} {which}")));
+        }
+    }
+    let row = session.client.query_one(COUNTS, &[]).await.map_err(|error| session.error(&error, ACTION))?;
+    session.run("COMMIT", ACTION).await?;
+    let mut fields = Fields::of(&row);
+    let (orders, executions) = (fields.next::<u64>()?, fields.next::<u64>()?);
+    let (last_order, last_execution) = (fields.next::<u64>()?, fields.next::<u64>()?);
+    let money = fields.next::<Money>()?;
+    for (count, last, next, what) in [
+        (orders, last_order, standing.head.next_order.0, "orders"),
+        (executions, last_execution, standing.head.next_execution, "executions"),
+    ] {
+        if count != last || count + 1 != next {
+            let fault = format!("there are {count} {what}, the last is {last}, and the next was to be {next}");
+            return Err(StoreError::Inconsistent(fault));
+        }
+    }
+    Ok((Verified { state_hash: engine.state_hash(), standing, orders, executions, money }, engine))
+}

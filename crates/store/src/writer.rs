@@ -1,0 +1,266 @@
+//! Commits batches, one transaction each, and finds out what became of one when the connection breaks. It never writes a
+//! batch twice and never reports one that is not committed.
+//!
+//! A batch is one statement outside a transaction block, so it is all there or not at all. Its first act moves the sequence
+//! row from where the batch begins to where it ends, and fails if the row is not there in our epoch. So whatever was
+//! sent, the row says afterwards whether it was committed, and a batch sent again when it had been committed does nothing.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
+
+use crate::effects::{Effects, Head};
+use crate::error::{StoreError, Verdict, verdict};
+use crate::load::{self, Loaded};
+use crate::session::{Backend, Connector, Purpose, Session};
+use crate::standing::{self, Epoch, Standing};
+use crate::statement;
+use crate::stop::{Health, Stop};
+
+/// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How often a wait looks whether it was told to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The one server that writes to a database, since it took over.
+pub struct Writer {
+    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    link: Option<Link>,
+    runtime: Runtime,
+    connector: Connector,
+    epoch: Epoch,
+    /// Where the rows stand, as far as this writer knows.
+    head: Head,
+    /// The last connection's process, to be ended if it outlives the connection.
+    last: Option<Backend>,
+    /// Whether an error was returned that rules out any further commit.
+    poisoned: bool,
+    stop: Stop,
+    health: Health,
+}
+
+/// A connection that is ready to write.
+struct Link {
+    session: Session,
+    write_batch: Statement,
+}
+
+/// How an attempt ended that did not succeed.
+enum Attempt {
+    /// Try again, once the row has said what was committed.
+    Again(String),
+    Over(StoreError),
+}
+
+impl Writer {
+    /// Of a session that holds the lock and has just raised the epoch.
+    pub(crate) fn new(
+        runtime: Runtime,
+        connector: Connector,
+        session: Session,
+        standing: &Standing,
+        stop: Stop,
+    ) -> Result<Writer, StoreError> {
+        let write_batch = runtime.block_on(session.prepare(&statement::write_batch(), "write"))?;
+        Ok(Writer {
+            last: Some(session.backend().clone()),
+            link: Some(Link { session, write_batch }),
+            runtime,
+            connector,
+            epoch: standing.epoch,
+            head: standing.head,
+            poisoned: false,
+            stop,
+            health: Health::default(),
+        })
+    }
+
+    /// This writer's epoch.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Where the rows stand: the next effects begin here.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Says from any thread whether the database is there.
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// Reads the market as it was committed. Nobody can have changed it since this writer took over. Done orders are as
+    /// for [`engine::Engine::new`], as is the seed. Errors: `Unsound`, `Unreachable`, `Unreadable`.
+    pub fn load(&mut self, hash_seed: u64, done_orders: engine::DoneOrders) -> Result<Loaded, StoreError> {
+        let loaded = self.runtime.block_on(async {
+            let session = self.connector.open(Purpose::Read).await;
+            let place = self.connector.place();
+            let session = session.map_err(|error| crate::error::final_error(&error, "read the market", &place))?;
+            load::load(&session, hash_seed, done_orders).await
+        })?;
+        match loaded.standing.epoch == self.epoch && loaded.standing.head == self.head {
+            true => Ok(loaded),
+            false => Err(self.displaced(&loaded.standing)),
+        }
+    }
+
+    /// Commits effects that begin where the last ones ended. Returns when they are durable. While the database is away it
+    /// waits and tries again, for ever unless told to stop; see `health`. After an error nothing more can be
+    /// committed, and nothing of these effects may be acknowledged.
+    pub fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
+        assert!(!self.poisoned, "invariant: a writer that failed is not used again");
+        assert!(effects.before == self.head, "invariant: effects begin where the last ones ended");
+        if effects.is_empty() {
+            return Ok(());
+        }
+        let outcome = self.commit_at_last(effects);
+        match &outcome {
+            Ok(()) => self.head = effects.after,
+            Err(_) => self.poisoned = true,
+        }
+        self.health.is_back();
+        outcome
+    }
+
+    /// Closes the connection, and with it gives up the lock.
+    pub fn close(mut self) {
+        if let Some(link) = self.link.take() {
+            drop(link);
+            // The connection's task sees that its client is gone, and says good-bye.
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
+        }
+    }
+
+    fn commit_at_last(&mut self, effects: &Effects) -> Result<(), StoreError> {
+        let mut pause = PAUSE_MIN;
+        let mut fault = match self.write(effects) {
+            Ok(()) => return Ok(()),
+            Err(Attempt::Over(error)) => return Err(error),
+            Err(Attempt::Again(fault)) => fault,
+        };
+        loop {
+            self.health.is_away();
+            tracing::warn!(fault, "the database does not take a commit; trying again");
+            let tried = match self.look(effects) {
+                Ok(Outcome::Committed) => return Ok(()),
+                Ok(Outcome::Not) => self.write(effects),
+                Err(attempt) => Err(attempt),
+            };
+            fault = match tried {
+                Ok(()) => return Ok(()),
+                Err(Attempt::Over(error)) => return Err(error),
+                Err(Attempt::Again(fault)) => fault,
+            };
+            self.rest(pause)?;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Sends the batch and waits for its commit.
+    fn write(&mut self, effects: &Effects) -> Result<(), Attempt> {
+        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
+        let parameters = statement::parameters(effects, self.epoch);
+        let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|parameter| parameter.as_ref() as _).collect();
+        let written = link.session.client.execute(&link.write_batch, &parameters);
+        match self.runtime.block_on(unless_stopped(written, &self.stop)) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(self.judge(&error)),
+            None => Err(Attempt::Over(StoreError::Stopped)),
+        }
+    }
+
+    /// Sees what the sequence row says of a batch, on a new connection if need be.
+    fn look(&mut self, effects: &Effects) -> Result<Outcome, Attempt> {
+        if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
+            self.link = None;
+            self.reconnect()?;
+        }
+        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
+        let standing = self.runtime.block_on(unless_stopped(standing::standing(&link.session), &self.stop));
+        let standing = match standing {
+            Some(Ok(standing)) => standing,
+            Some(Err(error)) => return Err(self.judge(&error)),
+            None => return Err(Attempt::Over(StoreError::Stopped)),
+        };
+        if standing.epoch == self.epoch && standing.head == effects.after {
+            return Ok(Outcome::Committed);
+        }
+        if standing.epoch == self.epoch && standing.head == effects.before {
+            return Ok(Outcome::Not);
+        }
+        Err(Attempt::Over(self.displaced(&standing)))
+    }
+
+    /// Opens a connection, ends the process of the one before if it still runs, and takes the lock again if it is free.
+    fn reconnect(&mut self) -> Result<(), Attempt> {
+        let opening = async {
+            let session = self.connector.open(Purpose::Write).await?;
+            if let Some(last) = &self.last {
+                session.end(last).await?;
+            }
+            let locked = standing::try_lock(&session).await?;
+            let write_batch = session.client.prepare(&statement::write_batch()).await?;
+            Ok((Link { session, write_batch }, locked))
+        };
+        match self.runtime.block_on(unless_stopped(opening, &self.stop)) {
+            Some(Ok((link, locked))) => {
+                if !locked {
+                    // Whoever has it is about to raise the epoch: the row will tell.
+                    tracing::warn!("another session holds the database's lock");
+                }
+                tracing::info!("connected to the database again");
+                self.last = Some(link.session.backend().clone());
+                self.link = Some(link);
+                Ok(())
+            }
+            Some(Err(error)) => Err(self.judge(&error)),
+            None => Err(Attempt::Over(StoreError::Stopped)),
+        }
+    }
+
+    fn judge(&self, error: &tokio_postgres::Error) -> Attempt {
+        match verdict(error, "write", &self.connector.place()) {
+            // Not at the sequence: moved by an attempt of ours that was committed after all, or by another server.
+            Verdict::Passing | Verdict::NotAtTheSequence => Attempt::Again(crate::error::with_cause(error)),
+            Verdict::Lasting(error) => Attempt::Over(error),
+        }
+    }
+
+    fn displaced(&self, standing: &Standing) -> StoreError {
+        match standing.epoch > self.epoch {
+            true => StoreError::Fenced { name: standing.writer.clone(), since: standing.since.clone() },
+            false => StoreError::Displaced { found: standing.head.sequence, expected: self.head.sequence },
+        }
+    }
+
+    fn rest(&self, pause: Duration) -> Result<(), StoreError> {
+        match self.runtime.block_on(unless_stopped(async { tokio::time::sleep(pause).await }, &self.stop)) {
+            Some(()) => Ok(()),
+            None => Err(StoreError::Stopped),
+        }
+    }
+}
+
+/// What became of a batch.
+enum Outcome {
+    Committed,
+    Not,
+}
+
+/// What `future` gives, unless `stop` is told before: then none.
+pub(crate) async fn unless_stopped<T>(future: impl Future<Output = T>, stop: &Stop) -> Option<T> {
+    let mut future = pin!(future);
+    loop {
+        match tokio::time::timeout(LOOK_EVERY, &mut future).await {
+            Ok(value) => return Some(value),
+            Err(_) if stop.is_told() => return None,
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A random market that goes through engine, effects and writer, with the naive model beside it; and the comparison of
+//! every row with that model, by plain SQL.
+
+use std::collections::BTreeMap;
+
+use engine::{
+    AccountIndex, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Op, OrderId, Position, Reply, Sequence, Shares,
+    Side, SymbolIndex, Time,
+};
+use model::Model;
+use model::workload::{Random, Workload};
+use store::{Effects, Head, StoreError, Writer};
+
+use super::postgres::Database;
+
+/// The market, and what a listener remembers of its events.
+pub struct Market {
+    pub model: Model,
+    pub engine: Engine,
+    pub effects: Effects,
+    pub random: Random,
+    workload: Workload,
+    /// When each order was placed.
+    placed: BTreeMap<OrderId, (Sequence, Time)>,
+    /// Buy, sell, aggressor, sequence of each execution.
+    executed: Vec<(OrderId, OrderId, Side, Sequence)>,
+    /// The commands that canceled.
+    canceled: BTreeMap<OrderId, Sequence>,
+}
+
+/// Microseconds between commands.
+const TICK_US: u64 = 700_001;
+
+impl Market {
+    pub fn new(seed: u64) -> Market {
+        Market {
+            model: Model::new(),
+            engine: Engine::new(seed, DoneOrders::Keep),
+            effects: Effects::after(Head::ZERO),
+            random: Random::new(seed ^ 0x5DEE_CE66),
+            workload: Workload::new(seed),
+            placed: BTreeMap::new(),
+            executed: Vec::new(),
+            canceled: BTreeMap::new(),
+        }
+    }
+
+    /// Applies so many random commands and adds what they did to the effects.
+    pub fn play(&mut self, commands: usize) {
+        let mut played = 0;
+        while played < commands {
+            if let Op::Command(command) = self.workload.next_op(&self.model) {
+                self.apply(command);
+                played += 1;
+            }
+        }
+        self.effects.seal(&self.engine);
+    }
+
+    /// Applies one command.
+    pub fn apply(&mut self, command: Command) {
+        let sequence = self.engine.sequence().next();
+        let entry = Entry { sequence, time: Time(1_700_000_000_000_000 + sequence.0 * TICK_US), command };
+        let mut events = Vec::new();
+        let reply = self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event));
+        let mut model_events = Vec::new();
+        let expected = self.model.apply(&entry, &mut Vec::new(), &mut model_events);
+        // After a recovery the engine keeps no done orders.
+        assert!(reply == expected || reply == Reply::Archived, "{reply:?}, but the model says {expected:?}");
+        for event in events {
+            self.remember(sequence, entry.time, event);
+            self.effects.add(sequence, entry.time, event);
+        }
+    }
+
+    /// Commits what was gathered; the next effects follow.
+    pub fn commit(&mut self, writer: &mut Writer) -> Result<(), StoreError> {
+        self.effects.seal(&self.engine);
+        writer.commit(&self.effects)?;
+        let head = self.effects.head();
+        self.effects.restart(head);
+        Ok(())
+    }
+
+    /// Plays and commits batches of random sizes.
+    pub fn run(&mut self, writer: &mut Writer, commands: usize) {
+        let mut left = commands;
+        while left > 0 {
+            let batch = (1 + self.batch_size()).min(left);
+            self.play(batch);
+            self.commit(writer).unwrap();
+            left -= batch;
+        }
+    }
+
+    fn batch_size(&mut self) -> usize {
+        let most = self.random.pick(&[1, 3, 20, 200]);
+        self.random.below(most)
+    }
+
+    fn remember(&mut self, sequence: Sequence, time: Time, event: Event) {
+        match event {
+            Event::OrderOpened { order, .. } => {
+                self.placed.insert(order, (sequence, time));
+            }
+            Event::Executed { maker, aggressor, .. } => {
+                let side = self.model.order(aggressor).side;
+                let (buy, sell) = if side == Side::Buy { (aggressor, maker) } else { (maker, aggressor) };
+                self.executed.push((buy, sell, side, sequence));
+            }
+            Event::OrderCanceled { order, .. } => {
+                self.canceled.insert(order, sequence);
+            }
+            _ => {}
+        }
+    }
+
+    /// The done orders, as the model knows them.
+    pub fn done_orders(&self) -> Vec<DoneOrder> {
+        let accounts: Vec<_> = self.model.accounts().collect();
+        let orders = (1..=self.model.orders_placed()).map(|id| self.model.order(OrderId(id)));
+        orders
+            .filter(|order| order.open.is_zero())
+            .map(|order| DoneOrder {
+                order: order.id,
+                account: accounts[order.account.0 as usize],
+                canceled: order.canceled,
+                executions: order.executions.clone(),
+            })
+            .collect()
+    }
+
+    /// Compares every row of the database with the model.
+    pub fn check(&self, database: &Database) {
+        let equal = |what: &str, sql: &str, expected: Vec<String>| {
+            let found = database.sql(sql);
+            let first = found.iter().zip(&expected).find(|(found, expected)| found != expected);
+            assert_eq!(found.len(), expected.len(), "{what}: rows");
+            assert!(found == expected, "{what}: {first:?}");
+        };
+        let model = &self.model;
+        let head = format!("{}|{}|{}", self.engine.sequence(), model.orders_placed() + 1, self.executed.len() + 1);
+        equal("head", "SELECT sequence, next_order, next_execution FROM pricetime.command_sequence", vec![head]);
+        let accounts = model.accounts().enumerate();
+        let accounts =
+            accounts.map(|(at, id)| format!("{at}|{id}|{}", model.balance(AccountIndex(at as u32)))).collect();
+        equal("accounts", "SELECT number, id, trim_scale(balance) FROM pricetime.accounts ORDER BY number", accounts);
+        let symbols = model.symbols().enumerate();
+        let symbols =
+            symbols.map(|(at, name)| format!("{at}|{name}|{}", model.issued(SymbolIndex(at as u32)))).collect();
+        equal("symbols", "SELECT number, name, trim_scale(issued) FROM pricetime.symbols ORDER BY number", symbols);
+        let positions =
+            "SELECT account, symbol, trim_scale(shares) FROM pricetime.positions WHERE shares > 0 ORDER BY 1, 2";
+        equal("positions", positions, self.positions());
+        self.check_orders(&equal);
+        let views =
+            "SELECT (SELECT count(*) FROM pricetime.open_orders), (SELECT count(*) FROM pricetime.order_history),
+            (SELECT count(*) FROM pricetime.trades), (SELECT count(*) FROM pricetime.account_summary),
+            (SELECT coalesce(sum(orders), 0) FROM pricetime.book)";
+        let (open, placed) = (model.open_orders().len(), model.orders_placed());
+        let counts = format!("{open}|{placed}|{}|{}|{open}", self.executed.len(), model.accounts().count());
+        equal("views", views, vec![counts]);
+    }
+
+    fn check_orders(&self, equal: &impl Fn(&str, &str, Vec<String>)) {
+        let model = &self.model;
+        let ids = || (1..=model.orders_placed()).map(OrderId);
+        let orders = ids().map(|id| {
+            let (order, (sequence, time)) = (model.order(id), self.placed[&id]);
+            let side = if order.side == Side::Buy { "buy" } else { "sell" };
+            let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
+            format!("{id}|{}|{}|{side}|{}|{shares}|{sequence}|{}", order.account.0, order.symbol.0, order.limit, time.0)
+        });
+        let sql = "SELECT id, account, symbol, side, trim_scale(limit_price), trim_scale(shares), sequence,
+            (extract(epoch FROM time) * 1000000)::bigint FROM pricetime.orders ORDER BY id";
+        equal("orders", sql, orders.collect());
+        let open = ids().map(|id| model.order(id)).filter(|order| !order.open.is_zero());
+        let sql = "SELECT order_id, trim_scale(open) FROM pricetime.resting ORDER BY order_id";
+        equal("resting", sql, open.map(|order| format!("{}|{}", order.id, order.open)).collect());
+        let canceled = ids().map(|id| model.order(id)).filter_map(|order| {
+            let canceled = order.canceled?;
+            Some(format!("{}|{}|{}|{}", order.id, self.canceled[&order.id], canceled.shares, canceled.time.0))
+        });
+        let sql = "SELECT order_id, sequence, trim_scale(shares), (extract(epoch FROM time) * 1000000)::bigint
+            FROM pricetime.cancellations ORDER BY order_id";
+        equal("cancellations", sql, canceled.collect());
+        let executed = self.executed.iter().enumerate().map(|(at, (buy, sell, side, sequence))| {
+            format!("{}|{buy}|{sell}|{}|{sequence}", at + 1, if *side == Side::Buy { "buy" } else { "sell" })
+        });
+        let sql = "SELECT id, buy_order, sell_order, aggressor, sequence FROM pricetime.executions ORDER BY id";
+        equal("executions", sql, executed.collect());
+        let of_orders = ids().flat_map(|id| {
+            let executions = model.order(id).executions.iter();
+            executions.map(move |e| format!("{id}|{}|{}|{}", e.price, e.shares, e.time.0))
+        });
+        let sql = "SELECT o.id, trim_scale(price), trim_scale(e.shares), (extract(epoch FROM e.time) * 1000000)::bigint
+            FROM pricetime.orders o JOIN pricetime.executions e ON o.id IN (e.buy_order, e.sell_order) ORDER BY o.id, e.id";
+        equal("executions of orders", sql, of_orders.collect());
+    }
+
+    fn positions(&self) -> Vec<String> {
+        let (accounts, symbols) = (self.model.accounts().count() as u32, self.model.symbols().count() as u32);
+        let pairs = (0..accounts).flat_map(|account| (0..symbols).map(move |symbol| (account, symbol)));
+        pairs
+            .map(|(account, symbol)| (account, symbol, self.model.position(AccountIndex(account), SymbolIndex(symbol))))
+            .filter(|(_, _, shares)| *shares != Position::ZERO)
+            .map(|(account, symbol, shares)| format!("{account}|{symbol}|{shares}"))
+            .collect()
+    }
+}

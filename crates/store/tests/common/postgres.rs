@@ -1,0 +1,289 @@
+//! A PostgreSQL that the tests start themselves: fresh folder, free port, everything synced, ended with the test process.
+//! Its programs are found where distributions put them; they run as another user when the tests run as root, because they
+//! refuse to run as root.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use store::{Stop, Store, StoreUrl, Writer};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Says what to install.
+const MISSING: &str = "these tests start a PostgreSQL of their own, and none was found: install it (Debian: apt-get install \
+                       postgresql), or put initdb and postgres on the PATH";
+
+/// Runs the server and ends it when told, or when the test process is gone: then its end of the pipe closes.
+const KEEPER: &str = r#"
+folder=$1; shift
+"$@" >>"$folder/log" 2>&1 </dev/null &
+pid=$!
+echo "$pid"
+read -r signal
+kill -s "${signal:-QUIT}" "$pid" 2>/dev/null
+wait "$pid"
+[ -n "$signal" ] || rm -rf "$folder"
+"#;
+
+/// A server.
+pub struct Server {
+    folder: PathBuf,
+    port: u16,
+    settings: Vec<String>,
+    keeper: Option<Keeper>,
+}
+
+/// The keeper's process, its pipe, and the id of the server's process.
+struct Keeper {
+    process: Child,
+    pipe: ChildStdin,
+    server: String,
+}
+
+/// A database of a server, for one test.
+pub struct Database {
+    pub name: String,
+    pub port: u16,
+    runtime: Runtime,
+    client: Mutex<Client>,
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A fresh database on the server that the tests of one binary share.
+pub fn database() -> Database {
+    static SHARED: OnceLock<Server> = OnceLock::new();
+    SHARED.get_or_init(|| Server::start(&[])).database()
+}
+
+impl Server {
+    /// Starts one, with more settings if need be.
+    pub fn start(settings: &[&str]) -> Server {
+        let folder = tempfile::Builder::new().prefix("store-test-").tempdir().unwrap().keep();
+        give_away(&folder);
+        let data = folder.join("data");
+        let initdb = as_other_user(&program("initdb"))
+            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata"])
+            .arg(&data)
+            .current_dir(&folder)
+            .output()
+            .expect(MISSING);
+        assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let mut server = Server { folder, port, settings, keeper: None };
+        server.run();
+        server
+    }
+
+    /// Starts the server's process and waits until it answers.
+    pub fn run(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        self.run_once();
+        while !self.answers() {
+            assert!(Instant::now() < deadline, "PostgreSQL does not start: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+            if self.has_ended() {
+                // Processes of the one before may still hold its memory.
+                self.end("KILL");
+                std::thread::sleep(Duration::from_millis(100));
+                self.run_once();
+            }
+        }
+    }
+
+    fn run_once(&mut self) {
+        let mut command = Command::new("sh");
+        command.args(["-c", KEEPER, "keeper"]).arg(&self.folder);
+        let postgres = as_other_user(&program("postgres"));
+        command.arg(postgres.get_program()).args(postgres.get_args());
+        command.arg("-D").arg(self.folder.join("data")).arg("-p").arg(self.port.to_string());
+        command.arg("-k").arg(&self.folder);
+        for setting in ["listen_addresses=127.0.0.1", "max_connections=50"] {
+            command.args(["-c", setting]);
+        }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        let mut keeper =
+            command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server = String::new();
+        BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut server).unwrap();
+        let pipe = keeper.stdin.take().unwrap();
+        self.keeper = Some(Keeper { process: keeper, pipe, server: server.trim().to_owned() });
+    }
+
+    /// Whether the server's process is gone, or would be if its keeper had looked.
+    fn has_ended(&self) -> bool {
+        let Some(keeper) = &self.keeper else { return true };
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", keeper.server)).unwrap_or_default();
+        stat.is_empty() || stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    }
+
+    fn answers(&self) -> bool {
+        let runtime = runtime();
+        runtime.block_on(async { connect(self.port, "postgres").await.is_ok() })
+    }
+
+    /// Ends the server with a signal: KILL as a crash would, INT for an orderly restart.
+    pub fn end(&mut self, signal: &str) {
+        let mut keeper = self.keeper.take().unwrap();
+        writeln!(keeper.pipe, "{signal}").unwrap();
+        keeper.process.wait().unwrap();
+    }
+
+    /// What the server wrote to its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// The folder, which the server's user owns.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes an empty database.
+    pub fn database(&self) -> Database {
+        let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let runtime = runtime();
+        let client = runtime.block_on(async {
+            let admin = connect(self.port, "postgres").await.unwrap();
+            admin.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+            connect(self.port, &name).await.unwrap()
+        });
+        Database { name, port: self.port, runtime, client: Mutex::new(client) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its pipe closes: the keeper ends the server and removes the folder.
+        if let Some(Keeper { mut process, pipe, .. }) = self.keeper.take() {
+            drop(pipe);
+            process.wait().unwrap();
+        }
+    }
+}
+
+impl Database {
+    /// The URL for a role.
+    pub fn url_of(&self, role: &str) -> StoreUrl {
+        format!("postgres://{role}@127.0.0.1:{}/{}", self.port, self.name).parse().unwrap()
+    }
+
+    pub fn url(&self) -> StoreUrl {
+        self.url_of("postgres")
+    }
+
+    pub fn store(&self, name: &str) -> Store {
+        Store::connect(&self.url(), name, Stop::new()).unwrap()
+    }
+
+    /// A server that has made the schema and taken over.
+    pub fn writer(&self, name: &str) -> Writer {
+        let mut store = self.store(name);
+        store.migrate().unwrap();
+        store.take_over().unwrap()
+    }
+
+    /// Runs SQL as a psql user would; gives the rows with their values joined by bars, and null as nothing.
+    pub fn try_sql(&self, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
+        let mut client = self.client.lock().unwrap();
+        self.runtime.block_on(async {
+            if client.is_closed() {
+                *client = connect(self.port, &self.name).await?;
+            }
+            let messages = client.simple_query(sql).await?;
+            Ok(messages
+                .iter()
+                .filter_map(|message| match message {
+                    SimpleQueryMessage::Row(row) => {
+                        let values: Vec<&str> = (0..row.len()).map(|at| row.get(at).unwrap_or_default()).collect();
+                        Some(values.join("|"))
+                    }
+                    _ => None,
+                })
+                .collect())
+        })
+    }
+
+    /// As `try_sql`, of SQL that succeeds.
+    pub fn sql(&self, sql: &str) -> Vec<String> {
+        self.try_sql(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+    }
+
+    /// The message of SQL that is refused.
+    pub fn refusal(&self, sql: &str) -> String {
+        self.try_sql(sql).expect_err(sql).as_db_error().expect("the database's word").message().to_owned()
+    }
+
+    /// Ends the processes behind the connections of servers.
+    pub fn end_connections(&self, purpose: &str) -> usize {
+        self.sql(&format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name LIKE 'pricetime {purpose}%'"
+        ))
+        .len()
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+async fn connect(port: u16, database: &str) -> Result<Client, tokio_postgres::Error> {
+    let settings = format!("host=127.0.0.1 port={port} user=postgres dbname={database} connect_timeout=5");
+    let (client, connection) = tokio_postgres::connect(&settings, NoTls).await?;
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(client)
+}
+
+/// A program of PostgreSQL: on the PATH, or where Debian and others put them, the newest version.
+fn program(name: &str) -> PathBuf {
+    let on_path =
+        std::env::var_os("PATH").into_iter().flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
+    let mut folders: Vec<PathBuf> = on_path.collect();
+    for parent in ["/usr/lib/postgresql", "/usr/local/lib/postgresql", "/opt/homebrew/opt"] {
+        let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+        let mut versions: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
+        versions.sort_by_key(|path| {
+            let version = path.parent().and_then(|parent| parent.file_name()).unwrap_or_default();
+            std::cmp::Reverse(version.to_string_lossy().parse::<u32>().unwrap_or(0))
+        });
+        folders.extend(versions);
+    }
+    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()).expect(MISSING)
+}
+
+/// The user that PostgreSQL runs as when we are root.
+fn other_user() -> Option<&'static str> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let known =
+        ["postgres", "nobody"].into_iter().find(|user| users.lines().any(|line| line.starts_with(&format!("{user}:"))));
+    Some(known.expect("these tests run as root and need a user postgres or nobody to run PostgreSQL as"))
+}
+
+fn as_other_user(program: &Path) -> Command {
+    match other_user() {
+        None => Command::new(program),
+        Some(user) => {
+            let mut command = Command::new("setpriv");
+            command.arg(format!("--reuid={user}")).args(["--clear-groups", "--"]).arg(program);
+            command
+        }
+    }
+}
+
+fn give_away(folder: &Path) {
+    if let Some(user) = other_user() {
+        assert!(Command::new("chown").arg(user).arg(folder).status().unwrap().success());
+    }
+}

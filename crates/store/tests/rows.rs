@@ -1,0 +1,118 @@
+//! What was committed is what plain SQL shows and what a recovery reads: random markets against the naive model.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod common;
+
+use common::market::Market;
+use common::postgres::database;
+use engine::{AccountId, Command, DoneOrders, Engine, Money, OrderId, Position, Price, Reply, Shares, Side, Symbol};
+use store::{History, Stop};
+
+#[test]
+fn every_row_is_what_the_model_says() {
+    for seed in 0..12 {
+        let database = database();
+        let mut writer = database.writer("one");
+        let mut market = Market::new(seed);
+        for _ in 0..4 {
+            market.run(&mut writer, 400);
+            market.check(&database);
+        }
+    }
+}
+
+#[test]
+fn a_recovery_finds_the_market_where_it_was() {
+    for seed in 20..28 {
+        let database = database();
+        let mut market = Market::new(seed);
+        for server in 0..4 {
+            let mut writer = database.writer(&format!("server {server}"));
+            let loaded = writer.load(seed, DoneOrders::Keep).unwrap();
+            loaded.engine.check_invariants();
+            assert_eq!(loaded.engine.state_hash(), market.engine.state_hash(), "seed {seed}, server {server}");
+            assert_eq!(loaded.standing.head, market.effects.head());
+            // It goes on from there, with what was read.
+            market.engine = loaded.engine;
+            market.run(&mut writer, 300);
+            market.check(&database);
+            writer.close();
+        }
+    }
+}
+
+#[test]
+fn a_done_order_is_found_by_its_id() {
+    let database = database();
+    let mut writer = database.writer("one");
+    let mut market = Market::new(3);
+    market.run(&mut writer, 1500);
+    let mut history = History::connect(&database.url(), "history", Stop::new()).unwrap();
+    let ids: Vec<OrderId> = (0..=market.model.orders_placed() + 1).map(OrderId).collect();
+    let found: Vec<_> = history.done_orders(&ids).unwrap().into_iter().flatten().collect();
+    assert_eq!(found, market.done_orders());
+    let done = found.last().unwrap();
+    assert_eq!(history.done_order(done.order).unwrap().as_ref(), Some(done));
+    // Its connection may break.
+    assert_eq!(database.end_connections("history"), 1);
+    assert_eq!(history.done_order(done.order).unwrap().as_ref(), Some(done));
+}
+
+#[test]
+fn amounts_at_their_caps_are_exact() {
+    let database = database();
+    let mut writer = database.writer("one");
+    let mut market = Market::new(1);
+    let account = |digits: &str| AccountId::parse(digits.as_bytes()).unwrap();
+    let (rich, tiny) = (account("99999999999999999999999999999999"), account("00"));
+    let symbol = Symbol::parse(&[b'Z'; 32]).unwrap();
+    let spent = Price::MAX.times(Shares::from_units(1).unwrap());
+    for command in [
+        Command::CreateAccount { account: tiny, balance: Money::from_units(7) },
+        Command::CreateAccount { account: rich, balance: Money::CAP.minus(Money::from_units(7)) },
+        Command::CreateSymbol { symbol },
+        Command::IssueShares { symbol, account: tiny, shares: Position::CAP },
+        // The least of the dearest, and the most of the cheapest.
+        Command::PlaceOrder {
+            account: rich,
+            symbol,
+            side: Side::Buy,
+            limit: Price::MAX,
+            shares: Shares::from_units(1).unwrap(),
+        },
+        Command::PlaceOrder { account: tiny, symbol, side: Side::Sell, limit: Price::MAX, shares: Shares::MAX },
+        Command::PlaceOrder {
+            account: rich,
+            symbol,
+            side: Side::Buy,
+            limit: Price::from_units(1).unwrap(),
+            shares: Shares::MAX,
+        },
+    ] {
+        market.apply(command);
+    }
+    market.commit(&mut writer).unwrap();
+    market.check(&database);
+    let loaded = writer.load(1, DoneOrders::Keep).unwrap();
+    assert_eq!(loaded.engine.state_hash(), market.engine.state_hash());
+    assert_eq!(loaded.engine.balance(tiny), Some(spent.plus(Money::from_units(7))));
+    assert_eq!(database.sql("SELECT max(limit_price) FROM pricetime.orders"), ["92233720368.54775807"]);
+}
+
+#[test]
+fn an_empty_database_is_an_empty_market() {
+    let database = database();
+    let mut writer = database.writer("one");
+    let loaded = writer.load(1, DoneOrders::Keep).unwrap();
+    assert_eq!(loaded.engine.state_hash(), Engine::new(2, DoneOrders::Keep).state_hash());
+    // A refused command is a command: it moves the sequence and nothing else.
+    let mut market = Market::new(1);
+    let nobody = AccountId::parse(b"1").unwrap();
+    let cancel = Command::CancelOrder { account: nobody, order: OrderId(1) };
+    let entry = engine::Entry { sequence: engine::Sequence(1), time: engine::Time(1), command: cancel };
+    let mut other = Engine::new(1, DoneOrders::Keep);
+    assert!(matches!(other.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::Rejected(_)));
+    market.apply(cancel);
+    market.commit(&mut writer).unwrap();
+    assert_eq!(database.sql("SELECT sequence, next_order FROM pricetime.command_sequence"), ["1|1"]);
+}
