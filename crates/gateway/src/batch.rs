@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use engine::{DoneOrder, Execution, OrderId};
-use wire::{Answer, Requests};
+use wire::{Answer, Requests, Unavailable};
 
 use crate::mailbox::Mailbox;
 
@@ -36,6 +36,8 @@ pub struct Batch {
     pub(crate) body_bytes: usize,
     /// What it holds of its worker's inward bound.
     pub(crate) reserved: usize,
+    /// Nobody knows yet what becomes of its requests: there are no answers.
+    pub(crate) abandoned: bool,
     home: Home<Box<Batch>>,
 }
 
@@ -64,6 +66,22 @@ impl Batch {
     /// would be a bug of the exchange.
     pub fn give_back(self: Box<Self>) {
         assert_eq!(self.answers.len(), self.requests.ops().len(), "invariant: one answer an op");
+        self.post();
+    }
+
+    /// Gives the batch back without answers, because what its requests did is not known to be kept: the worker closes
+    /// their connections, and their clients find the outcome by queries.
+    pub fn abandon(mut self: Box<Self>) {
+        self.abandoned = true;
+        self.post();
+    }
+
+    /// Whether it came back without answers.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    fn post(self: Box<Self>) {
         match &self.home {
             Home::Worker(mailbox) => Arc::clone(mailbox).post(|letters| letters.batches.push(self)),
             Home::Channel(back) => {
@@ -91,6 +109,7 @@ impl Batch {
         self.origins.clear();
         self.body_bytes = 0;
         self.reserved = 0;
+        self.abandoned = false;
     }
 
     fn with_home(home: Home<Box<Batch>>) -> Box<Batch> {
@@ -102,6 +121,7 @@ impl Batch {
             number: 0,
             body_bytes: 0,
             reserved: 0,
+            abandoned: false,
             home,
         })
     }
@@ -111,7 +131,7 @@ impl Batch {
 pub struct Lookup {
     order: OrderId,
     place: Place,
-    home: Home<Option<DoneOrder>>,
+    home: Home<Outcome>,
 }
 
 /// Which op of which kept batch a look-up is for.
@@ -125,15 +145,18 @@ pub(crate) struct Place {
     pub op: usize,
 }
 
+/// What a look-up came to: what the archive holds, none when it holds no such order; or why it could not be asked.
+pub type Outcome = Result<Option<DoneOrder>, Unavailable>;
+
 /// The answer to a look-up, on its way back.
 pub(crate) struct Found {
     pub place: Place,
-    pub done: Option<DoneOrder>,
+    pub outcome: Outcome,
 }
 
 impl Lookup {
     /// A look-up that is answered through a channel rather than to a worker; see [`Batch::detached`].
-    pub fn detached(order: OrderId, back: Sender<Option<DoneOrder>>) -> Lookup {
+    pub fn detached(order: OrderId, back: Sender<Outcome>) -> Lookup {
         Lookup { order, place: Place { kept: 0, request: 0, op: 0 }, home: Home::Channel(back) }
     }
 
@@ -144,12 +167,21 @@ impl Lookup {
 
     /// Answers with what the archive holds; none when it holds no such order.
     pub fn answer(self, done: Option<DoneOrder>) {
+        self.end(Ok(done));
+    }
+
+    /// Tells the client why the archive cannot be asked.
+    pub fn refuse(self, why: Unavailable) {
+        self.end(Err(why));
+    }
+
+    fn end(self, outcome: Outcome) {
         let place = self.place;
         match self.home {
-            Home::Worker(mailbox) => mailbox.post(|letters| letters.found.push(Found { place, done })),
+            Home::Worker(mailbox) => mailbox.post(|letters| letters.found.push(Found { place, outcome })),
             Home::Channel(back) => {
                 // Whoever no longer listens does not want it.
-                let _ = back.send(done);
+                let _ = back.send(outcome);
             }
         }
     }

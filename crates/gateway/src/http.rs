@@ -71,7 +71,9 @@ async fn serve(listener: TcpListener, status: Status) -> io::Result<()> {
 /// Whether the process is worth keeping.
 async fn health(Given(status): Given<Status>) -> (StatusCode, Json<Value>) {
     match status.get() {
-        State::Recovering | State::Ready | State::Stopping => (StatusCode::OK, Json(json!({"status": "ok"}))),
+        State::Standby | State::Recovering | State::StoreAway | State::Ready | State::Stopping => {
+            (StatusCode::OK, Json(json!({"status": "ok"})))
+        }
         State::Failed(reason) => failed(&reason),
     }
 }
@@ -80,7 +82,9 @@ async fn health(Given(status): Given<Status>) -> (StatusCode, Json<Value>) {
 async fn ready(Given(status): Given<Status>) -> (StatusCode, Json<Value>) {
     match status.get() {
         State::Ready => (StatusCode::OK, Json(json!({"status": "ok"}))),
-        State::Recovering => not_ready("recovering", "the journal is being read"),
+        State::Recovering => not_ready("recovering", "what the server knew is being read"),
+        State::Standby => not_ready("standby", "another server is active; this one takes over when that ends"),
+        State::StoreAway => not_ready("store-away", "the database cannot be reached"),
         State::Stopping => not_ready("stopping", "the server was asked to stop"),
         State::Failed(reason) => failed(&reason),
     }
@@ -122,7 +126,7 @@ mod tests {
         let http = start(&status);
         let ok = r#"{"status":"ok"}"#;
         check(&http, "/health", 200, ok);
-        check(&http, "/ready", 503, r#"{"reason":"the journal is being read","status":"recovering"}"#);
+        check(&http, "/ready", 503, r#"{"reason":"what the server knew is being read","status":"recovering"}"#);
         status.set(State::Ready);
         check(&http, "/health", 200, ok);
         check(&http, "/ready", 200, ok);

@@ -28,7 +28,7 @@ mod shedding;
 mod status;
 mod worker;
 
-pub use batch::{Batch, Exchange, Lookup};
+pub use batch::{Batch, Exchange, Lookup, Outcome};
 pub use counters::Counters;
 pub use gateway::{Gateway, start};
 pub use http::Http;

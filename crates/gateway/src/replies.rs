@@ -101,11 +101,11 @@ impl Worker {
         let Place { kept: slot, request, op } = found.place;
         let kept = &mut self.waiting.kept[slot];
         let batch = &mut *kept.batch;
-        let reply = match found.done {
-            Some(done) => done.answer(&batch.requests.ops()[op], &mut batch.executions),
-            None => Reply::Rejected(Reject::UnknownOrder),
+        batch.answers[op] = match found.outcome {
+            Ok(Some(done)) => Answer::Reply(done.answer(&batch.requests.ops()[op], &mut batch.executions)),
+            Ok(None) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
+            Err(unavailable) => Answer::Unavailable(unavailable),
         };
-        batch.answers[op] = Answer::Reply(reply);
         let (number, origin) = (batch.number, batch.origins[request]);
         self.waiting.lookup_done(slot, &mut self.intake);
         let connection_slot = origin.slot as usize;
@@ -140,6 +140,9 @@ impl Worker {
     }
 
     fn make_replies(&mut self, batch: Box<Batch>) -> u64 {
+        if batch.is_abandoned() {
+            return self.close_abandoned(batch);
+        }
         let mut made = 0;
         let (mut requests, mut lookups) = (0, 0);
         let kept = self.waiting.kept.vacant_key();
@@ -183,6 +186,22 @@ impl Worker {
             }
         }
         made
+    }
+
+    /// Closes the connections of a batch that came back without answers, once they have what was answered before.
+    /// Returns how many requests will have no reply.
+    fn close_abandoned(&mut self, batch: Box<Batch>) -> u64 {
+        let mut unanswered = 0;
+        for origin in &batch.origins {
+            unanswered += 1;
+            let slot = origin.slot as usize;
+            if self.connections.get(slot).is_some_and(|connection| connection.generation == origin.generation) {
+                unanswered += self.flush(slot);
+                self.close(slot);
+            }
+        }
+        self.intake.recycle(batch);
+        unanswered
     }
 
     /// Makes the replies of a connection that no longer wait for anything. Returns how many.

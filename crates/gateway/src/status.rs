@@ -5,8 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How the server stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Reading its journal; clients are not served yet.
+    /// Waiting for another server to end, to take its place.
+    Standby,
+    /// Reading what it knew; clients are not served yet.
     Recovering,
+    /// The database that has to hold what is done cannot be reached: requests are refused until it is back.
+    StoreAway,
     /// Serving.
     Ready,
     /// Answering what is in flight, accepting nothing more.

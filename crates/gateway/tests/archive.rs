@@ -6,6 +6,8 @@ mod support;
 
 use engine::OrderId;
 use gateway::Settings;
+use wire::Unavailable;
+
 use support::{ARCHIVED, done, eventually, opened, order, query, results, serve, settings, status};
 
 #[test]
@@ -58,6 +60,16 @@ fn a_request_waits_for_all_of_its_look_ups() {
         ARCHIVED + 1,
         ARCHIVED + 2
     )));
+}
+
+#[test]
+fn an_archive_that_cannot_be_asked_is_said_and_the_rest_goes_on() {
+    let served = serve(settings());
+    let mut client = served.client();
+    client.send(&[query(ARCHIVED), order(1)].concat());
+    served.next_lookup().refuse(Unavailable::StoreAway);
+    let why = Unavailable::StoreAway.to_string();
+    client.expect(&[results(&format!(r#"<error id="{ARCHIVED}">{why}</error>"#)), opened(1, 1)].concat());
 }
 
 #[test]

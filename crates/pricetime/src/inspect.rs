@@ -1,9 +1,10 @@
-//! A data folder read without changing it, also while a server writes to it.
+//! A data folder or database read without changing it, also while a server writes to it.
 
 use std::path::Path;
 
 use engine::{DoneOrders, Engine, Entry};
 use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
+use store::{Stop, Store, StoreError, StoreUrl};
 
 use crate::{recovery, snapshots};
 
@@ -26,6 +27,24 @@ pub fn open_disk(folder: &Path) -> Result<Disk, String> {
         return Err(format!("{}: there is no journal in this folder", folder.display()));
     }
     Ok(disk)
+}
+
+/// The market in a data folder or, by its URL, in a database. Errors: what keeps it from being read.
+pub fn engine_of(kept: &str) -> Result<Engine, String> {
+    match kept.contains("://") {
+        true => {
+            let mut store = store_at(kept)?;
+            let loaded = store.load(recovery::random_seed(), DoneOrders::Drop);
+            Ok(loaded.map_err(|error| error.to_string())?.engine)
+        }
+        false => Ok(inspect(&open_disk(Path::new(kept))?)?.engine),
+    }
+}
+
+/// A connection that reads. Errors: a URL that is none, a database that cannot be reached.
+pub fn store_at(url: &str) -> Result<Store, String> {
+    let url: StoreUrl = url.parse().map_err(|error: StoreError| error.to_string())?;
+    Store::connect(&url, "reader", Stop::new()).map_err(|error| error.to_string())
 }
 
 /// How often to read again when a running server's writes and retirements come in between.

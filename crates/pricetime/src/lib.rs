@@ -2,8 +2,10 @@
 //!
 //! Everything that orders, times, starts and stops lives here; nothing depends on this crate but the binary and tests.
 
+pub mod answering;
 pub mod archive_gate;
 pub mod archiver;
+pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
@@ -12,11 +14,13 @@ pub mod inspect;
 pub mod journal_tool;
 pub mod logging;
 pub mod market;
+pub mod place;
 pub mod recovery;
 pub mod send;
 pub mod sequencer;
 pub mod serve;
 pub mod settings;
 pub mod snapshots;
+pub mod sql_market;
 pub mod state;
 pub mod units;

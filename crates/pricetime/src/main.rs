@@ -30,7 +30,7 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Send XML files to a server and print its replies
     Send(SendArgs),
-    /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder
+    /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder or database
     State(StateArgs),
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),

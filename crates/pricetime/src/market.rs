@@ -11,11 +11,12 @@ use engine::{Engine, Sequence, Time};
 use gateway::{Batch, Exchange, Lookup};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
+use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
 use crate::archiver::{self, Archiver, Handover};
 use crate::inbox::{Inbox, Taken};
 use crate::recovery::Recovered;
-use crate::sequencer::{Conditions, ReplyLimits, Sequencer, Work};
+use crate::sequencer::{Conditions, Sequencer};
 use crate::snapshots::{Landmarks, Snapshots};
 
 /// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
@@ -251,7 +252,7 @@ impl<S: Storage> Run<S> {
 }
 
 /// The only clock of the market.
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

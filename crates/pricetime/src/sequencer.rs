@@ -5,19 +5,10 @@
 //! as one unit, and only when that is durable applies them and answers. So nothing derived from a command leaves before
 //! the command is durable, because nothing is derived from it before.
 
-use engine::{Command, Engine, Entry, Event, Execution, Op, Sequence, Time};
+use engine::{Command, Engine, Event, Op, Sequence, Time};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
-use wire::{Answer, Requests, Unavailable};
 
-/// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
-pub struct Work<'a> {
-    /// The requests of one gateway turn.
-    pub requests: &'a Requests,
-    /// Gets one answer an op, in order.
-    pub answers: &'a mut Vec<Answer>,
-    /// Gets the executions that answers refer to.
-    pub executions: &'a mut Vec<Execution>,
-}
+use crate::answering::{ReplyLimits, Work, answer};
 
 /// What the surroundings allow at the moment. Decided before sequencing, so that a replay decides the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,21 +16,6 @@ pub struct Conditions {
     /// The disk is nearly full: refuse what makes the state grow.
     pub disk_low: bool,
 }
-
-/// Bounds of what a turn may answer.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplyLimits {
-    /// The longest reply in bytes.
-    pub reply_bytes_max: usize,
-}
-
-/// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
-const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
-/// Executions held for the replies of one batch: the room of a few of the longest replies.
-const BATCH_REPLIES_MAX: usize = 2;
-/// An order with so few executions is shown whatever else its batch holds: nobody's short answer is refused because of
-/// another's long ones.
-const SHORT_EXECUTIONS: usize = 16;
 
 /// Engine and journal, with what lies between them.
 pub struct Sequencer<S: Storage> {
@@ -86,7 +62,7 @@ impl<S: Storage> Sequencer<S> {
         let mut admitted = std::mem::take(&mut self.admitted);
         let mut next_admitted = admitted.iter().copied();
         for work in work.iter_mut() {
-            self.apply(work, time, &mut next_admitted, events);
+            answer(&mut self.engine, self.limits, work, time, &mut next_admitted, events);
         }
         admitted.clear();
         self.admitted = admitted;
@@ -108,51 +84,6 @@ impl<S: Storage> Sequencer<S> {
             }
         }
         count
-    }
-
-    fn apply(
-        &mut self,
-        work: &mut Work<'_>,
-        time: Time,
-        admitted: &mut impl Iterator<Item = bool>,
-        events: &mut impl FnMut(Sequence, Event),
-    ) {
-        let mut room = Room::of_batch(self.limits.reply_bytes_max);
-        let ops = work.requests.ops();
-        for request in 0..work.requests.len() {
-            room.begin_request();
-            for index in work.requests.ops_of(request) {
-                if index.is_multiple_of(engine::AHEAD) && self.engine.is_far() {
-                    self.engine.look_ahead(&ops[index..ops.len().min(index + engine::AHEAD)]);
-                }
-                let answer = match &ops[index] {
-                    Op::Command(command) => {
-                        if admitted.next().expect("invariant: encode saw the same commands") {
-                            let sequence = self.engine.sequence().next();
-                            let entry = Entry { sequence, time, command: *command };
-                            let mut events = |event| events(sequence, event);
-                            Answer::Reply(self.engine.apply(&entry, work.executions, &mut events))
-                        } else {
-                            Answer::Unavailable(Unavailable::DiskLow)
-                        }
-                    }
-                    Op::Query(query) => {
-                        let before = work.executions.len();
-                        match self.engine.query_within(query, room.executions(), work.executions) {
-                            Some(reply) => {
-                                room.take(work.executions.len() - before);
-                                Answer::Reply(reply)
-                            }
-                            None => {
-                                room.refused();
-                                Answer::Unavailable(Unavailable::ReplyTooLarge)
-                            }
-                        }
-                    }
-                };
-                work.answers.push(answer);
-            }
-        }
     }
 
     /// Fills `into` with the done orders that were not taken yet, and gives the sequence up to which these are all.
@@ -186,41 +117,6 @@ impl<S: Storage> Sequencer<S> {
     /// Both, when the server stops.
     pub fn into_parts(self) -> (Engine, Journal<S>) {
         (self.engine, self.journal)
-    }
-}
-
-/// How many executions may still be answered, so that neither a reply nor the memory of a batch grows past its bound.
-struct Room {
-    reply_max: usize,
-    /// Left to the request; a query that does not fit closes it for those behind it.
-    request: usize,
-    /// Left to all requests of the batch together.
-    batch: usize,
-}
-
-impl Room {
-    fn of_batch(reply_bytes_max: usize) -> Room {
-        let reply_max = reply_bytes_max / EXECUTED_BYTES_MIN;
-        Room { reply_max, request: reply_max, batch: reply_max.saturating_mul(BATCH_REPLIES_MAX) }
-    }
-
-    fn begin_request(&mut self) {
-        self.request = self.reply_max;
-    }
-
-    fn executions(&self) -> usize {
-        self.request.min(self.batch.max(SHORT_EXECUTIONS))
-    }
-
-    fn take(&mut self, executions: usize) {
-        self.request = self.request.saturating_sub(executions);
-        self.batch = self.batch.saturating_sub(executions);
-    }
-
-    fn refused(&mut self) {
-        if self.request == self.executions() {
-            self.request = 0;
-        }
     }
 }
 

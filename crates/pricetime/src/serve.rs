@@ -8,22 +8,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use engine::Engine;
 use gateway::{Gateway, Http, State, Status};
-use journal::{ARCHIVE_NAME, DataLock, Disk, Journal, Options};
+use journal::ARCHIVE_NAME;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::archive_gate::ArchiveGate;
-use crate::market::{Market, MarketOptions};
-use crate::recovery::{self, Report};
-use crate::settings::{Durability, ServeArgs, Settings};
-use crate::{logging, snapshots};
+use crate::backend::{Backend, Opened};
+use crate::logging;
+use crate::settings::{ServeArgs, Settings};
 
 /// How long a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
-/// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
-const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
 
 /// Why the server ends.
 enum Ending {
@@ -43,10 +38,10 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
     abort_on_panic();
     let started = Instant::now();
     let (endings, ended) = channel();
-    catch_signals(endings.clone())?;
     let status = Status::new();
+    catch_signals(endings.clone(), status.clone())?;
     let http = Http::start(settings.http, status.clone()).map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &endings)?;
+    let server = Server::start(&settings, &status, &endings)?;
     status.set(State::Ready);
     server.announce(&settings, http.local_addr());
     server.run(&settings, &ended, &status, started)
@@ -54,87 +49,41 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
 
 /// A running server.
 struct Server {
-    storage: Disk,
-    market: Market<Disk>,
+    backend: Backend,
     gateway: Gateway,
-    report: Report,
-    counts: [usize; 3],
-    recovered_in: Duration,
-    /// Held for as long as the server runs.
-    _lock: DataLock,
+    opened: Opened,
 }
 
 impl Server {
-    fn start(settings: &Settings, endings: &Sender<Ending>) -> Result<Server, String> {
-        let started = Instant::now();
-        let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
-        let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
-        let options = Options {
-            segment_bytes: settings.segment_size.0,
-            durability: match settings.durability {
-                Durability::Synced => journal::Durability::Synced,
-                Durability::Written => journal::Durability::Written,
-            },
-        };
-        let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
-        let engine = &recovered.engine;
-        let counts = [engine.account_count(), engine.symbol_count(), engine.open_order_count()];
-        let report = recovered.report.clone();
-        let recovered_in = started.elapsed();
-        let market_options = MarketOptions {
-            reply_bytes_max: reply_bytes_max(settings),
-            keep_journal: settings.keep_journal,
-            snapshot_every: settings.snapshot_every,
-            disk_low_bytes: settings.disk_low.0,
-        };
+    fn start(settings: &Settings, status: &Status, endings: &Sender<Ending>) -> Result<Server, String> {
         let failed = {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
-        let gate = ArchiveGate::open(&settings.data).map_err(|error| format!("archive.gate: {error}"))?;
-        let market = Market::start(storage.clone(), recovered, gate, market_options, failed)
-            .map_err(|error| format!("cannot start the market's threads: {error}"))?;
-        let gateway = gateway::start(gateway_settings(settings), market.door()).map_err(|error| error.to_string())?;
+        let (backend, opened) = Backend::open(settings, status, failed)?;
+        let gateway = gateway::start(gateway_settings(settings), backend.door()).map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
-        Ok(Server { storage, market, gateway, report, counts, recovered_in, _lock: lock })
+        Ok(Server { backend, gateway, opened })
     }
 
     /// Says where everything is, what was recovered, and how to try it.
     fn announce(&self, settings: &Settings, http: SocketAddr) {
-        let [accounts, symbols, orders] = self.counts;
         let xml = self.gateway.local_addr();
-        let durability = match settings.durability {
-            Durability::Synced => "synced: a reply means that it is on the disk",
-            Durability::Written => "written: a reply survives a crash of the server, not of the machine",
-        };
+        let Opened { kept, recovered, notes } = &self.opened;
         let mut text = format!(
             "pricetime {version}\n\
              \x20 XML        {xml} ({workers} workers)\n\
              \x20 health     http://{http}/health and /ready\n\
-             \x20 data       {data} ({durability})\n\
-             \x20 recovered  {accounts} accounts, {symbols} symbols, {orders} open orders; \
-             {replayed} commands replayed{snapshot} in {seconds:.3} s\n",
+             \x20 {kept}\n\
+             \x20 recovered  {recovered}\n",
             version = env!("CARGO_PKG_VERSION"),
             workers = settings.workers,
-            data = settings.data.display(),
-            replayed = self.report.commands_replayed,
-            snapshot = match &self.report.snapshot {
-                Some(info) => format!(" after the snapshot at command {}", info.sequence),
-                None => String::new(),
-            },
-            seconds = self.recovered_in.as_secs_f64(),
         );
-        for refused in &self.report.refused_snapshots {
-            text += &format!("  warning    a snapshot was not used: {refused}\n");
-        }
-        if let Some(cut) = &self.report.cut {
-            text += &format!(
-                "  note       {} ended in an unfinished write of {} bytes, never acknowledged; it was cut\n",
-                cut.segment, cut.bytes
-            );
+        for note in notes {
+            text += &format!("  {note}\n");
         }
         text += &format!(
             "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}\n"
@@ -157,7 +106,7 @@ impl Server {
             Ok(Ending::Failed(cause)) => {
                 status.set(State::Failed(cause.clone()));
                 // Whatever still runs must acknowledge nothing more: leave at once.
-                tracing::error!(%cause, "the server cannot go on and stops; start it again to recover from the disk");
+                tracing::error!(%cause, "the server cannot go on and stops; start it again to recover");
                 std::process::exit(1);
             }
             Err(_) => return Err("nobody is left who could end the server".to_string()),
@@ -180,28 +129,10 @@ impl Server {
     fn stop(self, settings: &Settings) -> Result<ExitCode, String> {
         self.gateway.stop_accepting();
         self.gateway.drain(DRAIN_PATIENCE);
-        let (engine, journal) = self.market.stop().map_err(|error| error.to_string())?;
-        snapshot_if_cheap(&self.storage, &engine, &journal, settings);
-        tracing::info!(commands = engine.sequence().0, "stopped");
+        let last = self.backend.stop(settings)?;
+        tracing::info!(commands = last.0, "stopped");
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn snapshot_if_cheap(storage: &Disk, engine: &Engine, journal: &Journal<Disk>, settings: &Settings) {
-    let items = engine.account_count().saturating_add(engine.open_order_count());
-    if items > CHEAP_SNAPSHOT_ITEMS || settings.durability == Durability::Written {
-        return;
-    }
-    match snapshots::write_if_new(storage, engine, journal.point()) {
-        Ok(Some(info)) => tracing::info!(sequence = info.sequence.0, bytes = info.bytes, "snapshot taken"),
-        Ok(None) => {}
-        // The journal has it all: the next start only takes longer.
-        Err(error) => tracing::warn!(%error, "no snapshot could be taken"),
-    }
-}
-
-fn reply_bytes_max(settings: &Settings) -> usize {
-    usize::try_from(settings.max_reply.0).unwrap_or(usize::MAX)
 }
 
 fn gateway_settings(settings: &Settings) -> gateway::Settings {
@@ -212,7 +143,7 @@ fn gateway_settings(settings: &Settings) -> gateway::Settings {
         connections_max: if settings.max_connections == 0 { usize::MAX } else { settings.max_connections },
         request_bytes_max: usize::try_from(settings.max_request.0).unwrap_or(usize::MAX),
         children_max: settings.max_children,
-        reply_bytes_max: reply_bytes_max(settings),
+        reply_bytes_max: settings.reply_bytes_max(),
         idle_timeout: settings.idle_timeout.0,
         close_after_reply: settings.close_after_reply,
         reply_length: settings.reply_length,
@@ -245,7 +176,7 @@ fn advice(file: &str) -> String {
 }
 
 /// The first signal asks for an orderly stop, the second ends the process.
-fn catch_signals(endings: Sender<Ending>) -> Result<(), String> {
+fn catch_signals(endings: Sender<Ending>, status: Status) -> Result<(), String> {
     // A write past the limit on the size of files is to fail, and stop the server with its reason, not to end the process.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGXFSZ, ignored).map_err(|error| format!("cannot catch signals: {error}"))?;
@@ -254,6 +185,10 @@ fn catch_signals(endings: Sender<Ending>) -> Result<(), String> {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
                 std::process::exit(128 + signal);
+            }
+            if status.get() == State::Standby {
+                // It has nothing to finish.
+                std::process::exit(0);
             }
             let _ = endings.send(Ending::Signal(signal));
         }

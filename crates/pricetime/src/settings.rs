@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::place::Place;
 use crate::units::{ByteSize, Span};
 
 /// When a reply may leave.
@@ -64,6 +65,14 @@ settings! {
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
     /// Data folder; made if missing
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
+    /// Where the market is kept: `journal`, in the data folder, or in a database,
+    /// postgres://USER:PASSWORD@HOST:5432/DATABASE
+    store: Place = Place::Journal, "PRICETIME_STORE";
+    /// Wait until no other server writes to the database, and take over then
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    standby: bool = false, "PRICETIME_STANDBY";
+    /// How long requests wait for a database that is away, before they are refused
+    store_patience: Span = Span(std::time::Duration::from_secs(5)), "PRICETIME_STORE_PATIENCE";
     /// When a reply may leave: synced to the disk, or only written to the operating system
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
@@ -132,6 +141,11 @@ impl Settings {
         toml::to_string(self).expect("invariant: every setting is a string, a flag or a number below 2^63")
     }
 
+    /// The longest reply in bytes.
+    pub fn reply_bytes_max(&self) -> usize {
+        usize::try_from(self.max_reply.0).unwrap_or(usize::MAX)
+    }
+
     fn check(&self) -> Result<(), String> {
         let at_least = |name: &str, value: u64, bound: u64| {
             if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }
@@ -156,6 +170,15 @@ impl Settings {
         at_most("snapshot-every", self.snapshot_every, i64::MAX as u64)?;
         at_most("stop-after-requests", self.stop_after_requests, i64::MAX as u64)?;
         at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
+        match &self.store {
+            Place::Journal if self.standby => {
+                return Err("standby waits for a database: it needs store = postgres://…".to_string());
+            }
+            Place::Database(_) if self.durability == Durability::Written => {
+                return Err("durability is written, but with a database every reply waits for the commit".to_string());
+            }
+            Place::Journal | Place::Database(_) => {}
+        }
         if self.idle_timeout.0.is_zero() {
             return Err("idle-timeout is 0s; at least 1ms".to_string());
         }

@@ -1,8 +1,7 @@
-//! `pricetime state`: accounts, positions, holds, open orders, totals and the state hash of a data folder.
+//! `pricetime state`: accounts, positions, holds, open orders, totals and the state hash of a data folder or database.
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -23,8 +22,9 @@ pub enum Format {
 /// The arguments of `pricetime state`.
 #[derive(Args, Debug)]
 pub struct StateArgs {
-    /// The data folder, of a stopped or a running server
-    pub folder: PathBuf,
+    /// The data folder, of a stopped or a running server, or the URL of a database, postgres://…
+    #[arg(value_name = "FOLDER|URL")]
+    pub kept: String,
     /// How to print
     #[arg(long, default_value = "text")]
     pub format: Format,
@@ -35,9 +35,7 @@ pub struct StateArgs {
 
 /// Prints the state. Errors: a folder that cannot be read.
 pub fn run(args: &StateArgs) -> Result<ExitCode, String> {
-    let disk = inspect::open_disk(&args.folder)?;
-    let inspected = inspect::inspect(&disk)?;
-    let mut state = State::of(&inspected.engine);
+    let mut state = State::of(&inspect::engine_of(&args.kept)?);
     if args.totals {
         state.accounts.clear();
         state.orders.clear();

@@ -22,6 +22,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub const ARCHIVED: u64 = 1_000_000;
 /// A query of this order is answered with a refusal that is not the engine's.
 pub const NO_DISK: u64 = 999_999;
+/// A batch that queries this order comes back without answers.
+pub const ABANDONED: u64 = 999_998;
 
 impl Gate {
     /// Batches go on.
@@ -105,13 +107,20 @@ fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
         if backwards {
             batches.reverse();
         }
-        batches.into_iter().for_each(Batch::give_back);
+        for batch in batches {
+            let is_abandoned = |op: &Op| matches!(op, Op::Query(query) if query.order == OrderId(ABANDONED));
+            match batch.requests.ops().iter().any(is_abandoned) {
+                true => batch.abandon(),
+                false => batch.give_back(),
+            }
+        }
     }
 }
 
 fn answer(batch: &mut Batch, next_order: &mut u64) {
     for op in batch.requests.ops() {
         let answer = match op {
+            Op::Query(query) if query.order.0 == ABANDONED => return,
             Op::Command(Command::PlaceOrder { .. }) => {
                 *next_order += 1;
                 Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))

@@ -25,6 +25,8 @@ static LOGS: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Debug)]
 pub struct Launch {
     data: PathBuf,
+    /// What `pricetime state` is to read: the data folder, or a database's URL.
+    kept: PathBuf,
     wrapper: Vec<String>,
     arguments: Vec<String>,
     ports: [String; 2],
@@ -34,13 +36,25 @@ impl Launch {
     /// On a data folder, with free ports and defaults for the rest.
     pub fn new(data: &Path) -> Launch {
         let free = "127.0.0.1:0".to_string();
-        Launch { data: data.to_owned(), wrapper: Vec::new(), arguments: Vec::new(), ports: [free.clone(), free] }
+        Launch {
+            data: data.to_owned(),
+            kept: data.to_owned(),
+            wrapper: Vec::new(),
+            arguments: Vec::new(),
+            ports: [free.clone(), free],
+        }
     }
 
     /// With further arguments, separated by blanks.
     pub fn with(mut self, arguments: &str) -> Launch {
         self.arguments.extend(arguments.split_whitespace().map(str::to_string));
         self
+    }
+
+    /// With its market in a database.
+    pub fn in_database(mut self, url: &str) -> Launch {
+        self.kept = url.into();
+        self.with(&format!("--store {url}"))
     }
 
     /// Run by another program that becomes the server (`prlimit`, `strace -D`).
@@ -82,7 +96,7 @@ impl Launch {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Process { child, lines, printed: String::new(), log, started: Instant::now(), data: self.data.clone() }
+        Process { child, lines, printed: String::new(), log, started: Instant::now(), kept: self.kept.clone() }
     }
 
     /// Starts the server and waits until it says that it serves. Panics with what it said if it ends instead.
@@ -92,19 +106,7 @@ impl Launch {
 
     /// Starts the server; gives how it ended if it did not get as far as serving.
     pub fn try_start(&self) -> Result<Server, Ended> {
-        let mut process = self.spawn();
-        if process.read_until(LAST_BANNER_LINE) {
-            let started_in = process.started.elapsed();
-            let address = |label: &str| -> SocketAddr {
-                let line = process.printed.lines().find_map(|line| line.trim().strip_prefix(label));
-                let line = line.unwrap_or_else(|| panic!("no {label} in {}", process.printed)).trim();
-                line.trim_start_matches("http://").split([' ', '/']).next().unwrap().parse().unwrap()
-            };
-            let (xml, http) = (address("XML"), address("health"));
-            Ok(Server { xml, http, banner: process.printed.clone(), started_in, process })
-        } else {
-            Err(process.wait_for_end(PATIENCE))
-        }
+        self.spawn().serving()
     }
 }
 
@@ -123,10 +125,26 @@ pub struct Process {
     printed: String,
     log: PathBuf,
     started: Instant,
-    data: PathBuf,
+    kept: PathBuf,
 }
 
 impl Process {
+    /// Waits until it says that it serves; gives how it ended if it did not get as far.
+    pub fn serving(mut self) -> Result<Server, Ended> {
+        if self.read_until(LAST_BANNER_LINE) {
+            let started_in = self.started.elapsed();
+            let address = |label: &str| -> SocketAddr {
+                let line = self.printed.lines().find_map(|line| line.trim().strip_prefix(label));
+                let line = line.unwrap_or_else(|| panic!("no {label} in {}", self.printed)).trim();
+                line.trim_start_matches("http://").split([' ', '/']).next().unwrap().parse().unwrap()
+            };
+            let (xml, http) = (address("XML"), address("health"));
+            Ok(Server { xml, http, banner: self.printed.clone(), started_in, process: self })
+        } else {
+            Err(self.wait_for_end(PATIENCE))
+        }
+    }
+
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -243,9 +261,9 @@ impl Server {
         self.process.kill();
     }
 
-    /// The state of its data folder.
+    /// The state of its data folder or database.
     pub fn state(&self) -> serde_json::Value {
-        state_of(&self.process.data)
+        state_of(&self.process.kept)
     }
 }
 
@@ -254,7 +272,7 @@ pub fn connect(xml: SocketAddr) -> Client {
     Client::connect(xml, PATIENCE).unwrap_or_else(|error| panic!("cannot connect to {xml}: {error}"))
 }
 
-/// What `pricetime state` says of a data folder.
+/// What `pricetime state` says of a data folder or a database.
 pub fn state_of(data: &Path) -> serde_json::Value {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .env_clear()

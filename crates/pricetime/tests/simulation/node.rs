@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use engine::{Engine, Event, Op, Sequence, Time};
 use journal::{Archive, ArchiveBatch, JournalPoint, Options, snapshot};
+use pricetime::answering::{ReplyLimits, Work};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
-use pricetime::sequencer::{Conditions, ReplyLimits, Sequencer, Work};
+use pricetime::sequencer::{Conditions, Sequencer};
 use pricetime::snapshots::{self, GENERATIONS};
 use wire::{Answer, Requests};
 

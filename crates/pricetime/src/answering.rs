@@ -1,0 +1,114 @@
+//! Answers one gateway batch from the engine: applies what was let in, looks up what is asked, within the bounds of a reply.
+//! It neither orders nor keeps anything: whoever calls it has decided what is let in, and keeps the answers until they may
+//! leave.
+
+use engine::{Engine, Entry, Event, Execution, Op, Sequence, Time};
+use wire::{Answer, Requests, Unavailable};
+
+/// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
+pub struct Work<'a> {
+    /// The requests of one gateway turn.
+    pub requests: &'a Requests,
+    /// Gets one answer an op, in order.
+    pub answers: &'a mut Vec<Answer>,
+    /// Gets the executions that answers refer to.
+    pub executions: &'a mut Vec<Execution>,
+}
+
+/// Bounds of what a turn may answer.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyLimits {
+    /// The longest reply in bytes.
+    pub reply_bytes_max: usize,
+}
+
+/// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
+const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
+/// Executions held for the replies of one batch: the room of a few of the longest replies.
+const BATCH_REPLIES_MAX: usize = 2;
+/// An order with so few executions is shown whatever else its batch holds: nobody's short answer is refused because of
+/// another's long ones.
+const SHORT_EXECUTIONS: usize = 16;
+
+/// Applies the commands of `work` for which `admitted` says so and answers all of it, in order. `admitted` has an entry a
+/// command. Events go to `events`.
+pub fn answer(
+    engine: &mut Engine,
+    limits: ReplyLimits,
+    work: &mut Work<'_>,
+    time: Time,
+    admitted: &mut impl Iterator<Item = bool>,
+    events: &mut impl FnMut(Sequence, Event),
+) {
+    let mut room = Room::of_batch(limits.reply_bytes_max);
+    let ops = work.requests.ops();
+    for request in 0..work.requests.len() {
+        room.begin_request();
+        for index in work.requests.ops_of(request) {
+            if index.is_multiple_of(engine::AHEAD) && engine.is_far() {
+                engine.look_ahead(&ops[index..ops.len().min(index + engine::AHEAD)]);
+            }
+            let answer = match &ops[index] {
+                Op::Command(command) => {
+                    if admitted.next().expect("invariant: encode saw the same commands") {
+                        let sequence = engine.sequence().next();
+                        let entry = Entry { sequence, time, command: *command };
+                        let mut events = |event| events(sequence, event);
+                        Answer::Reply(engine.apply(&entry, work.executions, &mut events))
+                    } else {
+                        Answer::Unavailable(Unavailable::DiskLow)
+                    }
+                }
+                Op::Query(query) => {
+                    let before = work.executions.len();
+                    match engine.query_within(query, room.executions(), work.executions) {
+                        Some(reply) => {
+                            room.take(work.executions.len() - before);
+                            Answer::Reply(reply)
+                        }
+                        None => {
+                            room.refused();
+                            Answer::Unavailable(Unavailable::ReplyTooLarge)
+                        }
+                    }
+                }
+            };
+            work.answers.push(answer);
+        }
+    }
+}
+
+/// How many executions may still be answered, so that neither a reply nor the memory of a batch grows past its bound.
+struct Room {
+    reply_max: usize,
+    /// Left to the request; a query that does not fit closes it for those behind it.
+    request: usize,
+    /// Left to all requests of the batch together.
+    batch: usize,
+}
+
+impl Room {
+    fn of_batch(reply_bytes_max: usize) -> Room {
+        let reply_max = reply_bytes_max / EXECUTED_BYTES_MIN;
+        Room { reply_max, request: reply_max, batch: reply_max.saturating_mul(BATCH_REPLIES_MAX) }
+    }
+
+    fn begin_request(&mut self) {
+        self.request = self.reply_max;
+    }
+
+    fn executions(&self) -> usize {
+        self.request.min(self.batch.max(SHORT_EXECUTIONS))
+    }
+
+    fn take(&mut self, executions: usize) {
+        self.request = self.request.saturating_sub(executions);
+        self.batch = self.batch.saturating_sub(executions);
+    }
+
+    fn refused(&mut self) {
+        if self.request == self.executions() {
+            self.request = 0;
+        }
+    }
+}

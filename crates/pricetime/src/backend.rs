@@ -1,0 +1,214 @@
+//! What stands behind the gateways and remembers: the market on its data folder, or on its database.
+//! It knows which of both it is, and nobody else does.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{DoneOrders, Engine, Sequence};
+use gateway::{Exchange, State, Status};
+use journal::{DataLock, Disk, Journal, Options};
+use store::{History, Stop, Store, StoreError, StoreUrl};
+
+use crate::archive_gate::ArchiveGate;
+use crate::market::{Failed, Market, MarketOptions};
+use crate::place::Place;
+use crate::recovery::{self, Report};
+use crate::settings::{Durability, Settings};
+use crate::snapshots;
+use crate::sql_market::{SqlMarket, SqlOptions};
+
+/// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
+const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
+
+/// How long the database may take to notice that the server before this one has ended.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A running market, and what it stands on.
+pub enum Backend {
+    /// A data folder with a journal.
+    Folder(Box<Folder>),
+    /// A PostgreSQL database.
+    Database(SqlMarket),
+}
+
+/// A market on its data folder.
+pub struct Folder {
+    storage: Disk,
+    market: Market<Disk>,
+    /// Held for as long as the server runs.
+    _lock: DataLock,
+}
+
+/// What was opened, in words.
+pub struct Opened {
+    /// Where the market is kept, and what a reply promises.
+    pub kept: String,
+    /// What was recovered.
+    pub recovered: String,
+    /// What whoever starts the server should know.
+    pub notes: Vec<String>,
+}
+
+impl Backend {
+    /// Opens what the settings name, reads what was there, and starts the market. `failed` is called when nothing more may
+    /// be acknowledged. Errors: what keeps it from starting.
+    pub fn open(settings: &Settings, status: &Status, failed: Failed) -> Result<(Backend, Opened), String> {
+        match &settings.store {
+            Place::Journal => open_folder(settings, failed),
+            Place::Database(url) => open_database(url, settings, status, failed),
+        }
+    }
+
+    /// Where gateways hand batches in.
+    pub fn door(&self) -> Arc<dyn Exchange> {
+        match self {
+            Backend::Folder(folder) => folder.market.door(),
+            Backend::Database(market) => market.door(),
+        }
+    }
+
+    /// Answers what was handed in, brings everything to where it is kept, and ends. Gives the last command.
+    pub fn stop(self, settings: &Settings) -> Result<Sequence, String> {
+        match self {
+            Backend::Folder(folder) => {
+                let (engine, journal) = folder.market.stop().map_err(|error| error.to_string())?;
+                snapshot_if_cheap(&folder.storage, &engine, &journal, settings);
+                Ok(engine.sequence())
+            }
+            Backend::Database(market) => Ok(market.stop().sequence()),
+        }
+    }
+}
+
+fn open_folder(settings: &Settings, failed: Failed) -> Result<(Backend, Opened), String> {
+    let started = Instant::now();
+    let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
+    let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
+    let options = Options {
+        segment_bytes: settings.segment_size.0,
+        durability: match settings.durability {
+            Durability::Synced => journal::Durability::Synced,
+            Durability::Written => journal::Durability::Written,
+        },
+    };
+    let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
+    let promise = match settings.durability {
+        Durability::Synced => "synced: a reply means that it is on the disk",
+        Durability::Written => "written: a reply survives a crash of the server, not of the machine",
+    };
+    let opened = Opened {
+        kept: format!("data       {} ({promise})", settings.data.display()),
+        recovered: format!(
+            "{}; {} commands replayed{} in {:.3} s",
+            counts(&recovered.engine),
+            recovered.report.commands_replayed,
+            match &recovered.report.snapshot {
+                Some(info) => format!(" after the snapshot at command {}", info.sequence),
+                None => String::new(),
+            },
+            started.elapsed().as_secs_f64()
+        ),
+        notes: notes(&recovered.report),
+    };
+    let market_options = MarketOptions {
+        reply_bytes_max: settings.reply_bytes_max(),
+        keep_journal: settings.keep_journal,
+        snapshot_every: settings.snapshot_every,
+        disk_low_bytes: settings.disk_low.0,
+    };
+    let gate = ArchiveGate::open(&settings.data).map_err(|error| format!("archive.gate: {error}"))?;
+    let market = Market::start(storage.clone(), recovered, gate, market_options, failed).map_err(no_threads)?;
+    Ok((Backend::Folder(Box::new(Folder { storage, market, _lock: lock })), opened))
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let refused = report.refused_snapshots.iter();
+    let mut notes: Vec<String> = refused.map(|why| format!("warning    a snapshot was not used: {why}")).collect();
+    if let Some(cut) = &report.cut {
+        notes.push(format!(
+            "note       {} ended in an unfinished write of {} bytes, never acknowledged; it was cut",
+            cut.segment, cut.bytes
+        ));
+    }
+    notes
+}
+
+fn counts(engine: &Engine) -> String {
+    format!(
+        "{} accounts, {} symbols, {} open orders",
+        engine.account_count(),
+        engine.symbol_count(),
+        engine.open_order_count()
+    )
+}
+
+fn no_threads(error: std::io::Error) -> String {
+    format!("cannot start the market's threads: {error}")
+}
+
+fn snapshot_if_cheap(storage: &Disk, engine: &Engine, journal: &Journal<Disk>, settings: &Settings) {
+    let items = engine.account_count().saturating_add(engine.open_order_count());
+    if items > CHEAP_SNAPSHOT_ITEMS || settings.durability == Durability::Written {
+        return;
+    }
+    match snapshots::write_if_new(storage, engine, journal.point()) {
+        Ok(Some(info)) => tracing::info!(sequence = info.sequence.0, bytes = info.bytes, "snapshot taken"),
+        Ok(None) => {}
+        // The journal has it all: the next start only takes longer.
+        Err(error) => tracing::warn!(%error, "no snapshot could be taken"),
+    }
+}
+
+fn open_database(
+    url: &StoreUrl,
+    settings: &Settings,
+    status: &Status,
+    failed: Failed,
+) -> Result<(Backend, Opened), String> {
+    let stop = Stop::new();
+    let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
+    let say = |error: StoreError| error.to_string();
+    let mut store = Store::connect(url, &name, stop.clone()).map_err(say)?;
+    if settings.standby {
+        status.set(State::Standby);
+        tracing::info!(database = %url, "standing by: taking over when no other server writes to the database");
+        store.wait_for_lock().map_err(say)?;
+        status.set(State::Recovering);
+    }
+    lock(&mut store).map_err(say)?;
+    let started = Instant::now();
+    let migrated = store.migrate().map_err(say)?;
+    let mut writer = store.take_over().map_err(say)?;
+    let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep).map_err(say)?;
+    let opened = Opened {
+        kept: format!("database   {url} (a reply means that its rows are committed)"),
+        recovered: format!(
+            "{}; at command {} in {:.3} s",
+            counts(&loaded.engine),
+            loaded.engine.sequence(),
+            started.elapsed().as_secs_f64()
+        ),
+        notes: match migrated.from < migrated.to {
+            true => vec![format!("schema     brought from version {} to {}", migrated.from, migrated.to)],
+            false => Vec::new(),
+        },
+    };
+    let history = History::connect(url, &name, stop.clone()).map_err(say)?;
+    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience: settings.store_patience.0 };
+    let market =
+        SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed).map_err(no_threads)?;
+    Ok((Backend::Database(market), opened))
+}
+
+/// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.
+fn lock(store: &mut Store) -> Result<(), StoreError> {
+    let started = Instant::now();
+    loop {
+        match store.lock() {
+            Err(StoreError::AnotherServer { .. }) if started.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other,
+        }
+    }
+}

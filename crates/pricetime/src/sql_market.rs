@@ -1,0 +1,335 @@
+//! The market whose record is PostgreSQL: a reply leaves when the rows of what it says are committed.
+//!
+//! One thread orders and applies what gateways hand in, at once; another commits what came of it. While one transaction
+//! is on its way, all that is applied meanwhile gathers for the next. No reply leaves before its transaction, and those
+//! of queries wait with them: nobody is told what SQL does not show.
+//!
+//! While the database is away what is applied waits, for a while: then its connections are closed, since nobody knows
+//! what will become of it, and what comes is refused. When it is back, what was applied is committed first.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use engine::{Engine, OrderId};
+use gateway::{Batch, Exchange, Lookup, State, Status};
+use store::{Effects, History, Stop, StoreError, Writer};
+use wire::{Answer, Unavailable};
+
+use crate::answering::{ReplyLimits, Work, answer};
+use crate::inbox::{Inbox, Taken};
+use crate::market::{Failed, now};
+
+/// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
+const GATHERED_OPS_MAX: usize = 1 << 14;
+/// How often the sequencer looks up while something is on its way to the database.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Done orders looked up at once.
+const LOOKUPS_MAX: usize = 256;
+
+/// Settings of the running market.
+#[derive(Clone, Copy, Debug)]
+pub struct SqlOptions {
+    /// The longest reply in bytes.
+    pub reply_bytes_max: usize,
+    /// How long requests wait for a database that is away.
+    pub patience: Duration,
+}
+
+/// A market with its threads.
+pub struct SqlMarket {
+    door: Arc<Door>,
+    between: Arc<Between>,
+    stop: Stop,
+    sequencer: JoinHandle<Engine>,
+    committer: JoinHandle<()>,
+}
+
+/// Where gateways hand batches in.
+pub struct Door {
+    inbox: Inbox,
+    lookups: Mutex<Sender<Lookup>>,
+}
+
+impl Exchange for Door {
+    fn submit(&self, batch: Box<Batch>) {
+        self.inbox.push(batch);
+    }
+
+    fn look_up(&self, lookup: Lookup) {
+        // When the reader is gone the server is on its way down.
+        let _ = self.lookups.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
+    }
+}
+
+impl SqlMarket {
+    /// Starts the threads on an engine that stands where the database does. `stop` ends the writer's waits. `failed` is
+    /// called when nothing more may be acknowledged; `status` says whether the database can be reached.
+    pub fn start(
+        engine: Engine,
+        writer: Writer,
+        history: History,
+        stop: Stop,
+        options: SqlOptions,
+        status: Status,
+        failed: Failed,
+    ) -> std::io::Result<SqlMarket> {
+        let effects = Effects::after(writer.head());
+        let gathered = Group { effects, waiting: Waiting::default(), ops: 0 };
+        let shared = Shared { gathered, committing: None, away: false, closed: false };
+        let between = Arc::new(Between {
+            state: Mutex::new(shared),
+            changed: Condvar::new(),
+            patience: options.patience,
+            status,
+        });
+        let lookups = start_reader(history, failed.clone())?;
+        let door = Arc::new(Door { inbox: Inbox::default(), lookups: Mutex::new(lookups) });
+        let (outbox, committed) = channel();
+        let committer = Committer { writer, between: between.clone(), outbox };
+        let committer =
+            std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
+                Ok(()) => {}
+                Err(StoreError::Stopped) => {
+                    tracing::error!("stopped without the database: what waited for it may be lost")
+                }
+                Err(error) => failed(error.to_string()),
+            })?;
+        let run = Run {
+            engine,
+            door: door.clone(),
+            between: between.clone(),
+            committed,
+            limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
+        };
+        let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
+        Ok(SqlMarket { door, between, stop, sequencer, committer })
+    }
+
+    /// Where gateways hand batches in.
+    pub fn door(&self) -> Arc<Door> {
+        self.door.clone()
+    }
+
+    /// Commits and answers what was handed in, and ends the threads. Gives what is left.
+    pub fn stop(self) -> Engine {
+        self.door.inbox.close();
+        let engine = self.sequencer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        while !self.committer.is_finished() {
+            if self.between.is_away(&self.between.lock()) {
+                self.stop.tell();
+            }
+            std::thread::sleep(GLANCE);
+        }
+        self.committer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        engine
+    }
+}
+
+/// What lies between the two threads.
+struct Between {
+    state: Mutex<Shared>,
+    changed: Condvar,
+    patience: Duration,
+    status: Status,
+}
+
+struct Shared {
+    /// What is applied and not on its way to the database.
+    gathered: Group,
+    /// What is on its way, and since when.
+    committing: Option<Committing>,
+    /// Nobody waits for the database any more.
+    away: bool,
+    /// Nothing more will be gathered.
+    closed: bool,
+}
+
+/// What one transaction commits, and what waits for it.
+struct Group {
+    effects: Effects,
+    waiting: Waiting,
+    ops: usize,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Applied, and not to be answered before.
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
+    batches: Vec<Box<Batch>>,
+    /// Orders that the engine may forget then, for SQL answers for them.
+    done: Vec<OrderId>,
+}
+
+struct Committing {
+    waiting: Waiting,
+    since: Instant,
+}
+
+impl Between {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a transaction has been on its way for longer than anybody is to wait.
+    fn is_away(&self, shared: &Shared) -> bool {
+        shared.committing.as_ref().is_some_and(|committing| committing.since.elapsed() >= self.patience)
+    }
+
+    /// What is gathered, once there is room in it; none when the database is away.
+    fn room(&self) -> Option<MutexGuard<'_, Shared>> {
+        let mut shared = self.lock();
+        while !self.is_away(&shared) {
+            if shared.gathered.ops < GATHERED_OPS_MAX {
+                return Some(shared);
+            }
+            shared = self.changed.wait_timeout(shared, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        None
+    }
+
+    /// Lets go of those who wait for a database that is away: their connections are closed.
+    /// Returns whether there is anything that waits for the database.
+    fn look_after(&self) -> bool {
+        let mut shared = self.lock();
+        let busy = shared.committing.is_some() || shared.gathered.ops > 0;
+        if !self.is_away(&shared) {
+            return busy;
+        }
+        shared.away = true;
+        let mut batches = std::mem::take(&mut shared.gathered.waiting.batches);
+        if let Some(committing) = &mut shared.committing {
+            batches.append(&mut committing.waiting.batches);
+        }
+        drop(shared);
+        self.status.set(State::StoreAway);
+        // A worker gets its batches in the order in which it gave them, whichever way round they come.
+        batches.into_iter().for_each(Batch::abandon);
+        busy
+    }
+
+    /// Waits for something to commit and takes it, leaving `spare` to gather in. False when nothing will come.
+    fn take(&self, spare: &mut Effects) -> bool {
+        let mut shared = self.lock();
+        while shared.gathered.ops == 0 {
+            if shared.closed {
+                return false;
+            }
+            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+        }
+        let Group { effects, waiting, ops } = &mut shared.gathered;
+        std::mem::swap(effects, spare);
+        effects.follow(spare);
+        *ops = 0;
+        let waiting = std::mem::take(waiting);
+        shared.committing = Some(Committing { waiting, since: Instant::now() });
+        drop(shared);
+        self.changed.notify_all();
+        true
+    }
+
+    /// What is on its way has arrived. Gives those who waited for it.
+    fn committed(&self) -> Waiting {
+        let mut shared = self.lock();
+        if std::mem::take(&mut shared.away) {
+            self.status.set(State::Ready);
+        }
+        shared.committing.take().map(|committing| committing.waiting).unwrap_or_default()
+    }
+}
+
+/// The committing thread.
+struct Committer {
+    writer: Writer,
+    between: Arc<Between>,
+    outbox: Sender<Vec<OrderId>>,
+}
+
+impl Committer {
+    fn run(mut self) -> Result<(), StoreError> {
+        let mut effects = Effects::after(self.writer.head());
+        while self.between.take(&mut effects) {
+            self.writer.commit(&effects)?;
+            let waiting = self.between.committed();
+            waiting.batches.into_iter().for_each(Batch::give_back);
+            // When the sequencer has ended nothing is left to forget.
+            let _ = self.outbox.send(waiting.done);
+        }
+        Ok(())
+    }
+}
+
+/// The sequencer's thread.
+struct Run {
+    engine: Engine,
+    door: Arc<Door>,
+    between: Arc<Between>,
+    committed: Receiver<Vec<OrderId>>,
+    limits: ReplyLimits,
+}
+
+impl Run {
+    fn run(mut self) -> Engine {
+        let mut batches = Vec::new();
+        let mut busy = false;
+        loop {
+            match self.door.inbox.take(&mut batches, busy.then_some(GLANCE)) {
+                Taken::Batches => batches.drain(..).for_each(|batch| self.apply(batch)),
+                Taken::Nothing => {}
+                Taken::Closed => {
+                    self.between.lock().closed = true;
+                    self.between.changed.notify_all();
+                    return self.engine;
+                }
+            }
+            busy = self.between.look_after();
+            while let Ok(done) = self.committed.try_recv() {
+                self.engine.forget_all(done.into_iter());
+            }
+        }
+    }
+
+    /// Applies a batch and leaves it to the committer; refuses it when the database is away.
+    fn apply(&mut self, mut batch: Box<Batch>) {
+        let Some(mut shared) = self.between.room() else {
+            let count = batch.requests.ops().len();
+            batch.answers.resize(count, Answer::Unavailable(Unavailable::StoreAway));
+            return batch.give_back();
+        };
+        let Group { effects, waiting, ops } = &mut shared.gathered;
+        let time = now().max(self.engine.time());
+        let Batch { requests, answers, executions, .. } = &mut *batch;
+        let mut work = Work { requests, answers, executions };
+        answer(&mut self.engine, self.limits, &mut work, time, &mut std::iter::repeat(true), &mut |sequence, event| {
+            effects.add(sequence, time, event);
+        });
+        effects.seal(&self.engine);
+        // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
+        *ops += batch.requests.ops().len().max(1);
+        self.engine.take_done(&mut |done| waiting.done.push(done.order));
+        waiting.batches.push(batch);
+        drop(shared);
+        self.between.changed.notify_all();
+    }
+}
+
+/// Starts the thread that reads done orders from SQL for queries. It ends when the sender is dropped.
+fn start_reader(mut history: History, failed: Failed) -> std::io::Result<Sender<Lookup>> {
+    let (lookups, inbox) = channel::<Lookup>();
+    std::thread::Builder::new().name("history".to_string()).spawn(move || {
+        while let Ok(first) = inbox.recv() {
+            let asked: Vec<Lookup> = std::iter::once(first).chain(inbox.try_iter().take(LOOKUPS_MAX - 1)).collect();
+            let orders: Vec<OrderId> = asked.iter().map(Lookup::order).collect();
+            match history.done_orders(&orders) {
+                Ok(found) => asked.into_iter().zip(found).for_each(|(lookup, done)| lookup.answer(done)),
+                Err(StoreError::Unreachable { .. }) => {
+                    asked.into_iter().for_each(|lookup| lookup.refuse(Unavailable::StoreAway));
+                }
+                Err(StoreError::Stopped) => return,
+                Err(error) => return failed(error.to_string()),
+            }
+        }
+    })?;
+    Ok(lookups)
+}

@@ -1,0 +1,218 @@
+//! The exchange on a PostgreSQL that the tests start: what a client was told is what SQL shows, whatever is killed.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "../../store/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
+
+use std::process::Command;
+use std::time::Duration;
+
+use common::audit::{KnownOrders, audit};
+use common::folder::Folder;
+use common::server::{Launch, PATIENCE, Server};
+use common::trader::Trader;
+use common::wait::wait_until;
+use model::workload::Random;
+use postgres::Database;
+use rustix::process::Signal;
+
+const TRADERS: usize = 4;
+const SAMPLE: usize = 100;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+fn url(database: &Database) -> String {
+    format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name)
+}
+
+fn launch(folder: &Folder, database: &Database) -> Launch {
+    Launch::new(&folder.data()).in_database(&url(database))
+}
+
+/// What `/ready` answers.
+fn readiness(server: &Server) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(server.http).unwrap();
+    write!(stream, "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
+
+#[test]
+fn the_protocol_holds_and_rows_say_what_was_told() {
+    let folder = Folder::new("postgres");
+    let database = postgres::database();
+    let server = launch(&folder, &database).start();
+    let check =
+        Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["check", &server.xml.to_string()]).output().unwrap();
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    let before = server.state();
+    server.stop();
+    assert!(!folder.data().exists(), "nothing is kept in the data folder");
+    let again = launch(&folder, &database).start();
+    assert_eq!(again.state(), before);
+    again.stop();
+}
+
+#[test]
+fn a_done_order_is_answered_from_rows_after_a_restart() {
+    let folder = Folder::new("postgres");
+    let database = postgres::database();
+    let server = launch(&folder, &database).start();
+    server.ask(MARKET);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-5" limit="10.5"/></transactions>"#);
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/><cancel id="2"/></transactions>"#);
+    let told = server.ask(r#"<transactions id="1"><query id="2"/></transactions>"#);
+    server.kill();
+    let rows = database
+        .sql("SELECT order_id, account, side, shares, executed, canceled FROM pricetime.order_history ORDER BY 1");
+    assert_eq!(rows, ["1|2|sell|5.00000000|5.00000000|0", "2|1|buy|7.00000000|5.00000000|2.00000000"]);
+    let server = launch(&folder, &database).start();
+    assert_eq!(server.ask(r#"<transactions id="1"><query id="2"/></transactions>"#), told);
+    server.stop();
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_or_doubled_when_server_and_database_are_killed_in_turn() {
+    let kills = number("PRICETIME_KILLS", 20);
+    let seed = number("PRICETIME_SEED", u64::from(std::process::id()));
+    println!("seed {seed} (PRICETIME_SEED={seed} runs the same)");
+    let folder = Folder::new("postgres-crash");
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = launch(&folder, &database);
+    let mut random = Random::new(seed);
+    let mut traders: Vec<Trader> = (0..TRADERS).map(|index| Trader::new(index, seed)).collect();
+    let mut known = KnownOrders::default();
+    let mut server = launch.start();
+    traders.iter_mut().for_each(|trader| trader.open_accounts(server.xml));
+    let (mut applied, mut not_applied) = (0, 0);
+    for kill in 0..kills {
+        let with_database = kill % 2 == 1;
+        let moment = Duration::from_micros(random.below(400_000) as u64);
+        let between = Duration::from_micros(random.below(50_000) as u64);
+        std::thread::scope(|scope| {
+            for trader in &mut traders {
+                let xml = server.xml;
+                scope.spawn(move || trader.trade(xml, usize::MAX));
+            }
+            std::thread::sleep(moment);
+            if with_database {
+                cluster.end("KILL");
+                std::thread::sleep(between);
+            }
+            server.process.kill();
+        });
+        if with_database {
+            cluster.run();
+        }
+        server = launch.start();
+        let sample = if kill + 1 < kills { SAMPLE } else { usize::MAX };
+        let unanswered = audit(&server, &mut traders, &mut known, sample, random.any());
+        applied += unanswered.applied;
+        not_applied += unanswered.not_applied;
+    }
+    println!("{kills} kills; of the unanswered requests {applied} had been applied and {not_applied} had not");
+    server.stop();
+}
+
+#[test]
+fn a_database_that_is_killed_and_comes_back_is_not_noticed_but_by_the_wait() {
+    let folder = Folder::new("postgres-back");
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let server = launch(&folder, &database).with("--store-patience 120s").start();
+    let mut traders: Vec<Trader> = (0..TRADERS).map(|index| Trader::new(index, 7)).collect();
+    traders.iter_mut().for_each(|trader| trader.open_accounts(server.xml));
+    std::thread::scope(|scope| {
+        for trader in &mut traders {
+            let xml = server.xml;
+            scope.spawn(move || trader.trade(xml, 400));
+        }
+        for _ in 0..3 {
+            std::thread::sleep(Duration::from_millis(100));
+            cluster.end("KILL");
+            cluster.run();
+        }
+    });
+    assert!(traders.iter().all(|trader| trader.pending.is_empty()), "every request was answered");
+    let unanswered = audit(&server, &mut traders, &mut KnownOrders::default(), usize::MAX, 7);
+    assert_eq!((unanswered.applied, unanswered.not_applied), (0, 0));
+    server.stop();
+}
+
+#[test]
+fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_found_later() {
+    let folder = Folder::new("postgres-away");
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let server = launch(&folder, &database).with("--store-patience 300ms").start();
+    server.ask(MARKET);
+    cluster.end("KILL");
+    let mut client = server.client();
+    client.send_request(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#).unwrap();
+    assert_eq!(client.rest().unwrap(), "", "a sequenced request gets no error: its connection is closed");
+    let refusal = server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#);
+    assert!(refusal.contains("database is away"), "{refusal}");
+    assert!(readiness(&server).contains("store-away"));
+    cluster.run();
+    wait_until("the server is ready again", PATIENCE, || readiness(&server).contains("200 OK"));
+    let found = server.ask(r#"<transactions id="1"><query id="1"/><query id="2"/></transactions>"#);
+    assert!(found.contains(r#"<status id="1"><open shares="7"/></status>"#), "{found}");
+    assert!(found.contains(r#"<error id="2">"#), "the refused order was not placed: {found}");
+    server.stop();
+}
+
+#[test]
+fn a_second_server_is_refused_and_a_standby_takes_over() {
+    let folder = Folder::new("postgres-standby");
+    let database = postgres::database();
+    let first = launch(&folder, &database).start();
+    first.ask(MARKET);
+    let refused = launch(&folder, &database).try_start().err().expect("two servers on one database");
+    assert!(refused.stderr.contains("another server writes to this database"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--standby"), "{}", refused.stderr);
+    let standby = launch(&folder, &database).with("--standby").spawn();
+    wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
+    let told = first.ask(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#);
+    assert!(told.contains("opened"), "{told}");
+    first.kill();
+    let second = standby.serving().expect("a server that took over");
+    let found = second.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
+    assert!(found.contains(r#"<open shares="7"/>"#), "{found}");
+    second.stop();
+}
+
+#[test]
+fn a_server_that_was_replaced_acknowledges_nothing_more() {
+    let folder = Folder::new("postgres-fence");
+    let database = postgres::database();
+    let mut first = launch(&folder, &database).start();
+    first.ask(MARKET);
+    first.process.signal(Signal::STOP);
+    let standby = launch(&folder, &database).with("--standby").spawn();
+    wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
+    // As when the network between the first and its database breaks: the lock goes, the server does not know.
+    database.sql(
+        "SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+    );
+    let second = standby.serving().expect("a server that took over");
+    let mut client = first.client();
+    client.send_request(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#).unwrap();
+    first.process.signal(Signal::CONT);
+    let said = client.rest().unwrap_or_default();
+    assert!(!said.contains("opened"), "{said}");
+    let ended = first.process.wait_for_end(PATIENCE);
+    assert!(!ended.status.success() && ended.stderr.contains("took over this database"), "{ended:?}");
+    let found = second.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
+    assert!(found.contains("<error id=\"1\">"), "{found}");
+    second.stop();
+}
