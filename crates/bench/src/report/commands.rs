@@ -15,7 +15,7 @@ pub fn of_runs(study: &Study, groups: &[Group]) -> Vec<String> {
     for group in groups {
         let Some(run) = group.all().next() else { continue };
         let value = number::short(group.value);
-        lines.push(format!("# {}, {value} {}", group.series, axis_name(&study.experiment.axis)));
+        lines.push(format!("# {}, {} = {value}", group.series, axis_name(&study.experiment.axis)));
         lines.extend(run.record.server.command.clone());
         lines.push(run.record.command.clone());
     }

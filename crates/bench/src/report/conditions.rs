@@ -46,6 +46,21 @@ fn machine(study: &Study) -> Vec<Fact> {
     ]
 }
 
+/// In a line; none without runs. Errors of measurement stay out, so that the same machine is the same line.
+pub fn machine_line(study: &Study) -> Option<String> {
+    let machine = &study.runs.first()?.record.machine;
+    let commit = machine.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
+    Some(format!(
+        "{}, {} cores, {}, {}, disk {}{commit}, {}",
+        machine.cpu,
+        machine.cores,
+        number::bytes(machine.memory_bytes),
+        machine.kernel,
+        machine.disk,
+        machine.compiler
+    ))
+}
+
 fn fsync(study: &Study) -> String {
     let measured: Vec<[f64; 2]> = study.runs.iter().filter_map(|run| run.record.machine.fsync_us).collect();
     let column = |index: usize| summarize(&measured.iter().map(|pair| pair[index]).collect::<Vec<_>>());

@@ -19,7 +19,7 @@ pub struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<String>>,
-    /// Too long to be read through: folded on the page, left out of the PDF.
+    /// Too long to be read through: folded on the page and without a table's trimmings, left out elsewhere.
     pub long: bool,
 }
 
@@ -31,19 +31,38 @@ pub struct Column {
 pub struct Figure {
     /// Its file's name without ending.
     pub file: String,
+    /// As it stands in the drawing, for those who do not see it.
+    pub title: String,
+    /// What the drawing does not say itself.
     pub caption: String,
-    /// The drawing for pages, files and print, and
+    /// The drawing for files, and
     pub wide: String,
-    /// the same for narrow screens.
+    /// the same for phones, and for columns beside each other on wider screens and paper.
     pub narrow: String,
+}
+
+impl Block {
+    pub fn figure(&self) -> Option<&Figure> {
+        match self {
+            Self::Figure(figure) => Some(figure),
+            _ => None,
+        }
+    }
+
+    pub fn is_figure(&self) -> bool {
+        self.figure().is_some()
+    }
 }
 
 impl Report {
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::Figure(figure) => Some(figure),
-            _ => None,
-        })
+        self.blocks.iter().filter_map(Block::figure)
+    }
+
+    /// The first of those that follow each other: what each experiment is for.
+    pub fn main_figures(&self) -> impl Iterator<Item = &Figure> {
+        let runs = self.blocks.chunk_by(|one, next| one.is_figure() == next.is_figure());
+        runs.filter_map(|run| run[0].figure())
     }
 }
 

@@ -15,7 +15,10 @@ const LINEAR_SPAN_MAX: f64 = 20.0;
 /// More lines than this in one plot cannot be told apart.
 const LINES_MAX: usize = 8;
 /// Points of a distribution between one nine and the next.
-const STEPS_A_NINE: usize = 20;
+const STEPS_A_NINE: usize = 10;
+/// The interval of two runs can be many times as wide as they are apart. It must not press them flat: beyond the
+/// values by this factor it is cut off.
+const INTERVAL_ROOM: f64 = 2.0;
 /// Its name, and where a record holds it.
 type Percentile = (&'static str, fn(&Latency) -> f64);
 const PERCENTILES: [Percentile; 4] =
@@ -37,18 +40,30 @@ impl Sketch<'_> {
     /// All plots, the one that the experiment is for first. Errors: an experiment that shows nothing known.
     pub fn figures(&self) -> Result<Vec<Figure>, String> {
         let shown = Quantity::shown(&self.study.experiment.shows)?;
-        let mut figures = vec![self.against_axis(shown, &self.study.experiment.published)];
-        figures.extend(self.second(shown));
-        for (index, series) in series(self.study).into_iter().enumerate() {
-            figures.extend(self.percentiles(series, index));
+        let published = &self.study.experiment.published;
+        let mut figures = vec![self.against_axis(shown, published)];
+        // Beside figures of another order of magnitude ours would be one flat line.
+        if is_wide(&self.compared(shown, published)) && !is_wide(&self.measured(shown)) {
+            let alone = self.against_axis(shown, &[]);
+            figures.push(Figure { file: format!("{}-alone", alone.file), ..alone });
         }
+        figures.extend(self.second(shown));
+        let longest = self.longest_series();
+        figures.extend(longest.and_then(|series| self.percentiles(series)));
         if self.groups.iter().any(|group| group.summary(|run| Quantity::ServerCpu.of(run)).is_some()) {
             figures.push(self.against_axis(Quantity::ServerCpu, &[]));
         }
-        for (index, series) in series(self.study).into_iter().enumerate() {
-            figures.extend(self.distribution(series, index));
-        }
+        figures.extend(longest.and_then(|series| self.distribution(series)));
         Ok(figures)
+    }
+
+    /// Latencies are drawn of one series, the one that has most of them; the tables have all.
+    fn longest_series(&self) -> Option<&str> {
+        let latencies = |series: &str| -> u64 {
+            let groups = self.groups.iter().filter(|group| group.series == series);
+            groups.flat_map(|group| &group.valid).map(|run| run.latencies.len()).sum()
+        };
+        series(self.study).into_iter().rev().max_by_key(|series| latencies(series))
     }
 
     /// What runs along requests or clients says more than one thing.
@@ -73,15 +88,15 @@ impl Sketch<'_> {
     }
 
     fn against_axis(&self, quantity: Quantity, published: &[Published]) -> Figure {
-        let mut lines = self.measured(quantity);
-        lines.extend(published.iter().map(published_line));
+        let lines = self.compared(quantity, published);
         let title =
             format!("{} against {}, {}", capital(quantity.name()), axis_name(self.parts().axis), self.durability);
         let what = self.spread_text();
+        let here = if published.len() < self.parts().published.len() { " · measured here alone" } else { "" };
         let chart = Chart {
             title,
-            subtitle: format!("{} · {} · {what}", self.parts().name, self.loop_kind),
-            x: self.x_axis(),
+            subtitle: format!("{} · {} · {what}{here}", self.parts().name, self.loop_kind),
+            x: self.x_axis(published),
             y: value_axis(quantity, &lines),
             lines,
         };
@@ -90,13 +105,22 @@ impl Sketch<'_> {
         } else {
             " Dashed: what an earlier system reported on other hardware; the difference is of both programs and machines."
         };
-        let caption = format!("{}. {}: {what}; every dot is a run.{beside}", chart.title, self.parts().name);
-        self.figure(quantity.slug().to_string(), caption, &chart)
+        self.figure(quantity.slug(), format!("Every dot is a run; {what}.{beside}"), &chart)
+    }
+
+    fn compared(&self, quantity: Quantity, published: &[Published]) -> Vec<Line> {
+        let mut lines = self.measured(quantity);
+        if !published.is_empty() {
+            // "Published size" alone would pass for what was published.
+            lines.iter_mut().for_each(|line| line.label = format!("measured here: {}", line.label));
+        }
+        lines.extend(published.iter().map(published_line));
+        lines
     }
 
     fn spread_text(&self) -> &'static str {
         match self.groups.iter().any(|group| group.valid.len() > 1) {
-            true => "mean and its 95% t-interval",
+            true => "means with 95% t-intervals",
             false => "one run each",
         }
     }
@@ -131,7 +155,7 @@ impl Sketch<'_> {
         !matches!(self.parts().axis, "requests" | "clients") || is_of_its_size(group)
     }
 
-    fn percentiles(&self, series: &str, index: usize) -> Option<Figure> {
+    fn percentiles(&self, series: &str) -> Option<Figure> {
         let groups: Vec<&Group> = self.groups.iter().filter(|group| group.series == series).collect();
         let line = |(index, (label, of)): (usize, &Percentile)| Line {
             label: label.to_string(),
@@ -151,19 +175,18 @@ impl Sketch<'_> {
         let chart = Chart {
             title: format!("{title}, {}", self.loop_kind),
             subtitle: format!("{}: {series} · median of the runs, bars from the least to the most", self.parts().name),
-            x: self.x_axis(),
+            x: self.x_axis(&[]),
             y: duration_axis(&lines),
             lines,
         };
-        let caption = format!(
-            "{}. {}: {series}; the median over the runs of each run's percentile, bars from the least to the most.",
-            chart.title,
-            self.parts().name
-        );
-        Some(self.figure(numbered("latency-percentiles", index), caption, &chart))
+        let caption =
+            "Points: the median over the runs of each run's percentile. Bars: from the run with the least to \
+                       that with the most."
+                .to_string();
+        Some(self.figure("latency-percentiles", caption + self.elsewhere(), &chart))
     }
 
-    fn distribution(&self, series: &str, index: usize) -> Option<Figure> {
+    fn distribution(&self, series: &str) -> Option<Figure> {
         let groups: Vec<(&Group, Histogram<u64>)> = self
             .groups
             .iter()
@@ -200,18 +223,19 @@ impl Sketch<'_> {
             y: duration_axis(&lines),
             lines,
         };
-        let caption = format!(
-            "{}. {}: {series}; the histograms of all valid runs merged, never averaged; each step to the right is a \
-             tenth of the requests of the one before.",
-            chart.title,
-            self.parts().name
-        );
-        Some(self.figure(numbered("latency-distribution", index), caption, &chart))
+        let caption =
+            "The histograms of all valid runs merged, never averaged; from 90% on, each labelled step to the \
+                       right leaves a tenth of the requests."
+                .to_string();
+        Some(self.figure("latency-distribution", caption + self.elsewhere(), &chart))
     }
 
-    fn x_axis(&self) -> Axis {
+    fn elsewhere(&self) -> &'static str {
+        if series(self.study).len() > 1 { " The other series are in the tables." } else { "" }
+    }
+
+    fn x_axis(&self, published: &[Published]) -> Axis {
         let mut values: Vec<f64> = self.groups.iter().map(|group| group.value).collect();
-        let published = &self.parts().published;
         values.extend(published.iter().flat_map(|line| line.points.iter().map(|point| point.value)));
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -222,9 +246,10 @@ impl Sketch<'_> {
         Axis { label: axis_name(self.parts().axis).to_string(), scale, marks: values, tick: number::short }
     }
 
-    fn figure(&self, part: String, caption: String, chart: &Chart) -> Figure {
+    fn figure(&self, part: &str, caption: String, chart: &Chart) -> Figure {
         Figure {
             file: format!("{}-{part}", self.file),
+            title: format!("{}. {}", chart.title, chart.subtitle),
             caption,
             wide: chart.svg(Size::Wide),
             narrow: chart.svg(Size::Narrow),
@@ -238,10 +263,10 @@ struct Experiment<'a> {
     published: &'a [Published],
 }
 
-/// Whether each run made as many requests as its place on the axis says.
+/// Whether each run was to make as many requests as its place on the axis says. What became of them is another matter:
+/// a run that lost some still has its place.
 pub fn is_of_its_size(group: &Group) -> bool {
-    let close = |run: &Run| (run.record.counts.sent as f64 / group.value - 1.0).abs() < 0.01;
-    group.all().all(close)
+    group.all().all(|run| run.record.load.requests.is_some_and(|requests| requests as f64 == group.value))
 }
 
 fn per_request(line: &Published) -> Published {
@@ -311,11 +336,8 @@ fn distribution_line(label: String, ink: Ink, marker: Marker, latencies: &Histog
 
 /// Linear from zero where that shows everything, else logarithmic.
 fn value_axis(quantity: Quantity, lines: &[Line]) -> Axis {
-    let values = heights(lines);
-    let positive: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
-    let (min, max) =
-        (positive.iter().copied().fold(f64::INFINITY, f64::min), positive.iter().copied().fold(0.0, f64::max));
-    let log = max / min > LINEAR_SPAN_MAX;
+    let values = heights(lines, INTERVAL_ROOM);
+    let log = is_wide(lines);
     let scale = if log { Scale::log_around(&values) } else { Scale::from_zero(&values) };
     let (label, tick): (String, fn(f64) -> String) = match quantity.unit() {
         "µs" => (quantity.name().to_string(), number::micros),
@@ -326,25 +348,41 @@ fn value_axis(quantity: Quantity, lines: &[Line]) -> Axis {
     Axis { label, scale, marks: Vec::new(), tick }
 }
 
+/// Whether a linear axis would press the lower values onto its foot.
+fn is_wide(lines: &[Line]) -> bool {
+    let (min, max) = ends(&heights(lines, INTERVAL_ROOM));
+    max / min > LINEAR_SPAN_MAX
+}
+
 fn duration_axis(lines: &[Line]) -> Axis {
     Axis {
         label: "latency, log scale".to_string(),
-        scale: Scale::log_around(&heights(lines)),
+        scale: Scale::log_around(&heights(lines, f64::INFINITY)),
         marks: Vec::new(),
         tick: number::micros,
     }
 }
 
-fn heights(lines: &[Line]) -> Vec<f64> {
-    let mut values = Vec::new();
+/// The positive values that are to be seen, and the ends of bars as far as they have room.
+fn heights(lines: &[Line], room: f64) -> Vec<f64> {
+    let mut values: Vec<f64> = Vec::new();
     for line in lines {
         values.extend(line.dots.iter().chain(&line.crosses).map(|(_, y)| *y));
-        for point in &line.points {
-            values.push(point.y);
-            values.extend(point.bar.into_iter().flat_map(|(low, high)| [low, high]).filter(|end| *end > 0.0));
-        }
+        values.extend(line.points.iter().map(|point| point.y));
     }
+    values.retain(|value| *value > 0.0);
+    let (min, max) = ends(&values);
+    let bars = lines.iter().flat_map(|line| &line.points).filter_map(|point| point.bar);
+    let bars: Vec<f64> =
+        bars.flat_map(|(low, high)| [low, high]).map(|end| end.clamp(min / room, max * room)).collect();
+    values.extend(bars);
+    values.retain(|value| *value > 0.0);
     values
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
 }
 
 /// At most so many of `count` places, with the first and the last.
@@ -369,8 +407,4 @@ fn percentile_text(quantile: f64) -> String {
     // 1 - 10^-n in floating point is not quite it: as many digits as there are nines.
     let nines = -(1.0 - quantile).log10().round();
     format!("{:.*}%", (nines as usize).saturating_sub(2), quantile * 100.0)
-}
-
-fn numbered(part: &str, index: usize) -> String {
-    if index == 0 { part.to_string() } else { format!("{part}-{}", index + 1) }
 }

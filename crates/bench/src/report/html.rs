@@ -7,8 +7,12 @@ const STYLE: &str = include_str!("page.css");
 pub fn page(report: &Report) -> String {
     let title = escaped(&report.title);
     let mut body = format!("<h1>{title}</h1>\n");
-    for block in &report.blocks {
-        body.push_str(&element(block));
+    for run in report.blocks.chunk_by(|one, next| one.is_figure() && next.is_figure()) {
+        let elements: String = run.iter().map(element).collect();
+        match run[0].is_figure() {
+            true => body.push_str(&format!("<div class=\"plots\">\n{elements}</div>\n")),
+            false => body.push_str(&elements),
+        }
     }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -27,13 +31,23 @@ fn element(block: &Block) -> String {
             format!("<ul>\n{items}</ul>\n")
         }
         Block::Commands(lines) => format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(&lines.join("\n"))),
+        Block::Table(table) if table.long => long_element(table),
         Block::Table(table) => table_element(table),
         Block::Figure(figure) => figure_element(figure),
     }
 }
 
+/// Hundreds of rows as text: a table's elements would be most of the page.
+fn long_element(table: &Table) -> String {
+    let heads = table.columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>().join("\t");
+    let rows = table.rows.iter().map(|cells| cells.join("\t"));
+    let text = std::iter::once(heads).chain(rows).collect::<Vec<_>>().join("\n");
+    let (caption, text) = (escaped(&table.caption), escaped(&text));
+    format!("<details>\n<summary>{caption}</summary>\n<pre tabindex=\"0\" class=\"rows\">{text}</pre>\n</details>\n")
+}
+
 fn table_element(table: &Table) -> String {
-    let class = |numbers: bool| if numbers { " class=\"n\"" } else { "" };
+    let class = |numbers: bool| if numbers { "" } else { " class=\"t\"" };
     let heads: String = table
         .columns
         .iter()
@@ -54,25 +68,17 @@ fn table_element(table: &Table) -> String {
     }
     let caption = escaped(&table.caption);
     let facts = if table.columns.len() == 2 { " class=\"facts\"" } else { "" };
-    let inner = format!(
+    format!(
         "<div class=\"wide\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table{facts}>\n\
-         <caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
-    );
-    if table.long { format!("<details>\n<summary>{caption}</summary>\n{inner}</details>\n") } else { inner }
+         <caption><span>{caption}</span></caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+    )
 }
 
 fn figure_element(figure: &Figure) -> String {
     // A drawing inside a page needs no name space, and the page then holds no address at all.
-    let inside = |svg: &str, class: &str| {
-        svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", &format!(" class=\"{class}\""), 1)
-    };
-    format!(
-        "<figure id=\"{}\">\n{}\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
-        escaped(&figure.file),
-        inside(&figure.wide, "on-wide"),
-        inside(&figure.narrow, "on-narrow"),
-        escaped(&figure.caption)
-    )
+    let drawing = figure.narrow.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+    let (id, caption) = (escaped(&figure.file), escaped(&figure.caption));
+    format!("<figure id=\"{id}\">\n{drawing}<figcaption>{caption}</figcaption>\n</figure>\n")
 }
 
 pub fn escaped(text: &str) -> String {

@@ -13,10 +13,11 @@ pub fn text(report: &Report) -> String {
             Block::Paragraph(paragraph) => text.push_str(&format!("{}\n", plain(paragraph))),
             Block::List(items) => items.iter().for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
             Block::Commands(lines) => text.push_str(&format!("```sh\n{}\n```\n", lines.join("\n"))),
+            Block::Table(table) if table.long => {}
             Block::Table(table) => text.push_str(&table_text(table)),
             Block::Figure(figure) => {
-                let caption = plain(&figure.caption).replace(['[', ']'], "");
-                text.push_str(&format!("![{caption}](plots/{}.svg)\n\n*{}*\n", figure.file, plain(&figure.caption)));
+                let title = plain(&figure.title).replace(['[', ']'], "");
+                text.push_str(&format!("![{title}](plots/{}.svg)\n\n*{}*\n", figure.file, plain(&figure.caption)));
             }
         }
     }

@@ -12,6 +12,7 @@ mod conditions;
 mod document;
 mod figures;
 mod font;
+mod glance;
 mod groups;
 mod html;
 mod markdown;
@@ -60,6 +61,8 @@ fn write(dir: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
     ];
     for figure in report.figures() {
         files.push((plots.join(format!("{}.svg", figure.file)), figure.wide.clone().into_bytes()));
+    }
+    for figure in report.main_figures() {
         files.push((plots.join(format!("{}.png", figure.file)), picture::png(&figure.wide)?));
     }
     for (path, bytes) in &files {

@@ -11,12 +11,15 @@ const INNER: f64 = PAGE_WIDTH - 2.0 * MARGIN;
 const BOTTOM: f64 = PAGE_HEIGHT - 56.0;
 const TABLE_TEXT: f64 = 7.5;
 const CELL_GAP: f64 = 8.0;
+const FIGURE_GAP: f64 = 15.0;
+const FIGURE_WIDTH: f64 = (INNER - FIGURE_GAP) / 2.0;
+const CAPTION_TEXT: f64 = 7.5;
 
 /// Something at a place.
 pub enum Mark<'a> {
     Text { x: f64, y: f64, size: f64, bold: bool, text: String },
     Rule { y: f64 },
-    Drawing { figure: &'a Figure, y: f64, width: f64, height: f64 },
+    Drawing { figure: &'a Figure, x: f64, y: f64, width: f64, height: f64 },
 }
 
 pub struct Layout<'a> {
@@ -33,21 +36,31 @@ pub fn lay_out<'a>(
     let mut layout = Layout { pages: vec![Vec::new()], chapters: Vec::new(), y: MARGIN };
     layout.text(&report.title, 20.0, true, 0.0);
     layout.y += 10.0;
-    for block in &report.blocks {
-        match block {
-            Block::Heading(level, text) => layout.heading(*level, text),
-            Block::Paragraph(text) => layout.paragraph(text),
-            Block::List(items) => items.iter().for_each(|item| layout.item(item)),
-            Block::Commands(lines) => lines.iter().for_each(|line| layout.text(line, 7.5, false, 8.0)),
-            Block::Table(table) if table.long => {}
-            Block::Table(table) => layout.table(table),
-            Block::Figure(figure) => layout.figure(figure, height_of(figure, INNER)?),
+    for run in report.blocks.chunk_by(|one, next| one.is_figure() && next.is_figure()) {
+        let figures: Vec<&Figure> = run.iter().filter_map(Block::figure).collect();
+        for pair in figures.chunks(2) {
+            layout.figures(pair, &height_of)?;
+        }
+        for block in run {
+            layout.block(block);
         }
     }
     Ok(layout)
 }
 
 impl<'a> Layout<'a> {
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Heading(level, text) => self.heading(*level, text),
+            Block::Paragraph(text) => self.paragraph(text),
+            Block::List(items) => items.iter().for_each(|item| self.item(item)),
+            Block::Commands(lines) => lines.iter().for_each(|line| self.text(line, 7.5, false, 8.0)),
+            Block::Table(table) if table.long => {}
+            Block::Table(table) => self.table(table),
+            Block::Figure(_) => {}
+        }
+    }
+
     fn page(&mut self) -> &mut Vec<Mark<'a>> {
         self.pages.last_mut().expect("invariant: there is a page from the start")
     }
@@ -101,14 +114,32 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn figure(&mut self, figure: &'a Figure, height: f64) {
-        let caption = wrap(&figure.caption, 8.5, false, INNER).len() as f64 * 8.5 * 1.35;
-        self.need(height + caption + 16.0);
-        let y = self.y;
-        self.page().push(Mark::Drawing { figure, y, width: INNER, height });
-        self.y += height + 2.0;
-        self.text(&figure.caption, 8.5, false, 0.0);
-        self.y += 14.0;
+    /// One or two beside each other.
+    fn figures(
+        &mut self,
+        pair: &[&'a Figure],
+        height_of: impl Fn(&Figure, f64) -> Result<f64, String>,
+    ) -> Result<(), String> {
+        let mut cells = Vec::new();
+        for figure in pair {
+            let caption = wrap(&figure.caption, CAPTION_TEXT, false, FIGURE_WIDTH);
+            cells.push((*figure, height_of(figure, FIGURE_WIDTH)?, caption));
+        }
+        let line = CAPTION_TEXT * 1.35;
+        let below = |(_, height, caption): &(&Figure, f64, Vec<String>)| height + caption.len() as f64 * line;
+        let height = cells.iter().map(below).fold(0.0, f64::max);
+        self.need(height + 14.0);
+        let top = self.y;
+        for (index, (figure, height, caption)) in cells.into_iter().enumerate() {
+            let x = MARGIN + index as f64 * (FIGURE_WIDTH + FIGURE_GAP);
+            self.page().push(Mark::Drawing { figure, x, y: top, width: FIGURE_WIDTH, height });
+            for (index, text) in caption.into_iter().enumerate() {
+                let y = top + height + CAPTION_TEXT + index as f64 * line;
+                self.page().push(Mark::Text { x, y, size: CAPTION_TEXT, bold: false, text });
+            }
+        }
+        self.y += height + 14.0;
+        Ok(())
     }
 
     fn table(&mut self, table: &Table) {

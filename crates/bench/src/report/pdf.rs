@@ -60,7 +60,7 @@ impl Fonts {
 }
 
 fn height_of(figure: &Figure, width: f64) -> Result<f64, String> {
-    let size = picture::tree(&figure.wide)?.size();
+    let size = picture::tree(&figure.narrow)?.size();
     Ok(width * f64::from(size.height() / size.width()))
 }
 
@@ -83,10 +83,10 @@ fn draw(surface: &mut Surface, fonts: &Fonts, mark: &Mark) -> Result<(), String>
             surface.set_stroke(Some(Stroke { paint, width: 0.5, opacity: NormalizedF32::ONE, ..Stroke::default() }));
             surface.draw_path(&path);
         }
-        Mark::Drawing { figure, y, width, height } => {
-            let tree = picture::tree(&figure.wide)?;
+        Mark::Drawing { figure, x, y, width, height } => {
+            let tree = picture::tree(&figure.narrow)?;
             let size = Size::from_wh(*width as f32, *height as f32).ok_or("our bug: a plot without a size")?;
-            surface.push_transform(&Transform::from_translate(MARGIN as f32, *y as f32));
+            surface.push_transform(&Transform::from_translate(*x as f32, *y as f32));
             surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("our bug: a plot cannot be put on a page")?;
             surface.pop();
         }

@@ -6,7 +6,7 @@ use resvg::usvg::{Options, Tree};
 use super::font;
 
 /// Pixels for each unit of the drawing: sharp on dense screens.
-pub const SCALE: f32 = 2.0;
+pub const SCALE: f32 = 1.5;
 
 pub fn tree(svg: &str) -> Result<Tree, String> {
     let options = Options { fontdb: font::database(), font_family: "DejaVu Sans".to_string(), ..Options::default() };

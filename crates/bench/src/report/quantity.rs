@@ -71,8 +71,12 @@ impl Quantity {
         if self == Self::Throughput { ours / theirs } else { theirs / ours }
     }
 
-    pub fn cell(self, value: f64) -> String {
-        number::figure(value)
+    /// With its unit.
+    pub fn text(self, value: f64) -> String {
+        match self.unit() {
+            "µs" => number::micros(value),
+            unit => format!("{} {unit}", number::figure(value)),
+        }
     }
 }
 

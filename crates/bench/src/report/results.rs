@@ -37,7 +37,7 @@ fn summary_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
     for group in groups {
         let runs = format!("{} of {}", group.valid.len(), group.valid.len() + group.invalid.len());
         let figures = match group.summary(|run| quantity.of(run)) {
-            Some(summary) => summary_cells(quantity, &summary),
+            Some(summary) => summary_cells(&summary),
             None => vec!["no valid run".to_string(), dash(), dash(), dash(), dash(), dash()],
         };
         table.row([group.series.to_string(), short(group.value), runs].into_iter().chain(figures));
@@ -45,12 +45,12 @@ fn summary_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
     table
 }
 
-fn summary_cells(quantity: Quantity, summary: &Summary) -> Vec<String> {
+fn summary_cells(summary: &Summary) -> Vec<String> {
     // One run has no spread, and a zero would claim one.
-    let deviation = if summary.runs > 1 { quantity.cell(summary.deviation) } else { dash() };
-    let half = summary.t95.map_or(dash(), |half| quantity.cell(half));
-    let rest = [summary.median, summary.min, summary.max].map(|value| quantity.cell(value));
-    [quantity.cell(summary.mean), deviation, half].into_iter().chain(rest).collect()
+    let deviation = if summary.runs > 1 { figure(summary.deviation) } else { dash() };
+    let half = summary.t95.map_or(dash(), figure);
+    let rest = [summary.median, summary.min, summary.max].map(figure);
+    [figure(summary.mean), deviation, half].into_iter().chain(rest).collect()
 }
 
 fn published_table(study: &Study, groups: &[Group], quantity: Quantity) -> Option<Table> {
@@ -60,8 +60,14 @@ fn published_table(study: &Study, groups: &[Group], quantity: Quantity) -> Optio
         quantity.name(),
         quantity.unit()
     );
-    let heads =
-        ["Series", &axis_head(study), "Published", "#Published mean", "#Ours", "#Ours / published, other hardware"];
+    let heads = [
+        "Series",
+        &axis_head(study),
+        "Published, other hardware",
+        "#Published mean",
+        "#Ours",
+        "#Ours against published, other hardware",
+    ];
     let mut table = Table::new(caption, &heads);
     for line in &experiment.published {
         for point in &line.points {
@@ -75,7 +81,7 @@ fn published_table(study: &Study, groups: &[Group], quantity: Quantity) -> Optio
                 table.row([
                     group.series.to_string(),
                     short(point.value),
-                    line.label.clone(),
+                    line.label.trim_start_matches("published, other hardware: ").to_string(),
                     format!("{}{spread}", figure(point.mean)),
                     figure(ours.mean),
                     format!("{} × as fast", figure(quantity.times_faster(ours.mean, point.mean))),

@@ -6,9 +6,6 @@ use super::number;
 use super::quantity::axis_name;
 use super::read::{Run, Study};
 
-/// Above this share of a core the load generator may be what is measured.
-const CPU_SHARE_MAX: f64 = 0.8;
-
 pub fn list(study: &Study, groups: &[Group]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (what, values) in [
@@ -20,7 +17,7 @@ pub fn list(study: &Study, groups: &[Group]) -> Vec<String> {
         }
     }
     for group in groups {
-        let place = format!("{}, {} {}", group.series, number::short(group.value), axis_name(&study.experiment.axis));
+        let place = format!("{}, {} = {}", group.series, axis_name(&study.experiment.axis), number::short(group.value));
         warnings.extend(of_group(study, group).into_iter().map(|warning| format!("{place}: {warning}")));
     }
     warnings.extend(of_runs(study));
@@ -32,41 +29,34 @@ fn of_group(study: &Study, group: &Group) -> Vec<String> {
     if group.valid.is_empty() {
         warnings.push("no run is valid; there is nothing to show but crosses.".to_string());
     }
-    let busy = group.all().filter(|run| run.record.client.cpu_share > CPU_SHARE_MAX).count();
-    if busy > 0 {
-        let most = group.all().map(|run| run.record.client.cpu_share).fold(0.0, f64::max);
-        warnings.push(format!(
-            "in {busy} runs a thread of the load generator used more than 80% of its core (up to {:.0}%): the server may \
-             be faster than shown.",
-            most * 100.0
-        ));
-    }
     let few = |run: &&Run| run.record.server.cores.as_ref().is_some_and(|cores| (cores.len() as f64) < group.value);
     if study.experiment.axis == "cores" && group.all().any(|run| few(&run)) {
         warnings.push("the server had fewer cores than asked.".to_string());
     }
-    let shared = |run: &&Run| {
-        let server = run.record.server.cores.as_deref().unwrap_or_default();
-        run.record.client.cores.iter().any(|core| server.contains(core))
-    };
-    if group.all().any(|run| shared(&run)) {
-        warnings.push("load and server shared cores: both were slower than on cores of their own.".to_string());
-    }
     warnings
 }
 
-/// What the runs say of themselves, each once.
+/// What the runs say of themselves. Those that differ in their figures only are one: the first stands for all.
 fn of_runs(study: &Study) -> Vec<String> {
-    let mut counted: Vec<(&str, usize)> = Vec::new();
-    for warning in study.runs.iter().flat_map(|run| &run.record.warnings) {
-        match counted.iter_mut().find(|(text, _)| text == warning) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((warning, 1)),
+    let mut kinds: Vec<(String, &str, Vec<&Run>)> = Vec::new();
+    for run in &study.runs {
+        for warning in &run.record.warnings {
+            let kind: String = warning.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+            match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
+                Some((_, _, runs)) => runs.push(run),
+                None => kinds.push((kind, warning, vec![run])),
+            }
         }
     }
-    counted.into_iter().map(|(text, count)| format!("{text} ({})", runs(count))).collect()
+    kinds.into_iter().map(|(_, first, runs)| format!("{first} ({})", places(study, &runs))).collect()
 }
 
-fn runs(count: usize) -> String {
-    if count == 1 { "1 run".to_string() } else { format!("{count} runs") }
+/// `3 runs, the first quoted; server cores = 1, 2`.
+fn places(study: &Study, runs: &[&Run]) -> String {
+    let mut values: Vec<f64> = runs.iter().map(|run| run.entry.value).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let values: Vec<String> = values.into_iter().map(number::short).collect();
+    let count = if runs.len() == 1 { "1 run".to_string() } else { format!("{} runs, the first quoted", runs.len()) };
+    format!("{count}; {} = {}", axis_name(&study.experiment.axis), values.join(", "))
 }

@@ -4,7 +4,7 @@ use super::document::{Block, Report};
 use super::figures::Sketch;
 use super::groups::groups;
 use super::read::Study;
-use super::{commands, conditions, results, warnings};
+use super::{commands, conditions, glance, results, warnings};
 
 /// Errors: an experiment that shows nothing known.
 pub fn report(studies: &[Study]) -> Result<Report, String> {
@@ -14,21 +14,33 @@ pub fn report(studies: &[Study]) -> Result<Report, String> {
         "Made from the raw files of the runs alone. Error bars of means are 95% intervals by Student's t over the valid \
          runs; histograms of latency are merged, never averaged. Closed loop: the next request waits for a reply, \
          latency counts from sending. Open loop: requests go out on a schedule, latency counts from the scheduled time. \
-         What is marked as published was measured by others on other hardware."
+         What is marked as published was measured by others on other hardware. A bar without a stroke at its end goes on \
+         outside the plot."
             .to_string(),
     ));
+    blocks.extend(machines(studies).into_iter().map(|machine| Block::Paragraph(format!("Measured on: {machine}."))));
     if studies.len() > 1 {
-        let line = |study: &Study| format!("{}: {}", study.experiment.name, study.experiment.title);
-        blocks.push(Block::List(studies.iter().map(line).collect()));
+        blocks.push(Block::Table(glance::table(studies)?));
     }
     for (index, study) in studies.iter().enumerate() {
         blocks.extend(section(study, &file_name(&names, index))?);
     }
     let title = match studies {
         [one] => format!("Benchmark: {}", one.experiment.title),
-        _ => "Benchmarks of an exchange server".to_string(),
+        _ => format!("Benchmarks: {} experiments with an exchange server", studies.len()),
     };
     Ok(Report { title, blocks })
+}
+
+/// Each once.
+fn machines(studies: &[Study]) -> Vec<String> {
+    let mut machines: Vec<String> = Vec::new();
+    for machine in studies.iter().filter_map(conditions::machine_line) {
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+    }
+    machines
 }
 
 fn section(study: &Study, file: &str) -> Result<Vec<Block>, String> {
@@ -50,7 +62,6 @@ fn section(study: &Study, file: &str) -> Result<Vec<Block>, String> {
         durability: conditions::durability(study),
         loop_kind: conditions::loop_kind(study),
     };
-    blocks.push(Block::Heading(3, "Plots".to_string()));
     blocks.extend(sketch.figures()?.into_iter().map(Block::Figure));
     blocks.push(Block::Heading(3, "Tables".to_string()));
     blocks.extend(results::main_tables(study, &groups)?.into_iter().map(Block::Table));

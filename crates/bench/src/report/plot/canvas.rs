@@ -1,16 +1,7 @@
-//! Strokes, markers and text on an SVG. Knows no axes.
-
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+//! Strokes, markers and text as a short SVG. Knows no axes.
 
 use super::super::font::FAMILY;
 use super::super::html::escaped;
-
-/// The drawing library counts in whole pixels: ten to a unit keep lines where they belong.
-const FINE: f64 = 10.0;
-/// The drawing library takes the height of a line for the size of text, and divides by this.
-const LINE_HEIGHT: f64 = 1.24;
 
 /// Colours by what they are for. The page has another set for dark screens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +34,8 @@ impl Ink {
         Self(0xD8, 0xB0, 0x1C),
     ];
 
-    fn solid(self) -> RGBAColor {
-        RGBColor(self.0, self.1, self.2).mix(1.0)
+    fn hex(self) -> String {
+        format!("#{:02X}{:02X}{:02X}", self.0, self.1, self.2)
     }
 }
 
@@ -64,7 +55,7 @@ impl Marker {
         [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::TriangleDown, Self::Bar];
 
     /// Its corners around (0, 0) for a half width of 1.
-    fn corners(self) -> &'static [(f64, f64)] {
+    fn corners(self) -> &'static [Place] {
         match self {
             Self::Circle => &[],
             Self::Square => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
@@ -86,108 +77,115 @@ pub enum Align {
     Up,
 }
 
-pub struct Canvas<'a> {
-    area: DrawingArea<SVGBackend<'a>, Shift>,
+/// Units to the right of the upper left corner, and down from it.
+pub type Place = (f64, f64);
+
+pub struct Canvas {
+    elements: String,
+    /// What text is unless it says otherwise.
+    text_size: f64,
 }
 
-/// The SVG of `width` × `height` units on which `paint` drew, named for those who do not see it.
-pub fn svg(width: f64, height: f64, name: &str, paint: impl FnOnce(&Canvas)) -> String {
-    let mut text = String::new();
-    let (fine_width, fine_height) = ((width * FINE) as u32, (height * FINE) as u32);
-    {
-        let area = SVGBackend::with_string(&mut text, (fine_width, fine_height)).into_drawing_area();
-        let canvas = Canvas { area };
-        canvas.fill(&[(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)], Ink::GROUND, 1.0);
-        paint(&canvas);
-    }
-    let body = text.split_once('>').map_or("", |(_, body)| body);
-    let name = escaped(name);
+/// The SVG of `width` × `height` units on which `paint` drew, mostly in this size of text, named for those who do not
+/// see it.
+pub fn svg(width: f64, height: f64, text_size: f64, name: &str, paint: impl FnOnce(&mut Canvas)) -> String {
+    let mut canvas = Canvas { elements: String::new(), text_size };
+    paint(&mut canvas);
+    let (ground, ink, name) = (Ink::GROUND.hex(), Ink::TEXT.hex(), escaped(name));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {fine_width} {fine_height}\" role=\"img\" aria-label=\"{name}\"><title>{name}</title>{body}"
+         viewBox=\"0 0 {width} {height}\" font-family=\"{FAMILY}\" font-size=\"{text_size}\" fill=\"{ink}\" role=\"img\" aria-label=\"{name}\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{ground}\"/>\n{}</svg>\n",
+        canvas.elements
     )
 }
 
-impl Canvas<'_> {
-    pub fn line(&self, points: &[(f64, f64)], ink: Ink, width: f64, opacity: f64) {
-        let style = ink.solid().mix(opacity).stroke_width((width * FINE) as u32);
-        self.draw(&PathElement::new(fine(points), style));
+impl Canvas {
+    pub fn line(&mut self, points: &[Place], ink: Ink, width: f64) {
+        self.lines(&[points], ink, width);
     }
 
-    /// Strokes of `on` units and gaps of `off`, along the whole line.
-    pub fn dashes(&self, points: &[(f64, f64)], ink: Ink, width: f64, (on, off): (f64, f64)) {
-        let mut travelled = 0.0;
-        for pair in points.windows(2) {
-            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-            let length = (x1 - x0).hypot(y1 - y0);
-            let along = |at: f64| (x0 + (x1 - x0) * at / length, y0 + (y1 - y0) * at / length);
-            let mut at = -(travelled % (on + off));
-            while at < length {
-                let (from, to) = (at.max(0.0), (at + on).min(length));
-                if to > from {
-                    self.line(&[along(from), along(to)], ink, width, 1.0);
-                }
-                at += on + off;
-            }
-            travelled += length;
+    /// Lines that have nothing in common but their look, as one element.
+    pub fn lines<L: AsRef<[Place]>>(&mut self, lines: &[L], ink: Ink, width: f64) {
+        self.stroke(lines, ink, width, "");
+    }
+
+    pub fn dashes(&mut self, points: &[Place], ink: Ink, width: f64) {
+        self.stroke(&[points], ink, width, " stroke-dasharray=\"5 3.5\"");
+    }
+
+    fn stroke<L: AsRef<[Place]>>(&mut self, lines: &[L], ink: Ink, width: f64, further: &str) {
+        let path: String = lines.iter().map(|line| path(line.as_ref())).collect();
+        if !path.is_empty() {
+            self.add(format!(
+                "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{further}/>",
+                ink.hex()
+            ));
         }
     }
 
-    pub fn fill(&self, corners: &[(f64, f64)], ink: Ink, opacity: f64) {
-        self.draw(&Polygon::new(fine(corners), ink.solid().mix(opacity)));
+    /// Round ones, as the ends of strokes of hardly any length: one without any is left out of a PDF.
+    pub fn dots(&mut self, places: &[Place], radius: f64, ink: Ink, opacity: f64) {
+        let path: String = places.iter().map(|&(x, y)| format!("M{} {}h.1", tenth(x), tenth(y))).collect();
+        if !path.is_empty() {
+            let (ink, width) = (ink.hex(), 2.0 * radius);
+            self.add(format!(
+                "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
+                 opacity=\"{opacity}\"/>"
+            ));
+        }
     }
 
-    pub fn dot(&self, (x, y): (f64, f64), radius: f64, ink: Ink, opacity: f64) {
-        let style = ink.solid().mix(opacity).filled();
-        self.draw(&Circle::new(fine_point((x, y)), (radius * FINE) as i32, style));
+    pub fn cross(&mut self, (x, y): Place, half: f64, ink: Ink) {
+        let falling = [(x - half, y - half), (x + half, y + half)];
+        let rising = [(x - half, y + half), (x + half, y - half)];
+        self.lines(&[falling, rising], ink, 1.6);
     }
 
-    pub fn cross(&self, (x, y): (f64, f64), half: f64, ink: Ink) {
-        self.line(&[(x - half, y - half), (x + half, y + half)], ink, 1.6, 1.0);
-        self.line(&[(x - half, y + half), (x + half, y - half)], ink, 1.6, 1.0);
-    }
-
-    pub fn marker(&self, (x, y): (f64, f64), half: f64, marker: Marker, ink: Ink) {
+    /// The same at many places.
+    pub fn markers(&mut self, places: &[Place], half: f64, marker: Marker, ink: Ink) {
         let corners = marker.corners();
         if corners.is_empty() {
-            return self.dot((x, y), half, ink, 1.0);
+            return self.dots(places, half, ink, 1.0);
         }
-        let corners: Vec<(f64, f64)> = corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect();
-        self.fill(&corners, ink, 1.0);
+        let around = |&(x, y): &Place| {
+            let corners: Vec<Place> = corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect();
+            path(&corners) + "Z"
+        };
+        let path: String = places.iter().map(around).collect();
+        if !path.is_empty() {
+            self.add(format!("<path d=\"{path}\" fill=\"{}\"/>", ink.hex()));
+        }
     }
 
     /// A line of text whose baseline is at the point's height.
-    pub fn text(&self, (x, y): (f64, f64), text: &str, size: f64, bold: bool, align: Align, ink: Ink) {
-        let h_pos = match align {
-            Align::Left => HPos::Left,
-            Align::Right => HPos::Right,
-            Align::Middle | Align::Up => HPos::Center,
+    pub fn text(&mut self, (x, y): Place, text: &str, size: f64, bold: bool, align: Align, ink: Ink) {
+        let (x, y) = (tenth(x), tenth(y));
+        let anchor = match align {
+            Align::Left => String::new(),
+            Align::Middle => " text-anchor=\"middle\"".to_string(),
+            Align::Right => " text-anchor=\"end\"".to_string(),
+            Align::Up => format!(" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y})\""),
         };
-        let transform = if align == Align::Up { FontTransform::Rotate270 } else { FontTransform::None };
-        let weight = if bold { FontStyle::Bold } else { FontStyle::Normal };
-        let color = ink.solid();
-        let style = TextStyle::from((FAMILY, size * FINE * LINE_HEIGHT, weight))
-            .color(&color)
-            .transform(transform)
-            .pos(Pos::new(h_pos, VPos::Top));
-        // Text hangs 0.76 of its size below the point it is given.
-        let raised = if align == Align::Up { (x - size * 0.76, y) } else { (x, y - size * 0.76) };
-        self.draw(&Text::new(text.to_string(), fine_point(raised), style));
+        let size = if size == self.text_size { String::new() } else { format!(" font-size=\"{size}\"") };
+        let weight = if bold { " font-weight=\"bold\"" } else { "" };
+        let fill = if ink == Ink::TEXT { String::new() } else { format!(" fill=\"{}\"", ink.hex()) };
+        self.add(format!("<text x=\"{x}\" y=\"{y}\"{size}{weight}{anchor}{fill}>{}</text>", escaped(text)));
     }
 
-    fn draw<'e, E>(&self, element: &'e E)
-    where
-        &'e E: plotters::element::PointCollection<'e, (i32, i32)>,
-        E: for<'b> plotters::element::Drawable<SVGBackend<'b>>,
-    {
-        self.area.draw(element).expect("invariant: an SVG in memory takes whatever is drawn");
+    fn add(&mut self, element: String) {
+        self.elements.push_str(&element);
+        self.elements.push('\n');
     }
 }
 
-fn fine(points: &[(f64, f64)]) -> Vec<(i32, i32)> {
-    points.iter().copied().map(fine_point).collect()
+fn path(points: &[Place]) -> String {
+    let step =
+        |(index, &(x, y)): (usize, &Place)| format!("{}{} {}", if index == 0 { "M" } else { "L" }, tenth(x), tenth(y));
+    points.iter().enumerate().map(step).collect()
 }
 
-fn fine_point((x, y): (f64, f64)) -> (i32, i32) {
-    ((x * FINE).round() as i32, (y * FINE).round() as i32)
+/// Finer than that nobody sees.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0 + 0.0
 }

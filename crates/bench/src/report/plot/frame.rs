@@ -1,6 +1,6 @@
 //! The room of a plot inside its drawing: title, axes, ticks, grid. Knows no lines.
 
-use super::canvas::{Align, Canvas, Ink};
+use super::canvas::{Align, Canvas, Ink, Place};
 use super::legend::Legend;
 use super::{Axis, Chart, Size};
 use crate::report::font;
@@ -51,7 +51,7 @@ impl<'a> Frame<'a> {
         let left = margin + text * 1.6 + widest + 8.0;
         let bottom = top + plot_height;
         let legend = Legend::new(chart, text, width - 2.0 * margin);
-        let height = bottom + text * 3.6 + legend.height() + margin;
+        let height = (bottom + text * 4.2 + legend.height() + margin / 2.0).ceil();
         Self { chart, format, title, subtitle, legend, y_ticks, left, right: width - 18.0, top, bottom, height }
     }
 
@@ -63,7 +63,14 @@ impl<'a> Frame<'a> {
         Some(self.bottom - self.chart.y.scale.place(value)? * (self.bottom - self.top))
     }
 
-    pub fn draw(&self, canvas: &Canvas) {
+    /// The height of a value or of the edge that it lies beyond, and whether it is the value's own.
+    pub fn y_inside(&self, value: f64) -> (f64, bool) {
+        // What a scale has no place for is zero or less, on a logarithmic one.
+        let place = self.chart.y.scale.place(value).unwrap_or(f64::NEG_INFINITY);
+        (self.bottom - place.clamp(0.0, 1.0) * (self.bottom - self.top), (0.0..=1.0).contains(&place))
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas) {
         self.draw_title(canvas);
         self.draw_grid(canvas);
         self.draw_x_axis(canvas);
@@ -71,7 +78,7 @@ impl<'a> Frame<'a> {
         self.legend.draw(canvas, (10.0, self.bottom + self.format.text * 4.2));
     }
 
-    fn draw_title(&self, canvas: &Canvas) {
+    fn draw_title(&self, canvas: &mut Canvas) {
         let mut y = 10.0;
         for line in &self.title {
             y += self.format.title * 1.3;
@@ -83,25 +90,29 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn draw_grid(&self, canvas: &Canvas) {
-        let levels = |values: &[f64]| -> Vec<f64> { values.iter().filter_map(|value| self.y(*value)).collect() };
+    fn draw_grid(&self, canvas: &mut Canvas) {
         for (values, ink) in [(&self.y_ticks.1, Ink::FINE_GRID), (&self.y_ticks.0, Ink::GRID)] {
-            for y in levels(values) {
-                canvas.line(&[(self.left, y), (self.right, y)], ink, 1.0, 1.0);
-            }
+            canvas.lines(&self.across(values, self.left, self.right), ink, 1.0);
         }
     }
 
-    fn draw_x_axis(&self, canvas: &Canvas) {
+    /// Level strokes at the heights of values.
+    fn across(&self, values: &[f64], from: f64, to: f64) -> Vec<[Place; 2]> {
+        values.iter().filter_map(|value| self.y(*value)).map(|y| [(from, y), (to, y)]).collect()
+    }
+
+    /// Strokes down from the axis at values.
+    fn down(&self, values: &[f64], length: f64) -> Vec<[Place; 2]> {
+        let places = values.iter().filter_map(|value| self.x(*value));
+        places.map(|x| [(x, self.bottom), (x, self.bottom + length)]).collect()
+    }
+
+    fn draw_x_axis(&self, canvas: &mut Canvas) {
         let text = self.format.text;
-        canvas.line(&[(self.left, self.bottom), (self.right, self.bottom)], Ink::TEXT, 1.2, 1.0);
+        canvas.line(&[(self.left, self.bottom), (self.right, self.bottom)], Ink::TEXT, 1.2);
         let (ticks, fine) = self.x_ticks();
-        for x in fine.into_iter().filter_map(|value| self.x(value)) {
-            canvas.line(&[(x, self.bottom), (x, self.bottom + 3.0)], Ink::SOFT, 0.8, 1.0);
-        }
-        for x in ticks.iter().filter_map(|value| self.x(*value)) {
-            canvas.line(&[(x, self.bottom), (x, self.bottom + 5.0)], Ink::TEXT, 1.0, 1.0);
-        }
+        canvas.lines(&self.down(&fine, 3.0), Ink::SOFT, 0.8);
+        canvas.lines(&self.down(&ticks, 5.0), Ink::TEXT, 1.0);
         for (x, label) in self.x_labels(ticks) {
             canvas.text((x, self.bottom + text + 8.0), &label, text, false, Align::Middle, Ink::TEXT);
         }
@@ -138,12 +149,12 @@ impl<'a> Frame<'a> {
         if marks.is_empty() { scale.ticks(6) } else { (marks.clone(), Vec::new()) }
     }
 
-    fn draw_y_axis(&self, canvas: &Canvas) {
+    fn draw_y_axis(&self, canvas: &mut Canvas) {
         let text = self.format.text;
-        canvas.line(&[(self.left, self.top), (self.left, self.bottom)], Ink::TEXT, 1.2, 1.0);
+        canvas.line(&[(self.left, self.top), (self.left, self.bottom)], Ink::TEXT, 1.2);
+        canvas.lines(&self.across(&self.y_ticks.0, self.left - 5.0, self.left), Ink::TEXT, 1.0);
         for tick in &self.y_ticks.0 {
             let Some(y) = self.y(*tick) else { continue };
-            canvas.line(&[(self.left - 5.0, y), (self.left, y)], Ink::TEXT, 1.0, 1.0);
             let label = (self.chart.y.tick)(*tick);
             canvas.text((self.left - 8.0, y + text * 0.36), &label, text, false, Align::Right, Ink::TEXT);
         }

@@ -54,7 +54,7 @@ impl Legend {
         self.rows * self.row_height()
     }
 
-    pub fn draw(&self, canvas: &Canvas, (left, top): (f64, f64)) {
+    pub fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64)) {
         for (entry, x, row) in &self.entries {
             let (x, y) = (left + x, top + (row + 0.5) * self.row_height());
             entry.key.draw(canvas, x, y);
@@ -67,19 +67,19 @@ impl Legend {
 }
 
 impl Key {
-    fn draw(&self, canvas: &Canvas, x: f64, y: f64) {
+    fn draw(&self, canvas: &mut Canvas, x: f64, y: f64) {
         let middle = (x + KEY_WIDTH / 2.0, y);
         match self {
-            Self::Dot => canvas.dot(middle, 2.2, Ink::SOFT, 0.7),
+            Self::Dot => canvas.dots(&[middle], 2.2, Ink::SOFT, 0.7),
             Self::Cross => canvas.cross(middle, 3.6, Ink::TEXT),
             Self::Line(line) => {
                 let ends = [(x + 1.0, y), (x + KEY_WIDTH - 1.0, y)];
                 match line.dashed {
-                    true => canvas.dashes(&ends, line.ink, 1.6, (5.0, 3.5)),
-                    false => canvas.line(&ends, line.ink, 1.8, 1.0),
+                    true => canvas.dashes(&ends, line.ink, 1.6),
+                    false => canvas.line(&ends, line.ink, 1.8),
                 }
                 if let Some(marker) = line.marker {
-                    canvas.marker(middle, 4.2, marker, line.ink);
+                    canvas.markers(&[middle], 4.2, marker, line.ink);
                 }
             }
         }

@@ -72,6 +72,42 @@ fn invalid_runs_are_listed_and_in_no_mean() {
     assert!(svg.contains("invalid run, in no mean"), "the plot shows it as a cross and says what crosses are");
 }
 
+/// Runs that lost requests had sent fewer than their place on the axis says, and once vanished from the plot with it.
+#[test]
+fn a_run_that_lost_requests_keeps_its_place_in_the_plot() {
+    let dir = folder();
+    let mut run = record(100.0, 4_000, latency(100.0, 1_000, 0));
+    (run.counts.sent, run.counts.lost) = (3_800, 200);
+    run.invalid_because = vec!["200 requests without a reply".to_string()];
+    sample::write(dir.path(), experiment("lossy", "requests", "seconds"), &[("all", 4_000.0, run)]);
+    report(dir.path());
+    let svg = fs::read_to_string(dir.path().join("report/plots/lossy-seconds.svg")).expect("a plot");
+    assert!(svg.contains("invalid run, in no mean"), "{svg}");
+}
+
+/// The interval of two runs that are far apart reaches below zero, and once ran through the labels and the legend.
+#[test]
+fn error_bars_stay_inside_the_plot() {
+    let dir = folder();
+    let runs = [100.0, 900.0].map(|speed| ("all", 1.0, record(speed, 1_000, latency(100.0, 1_000, 0))));
+    sample::write(dir.path(), experiment("wide", "cores", "throughput"), &runs);
+    report(dir.path());
+    let svg = fs::read_to_string(dir.path().join("report/plots/wide-throughput.svg")).expect("a plot");
+    let document = roxmltree::Document::parse(&svg).expect("an SVG is XML");
+    let heights = |width: &str| -> Vec<f64> {
+        let paths = document.descendants().filter(|node| node.attribute("stroke-width") == Some(width));
+        let paths: Vec<&str> = paths.filter_map(|node| node.attribute("d")).collect();
+        assert!(!paths.is_empty(), "strokes of {width}");
+        let places = paths.iter().flat_map(|path| path.split(['M', 'L'])).filter(|place| !place.is_empty());
+        places.map(|place| place.split(' ').nth(1).expect("a height").parse().expect("a number")).collect()
+    };
+    // The axes reach from the top of the plot to its foot.
+    let axes = heights("1.2");
+    let (top, foot) = (axes.iter().copied().fold(f64::MAX, f64::min), axes.iter().copied().fold(0.0, f64::max));
+    let bars = heights("1.4");
+    assert!(bars.iter().all(|height| (top..=foot).contains(height)), "{bars:?} leave {top} to {foot}");
+}
+
 #[test]
 fn histograms_are_merged_and_not_averaged() {
     let dir = folder();
@@ -103,20 +139,25 @@ fn every_file_of_the_report_is_whole() {
     let out = dir.path().join("elsewhere");
     let files = write(dir.path(), &out).expect("a report");
     let plots: Vec<_> = files.iter().filter(|file| file.extension().is_some_and(|e| e == "svg")).collect();
-    assert_eq!(plots.len(), 6 + 5 + 5, "{files:?}");
+    assert_eq!(plots.len(), 5 + 5 + 5, "{files:?}");
+    let mut pictures = Vec::new();
     for svg in plots {
         let text = fs::read_to_string(svg).expect("a plot");
         let document = roxmltree::Document::parse(&text).expect("an SVG is XML");
         let root = document.root_element();
         let title = root.attribute("aria-label").expect("a text for those who do not see it");
         assert!(title.contains("durability synced"), "{title}");
-        let pixels =
-            |name: &str| (root.attribute(name).expect("a size").parse::<f64>().expect("a number") * 2.0) as u32;
-        let png = fs::read(svg.with_extension("png")).expect("its picture");
+        let pixels = |name: &str| {
+            let units: f32 = root.attribute(name).expect("a size").parse().expect("a number");
+            (units * super::picture::SCALE) as u32
+        };
+        let Ok(png) = fs::read(svg.with_extension("png")) else { continue };
+        pictures.push(svg.file_stem().expect("a name").to_string_lossy().into_owned());
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
         assert_eq!((word(16), word(20)), (pixels("width"), pixels("height")));
     }
+    assert_eq!(pictures, ["one-shot-throughput", "connect-send-receive-seconds", "many-clients-throughput"]);
     let html = fs::read_to_string(out.join("report.html")).expect("a page");
     assert!(!html.contains("http:") && !html.contains("https:") && !html.contains("src="), "a page needs nothing else");
     assert!(html.contains("&lt;8 cores&gt; &amp; more"), "names are no markup");
@@ -182,15 +223,20 @@ fn runs_of_different_machines_or_formats_are_refused() {
 }
 
 #[test]
-fn a_busy_load_generator_and_missing_cores_are_warned_of() {
+fn what_runs_warn_of_and_missing_cores_are_told() {
     let dir = folder();
     let mut run = record(100.0, 1_000, latency(100.0, 1_000, 0));
-    run.client.cpu_share = 0.93;
     run.server.cores = Some(vec![0, 1]);
-    run.warnings = vec!["ports ran short".to_string()];
-    sample::write(dir.path(), experiment("warned", "cores", "throughput"), &[("all", 4.0, run)]);
+    run.warnings = vec!["ports ran short".to_string(), "a thread used 93% of its core".to_string()];
+    let mut second = run.clone();
+    second.warnings = vec!["a thread used 81% of its core".to_string()];
+    sample::write(dir.path(), experiment("warned", "cores", "throughput"), &[("all", 4.0, run), ("all", 2.0, second)]);
     let markdown = report(dir.path());
-    for expected in ["up to 93%", "the server had fewer cores than asked", "ports ran short (1 run)"] {
+    for expected in [
+        "all, server cores = 4: the server had fewer cores than asked",
+        "ports ran short (1 run; server cores = 4)",
+        "a thread used 93% of its core (2 runs, the first quoted; server cores = 2, 4)",
+    ] {
         assert!(markdown.contains(expected), "{expected}");
     }
 }

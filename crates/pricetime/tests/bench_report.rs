@@ -1,0 +1,132 @@
+//! `pricetime bench report` through the real binary, on the raw files of a real sweep: the files that it writes, figures
+//! computed again from the raw ones, and what it refuses. It knows the names of fields in the raw files, not how a
+//! report is made.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::folder::Folder;
+use serde_json::Value;
+
+/// Student's t for the 95% interval of three runs.
+const T95_OF_THREE: f64 = 4.303;
+
+fn bench(folder: &Folder, words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    command.env_clear().current_dir(folder.path()).arg("bench").args(words.split_whitespace());
+    command.output().unwrap()
+}
+
+fn succeeded(output: &Output) -> String {
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    stdout
+}
+
+/// What is said of something that cannot be reported.
+fn refused(folder: &Folder, words: &str) -> String {
+    let output = bench(folder, words);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn sweep(folder: &Folder) {
+    let words = "sweep --axis connections --values 1,4 --runs 3 -n 400 --accounts 50 --seed 5 --out results";
+    succeeded(&bench(folder, words));
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+/// Throughputs of the runs with so many connections.
+fn throughputs(results: &Path, connections: f64) -> Vec<f64> {
+    let experiment = json(&results.join("experiment.json"));
+    let runs = experiment["runs"].as_array().unwrap();
+    let here = runs.iter().filter(|run| run["value"].as_f64() == Some(connections));
+    here.map(|run| json(&results.join(run["file"].as_str().unwrap()))["throughput"].as_f64().unwrap()).collect()
+}
+
+/// The figures of the row of the throughput table with so many connections: mean, deviation, interval, median, least,
+/// most.
+fn reported(markdown: &str, connections: &str) -> Vec<f64> {
+    let table = markdown.split("**Throughput in requests/s").nth(1).expect("a table of throughput");
+    let rows = table.lines().skip(1).skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let mut cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let row = cells.find(|cells| cells[1] == connections).expect("a row for each number of connections");
+    assert_eq!(row[2], "3 of 3", "valid runs");
+    row[3..].iter().map(|cell| number(cell)).collect()
+}
+
+/// `20.27 k`, `1.2 M` or a plain number.
+fn number(cell: &str) -> f64 {
+    let scaled = [(" k", 1e3), (" M", 1e6)].iter().find_map(|(unit, scale)| Some((cell.strip_suffix(unit)?, *scale)));
+    let (digits, scale) = scaled.unwrap_or((cell, 1.0));
+    digits.parse::<f64>().unwrap_or_else(|_| panic!("`{cell}` is no number")) * scale
+}
+
+fn recomputed(mut values: Vec<f64>) -> [f64; 6] {
+    assert_eq!(values.len(), 3);
+    values.sort_by(f64::total_cmp);
+    let mean = values.iter().sum::<f64>() / 3.0;
+    let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
+    [mean, deviation, T95_OF_THREE * deviation / 3f64.sqrt(), values[1], values[0], values[2]]
+}
+
+#[test]
+fn a_report_shows_the_figures_of_the_raw_files() {
+    let folder = Folder::new("report");
+    sweep(&folder);
+    let printed = succeeded(&bench(&folder, "report results"));
+    let results = folder.path().join("results");
+    let report = results.join("report");
+    let files: Vec<&str> = printed.lines().collect();
+    for file in ["report.html", "report.pdf", "report.md", "plots/sweep-connections-throughput.svg"] {
+        assert!(files.contains(&format!("results/report/{file}").as_str()), "{printed}");
+    }
+    assert!(files.iter().all(|file| folder.path().join(file).metadata().unwrap().len() > 0), "{printed}");
+
+    let markdown = std::fs::read_to_string(report.join("report.md")).unwrap();
+    for connections in ["1", "4"] {
+        let expected = recomputed(throughputs(&results, connections.parse().unwrap()));
+        let found = reported(&markdown, connections);
+        // Four digits are shown.
+        let same = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() <= expected * 6e-4);
+        assert!(same && found.len() == expected.len(), "{found:?} is not {expected:?}");
+    }
+    for plot in markdown.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        assert!(report.join(plot).is_file(), "{plot} is named and not there");
+    }
+
+    let page = std::fs::read_to_string(report.join("report.html")).unwrap();
+    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"] {
+        assert!(!page.contains(outside), "the page refers to something outside: {outside}");
+    }
+    assert!(page.contains("<svg ") && page.contains("durability synced") && page.contains("pricetime bench sweep"));
+
+    let pdf = std::fs::read(report.join("report.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-"));
+    let pages = pdf.windows(11).filter(|bytes| bytes.starts_with(b"/Type/Page") && bytes[10] != b's').count();
+    assert!(pages > 1, "{pages} pages");
+}
+
+#[test]
+fn raw_files_that_are_missing_or_damaged_are_named_and_nothing_is_written() {
+    let folder = Folder::new("report-refused");
+    let none = refused(&folder, "report .");
+    assert!(none.contains("holds no experiment.json") && none.contains("pricetime bench sweep"), "{none}");
+    sweep(&folder);
+    let runs = folder.path().join("results/runs");
+    let half = std::fs::read(runs.join("0002.json")).unwrap();
+    std::fs::write(runs.join("0002.json"), &half[..half.len() / 2]).unwrap();
+    std::fs::remove_file(runs.join("0005.json")).unwrap();
+    let told = refused(&folder, "report results");
+    for fault in ["runs/0002.json is missing or damaged: it does not parse", "runs/0005.json is missing or damaged"] {
+        assert!(told.contains(fault), "{told}");
+    }
+    assert!(told.contains("make the sweep again"), "{told}");
+    assert!(!folder.path().join("results/report").exists(), "nothing is written of what cannot be reported");
+}
