@@ -9,6 +9,7 @@ pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
+pub mod health;
 pub mod inbox;
 pub mod inspect;
 pub mod journal_tool;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
+use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::send::SendArgs;
 use pricetime::settings::ServeArgs;
@@ -30,6 +31,8 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Send XML files to a server and print its replies
     Send(SendArgs),
+    /// Ask a server whether it serves
+    Health(HealthArgs),
     /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder or database
     State(StateArgs),
     /// Check, print or count the journal of a data folder
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Send(args)) => send::run(args).map_err(|error| error.to_string()),
+        Some(Command::Health(args)) => health::run(&args),
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),

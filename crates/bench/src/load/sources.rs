@@ -5,8 +5,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+/// Connections whose ports the system finds, also when the loads before this one left many waiting.
+const SYSTEM_CONNECTIONS_MAX: u64 = 1_000;
 /// Connections that one address makes without running short.
 const CONNECTIONS_PER_ADDRESS: u64 = 10_000;
+const ADDRESSES_MIN: u32 = 4;
 const ADDRESSES_MAX: u32 = 64;
 const PORT_RANGE_DEFAULT: [u16; 2] = [32_768, 60_999];
 
@@ -30,11 +33,12 @@ impl Sources {
     /// As many as keep ports from running short, for so many connections; none for as many as come.
     pub fn for_connections(to: SocketAddr, connections: Option<u64>) -> Sources {
         let loopback = matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback());
-        let needed = connections.map_or(u64::MAX, |connections| connections.div_ceil(CONNECTIONS_PER_ADDRESS));
-        let addresses = needed.clamp(1, ADDRESSES_MAX.into()) as u32;
-        if !loopback || addresses == 1 {
+        let few = connections.is_some_and(|connections| connections <= SYSTEM_CONNECTIONS_MAX);
+        if !loopback || few {
             return Sources::system();
         }
+        let needed = connections.map_or(u64::MAX, |connections| connections.div_ceil(CONNECTIONS_PER_ADDRESS));
+        let addresses = needed.clamp(ADDRESSES_MIN.into(), ADDRESSES_MAX.into()) as u32;
         let [first_port, last_port] = port_range().unwrap_or(PORT_RANGE_DEFAULT);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let ports = u32::from(last_port.saturating_sub(first_port)) + 1;
@@ -65,8 +69,9 @@ mod tests {
     #[test]
     fn few_connections_leave_ports_to_the_system_and_many_get_each_another() {
         let to = "127.0.0.1:1".parse().expect("an address");
-        assert_eq!(Sources::for_connections(to, Some(10_000)).address(0), None);
+        assert_eq!(Sources::for_connections(to, Some(1_000)).address(0), None);
         assert_eq!(Sources::for_connections("192.0.2.1:1".parse().expect("an address"), None).address(0), None);
+        assert_eq!(Sources::for_connections(to, Some(1_001)).addresses, 4);
         let sources = Sources::for_connections(to, Some(50_000));
         assert_eq!(sources.addresses, 5);
         let all: HashSet<_> = (0..50_000).filter_map(|number| sources.address(number)).collect();

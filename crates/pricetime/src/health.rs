@@ -1,0 +1,40 @@
+//! `pricetime health`: asks a server whether it serves, for those who supervise it and have no HTTP client at hand.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest answer that is read.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// The arguments of `pricetime health`.
+#[derive(Args, Debug)]
+pub struct HealthArgs {
+    /// Address of its /health and /ready
+    #[arg(long, env = "PRICETIME_HTTP", default_value = "127.0.0.1:8080")]
+    pub http: String,
+}
+
+/// Prints what `/ready` says; the exit status is 0 when the server serves, else 1. Errors: nobody answers.
+pub fn run(args: &HealthArgs) -> Result<ExitCode, String> {
+    let answer = ask(&args.http).map_err(|error| format!("{}: {error}; is the server running?", args.http))?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer.as_str(), ""));
+    println!("{body}");
+    let serves = head.split(' ').nth(1) == Some("200");
+    Ok(if serves { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn ask(address: &str) -> io::Result<String> {
+    let nobody = || io::Error::new(io::ErrorKind::NotFound, "names no server: give HOST:PORT");
+    let mut stream = TcpStream::connect_timeout(&address.to_socket_addrs()?.next().ok_or_else(nobody)?, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET /ready HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
+    Ok(answer)
+}
