@@ -146,6 +146,8 @@ fn a_writer_that_waits_can_be_told_to_stop() {
     let mut market = Market::new(11);
     market.run(&mut writer, 100);
     server.end("KILL");
+    // A process of the database that had not noticed yet could still commit.
+    std::thread::sleep(Duration::from_millis(500));
     market.play(10);
     std::thread::scope(|scope| {
         scope.spawn(|| {

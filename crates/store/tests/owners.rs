@@ -154,6 +154,10 @@ fn a_verification_finds_what_does_not_add_up() {
         ("UPDATE pricetime.executions SET price = price + 1 WHERE id = 2", "do not agree with execution 2"),
         ("DELETE FROM pricetime.cancellations", "does not come to the shares of order"),
         ("UPDATE pricetime.command_sequence SET next_execution = 9999", "executions"),
+        (
+            "DELETE FROM pricetime.orders WHERE id = (SELECT min(buy_order) FROM pricetime.executions)",
+            "is missing for order",
+        ),
     ] {
         let database = database();
         let mut writer = database.writer("one");

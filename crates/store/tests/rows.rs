@@ -116,3 +116,17 @@ fn an_empty_database_is_an_empty_market() {
     market.commit(&mut writer).unwrap();
     assert_eq!(database.sql("SELECT sequence, next_order FROM pricetime.command_sequence"), ["1|1"]);
 }
+
+#[test]
+fn the_queries_in_the_document_run() {
+    let database = database();
+    let mut writer = database.writer("one");
+    let mut market = Market::new(12);
+    market.run(&mut writer, 500);
+    let document = include_str!("../../../docs/POSTGRES.md");
+    let queries: Vec<&str> =
+        document.lines().filter_map(|line| line.strip_prefix("psql -c \"")?.strip_suffix('"')).collect();
+    assert!(queries.len() >= 6, "{queries:?}");
+    queries.iter().for_each(|query| drop(database.sql(query)));
+    assert_eq!(database.sql(queries.last().unwrap()).len(), 1);
+}

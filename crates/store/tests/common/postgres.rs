@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use store::{Stop, Store, StoreUrl, Writer};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 /// Says what to install.
 const MISSING: &str = "these tests start a PostgreSQL of their own, and none was found: install it (Debian: apt-get install \
@@ -162,10 +163,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its pipe closes: the keeper ends the server and removes the folder.
-        if let Some(Keeper { mut process, pipe, .. }) = self.keeper.take() {
-            drop(pipe);
-            process.wait().unwrap();
+        match self.keeper.take() {
+            // Its pipe closes: the keeper ends the server and removes the folder.
+            Some(Keeper { mut process, pipe, .. }) => {
+                drop(pipe);
+                process.wait().unwrap();
+            }
+            None => drop(std::fs::remove_dir_all(&self.folder)),
         }
     }
 }
@@ -195,20 +199,23 @@ impl Database {
     pub fn try_sql(&self, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
         let mut client = self.client.lock().unwrap();
         self.runtime.block_on(async {
-            if client.is_closed() {
-                *client = connect(self.port, &self.name).await?;
-            }
-            let messages = client.simple_query(sql).await?;
-            Ok(messages
-                .iter()
-                .filter_map(|message| match message {
-                    SimpleQueryMessage::Row(row) => {
-                        let values: Vec<&str> = (0..row.len()).map(|at| row.get(at).unwrap_or_default()).collect();
-                        Some(values.join("|"))
-                    }
-                    _ => None,
-                })
-                .collect())
+            // The tests end servers: then the connection is found broken, and a new one asks again.
+            let messages = match client.simple_query(sql).await {
+                Err(error) if error.is_closed() || error.code() == Some(&SqlState::ADMIN_SHUTDOWN) => {
+                    *client = connect(self.port, &self.name).await?;
+                    client.simple_query(sql).await?
+                }
+                other => other?,
+            };
+            let rows = messages.iter().filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => Some(row),
+                _ => None,
+            });
+            let values = |row: &SimpleQueryRow| {
+                let values: Vec<&str> = (0..row.len()).map(|at| row.get(at).unwrap_or_default()).collect();
+                values.join("|")
+            };
+            Ok(rows.map(values).collect())
         })
     }
 

@@ -1,0 +1,373 @@
+//! What rows cost on this machine: `cargo bench -p store`, or with words to run only the parts named so: `sizes`, `costs`,
+//! `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../tests/common/postgres.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod postgres;
+
+use std::time::{Duration, Instant};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use engine::{
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, OrderId, Position, Price, Shares, Side, Symbol, Time,
+};
+use futures_util::future::join_all;
+use futures_util::{SinkExt, pin_mut};
+use model::workload::Random;
+use postgres::{Database, Server};
+use store::{Effects, Head, Writer};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Statement};
+
+/// How long one figure is measured.
+const MEASURE: Duration = Duration::from_millis(1500);
+const ACCOUNTS: usize = 10_000;
+const SYMBOLS: usize = 4;
+
+/// A part of the bench and its name.
+type Part = (&'static str, fn(&Server));
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let parts: [Part; 4] = [("sizes", sizes), ("costs", costs), ("ways", ways), ("recovery", recovery)];
+    // As a server for one busy database is set; everything that concerns durability is at its default.
+    let server = Server::start(&["shared_buffers=1GB", "max_wal_size=4GB", "checkpoint_timeout=30min"]);
+    for (name, part) in parts {
+        if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
+            part(&server);
+        }
+    }
+}
+
+/// A market with accounts that can afford anything, and orders around one price: about every second one executes.
+struct Flow {
+    engine: Engine,
+    effects: Effects,
+    random: Random,
+    /// How far from the middle limits are, in cents.
+    spread: usize,
+    orders: u64,
+}
+
+impl Flow {
+    fn new(writer: &mut Writer, spread: usize) -> Flow {
+        let engine = Engine::new(1, DoneOrders::Drop);
+        let mut flow = Flow { engine, effects: Effects::after(Head::ZERO), random: Random::new(1), spread, orders: 0 };
+        (0..SYMBOLS).for_each(|number| flow.apply(Command::CreateSymbol { symbol: symbol(number) }));
+        for number in 0..ACCOUNTS {
+            let account = account(number);
+            flow.apply(Command::CreateAccount { account, balance: Money::from_units(1_000_000_000 * DOLLAR) });
+            let shares = Position::from_units(10i128.pow(16));
+            (0..SYMBOLS)
+                .for_each(|number| flow.apply(Command::IssueShares { symbol: symbol(number), account, shares }));
+        }
+        flow.commit(writer);
+        flow
+    }
+
+    fn apply(&mut self, command: Command) {
+        let sequence = self.engine.sequence().next();
+        let time = Time(1_700_000_000_000_000 + sequence.0);
+        let effects = &mut self.effects;
+        self.engine.apply(&Entry { sequence, time, command }, &mut Vec::new(), &mut |event| {
+            effects.add(sequence, time, event);
+        });
+    }
+
+    fn order(&mut self) {
+        let side = self.random.pick(&[Side::Buy, Side::Sell]);
+        let away = self.random.below(self.spread) as i64;
+        let cents = match side {
+            Side::Buy => 10_010 - away,
+            Side::Sell => 9_990 + away,
+        };
+        let command = Command::PlaceOrder {
+            account: account(self.random.below(ACCOUNTS)),
+            symbol: symbol(self.random.below(SYMBOLS)),
+            side,
+            limit: Price::from_units(cents * 1_000_000).unwrap(),
+            shares: Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
+        };
+        self.apply(command);
+        self.orders += 1;
+    }
+
+    fn commit(&mut self, writer: &mut Writer) {
+        self.effects.seal(&self.engine);
+        writer.commit(&self.effects).unwrap();
+        let head = self.effects.head();
+        self.effects.restart(head);
+    }
+}
+
+fn account(number: usize) -> AccountId {
+    AccountId::parse(format!("{number:06}").as_bytes()).unwrap()
+}
+
+fn symbol(number: usize) -> Symbol {
+    Symbol::parse(format!("S{number}").as_bytes()).unwrap()
+}
+
+/// What was measured of one batch size.
+struct Figures {
+    orders_per_s: f64,
+    rows_per_order: f64,
+    commit_us_p50: u128,
+    commit_us_p99: u128,
+    /// Processor time of the database's process: steadier than the clock where others use the machine too.
+    backend_us_per_order: f64,
+}
+
+fn measure(database: &Database, flow: &mut Flow, writer: &mut Writer, batch: usize) -> Figures {
+    let backend = Backend::of(database);
+    let cpu_before = backend.cpu();
+    let (mut orders, mut rows, mut times) = (0, 0, Vec::new());
+    let mut spent = Duration::ZERO;
+    while spent < MEASURE || times.len() < 20 {
+        (0..batch).for_each(|_| flow.order());
+        flow.effects.seal(&flow.engine);
+        rows += flow.effects.rows();
+        orders += batch;
+        // Applying is the engine's thread's: only the writer's is measured.
+        let begun = Instant::now();
+        flow.commit(writer);
+        times.push(begun.elapsed());
+        spent += begun.elapsed();
+    }
+    times.sort();
+    Figures {
+        orders_per_s: orders as f64 / spent.as_secs_f64(),
+        rows_per_order: rows as f64 / orders as f64,
+        commit_us_p50: times[times.len() / 2].as_micros(),
+        commit_us_p99: times[times.len() * 99 / 100].as_micros(),
+        backend_us_per_order: (backend.cpu() - cpu_before).as_micros() as f64 / orders as f64,
+    }
+}
+
+/// The database's process behind the writer.
+struct Backend(String);
+
+impl Backend {
+    fn of(database: &Database) -> Backend {
+        let pid = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pricetime bench'";
+        Backend(database.sql(pid).remove(0))
+    }
+
+    /// What it used so far; ticks of 10 ms.
+    fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        Duration::from_millis(10 * (ticks(11) + ticks(12)))
+    }
+}
+
+/// Orders a second by batch size.
+fn sizes(server: &Server) {
+    println!(
+        "\none writer, batches one after another\n orders a batch | orders/s | rows an order | commit p50 µs | p99 µs"
+    );
+    for batch in [1, 8, 50, 200, 800, 3200] {
+        let database = server.database();
+        let mut writer = database.writer("bench");
+        let mut flow = Flow::new(&mut writer, 40);
+        measure(&database, &mut flow, &mut writer, batch);
+        let figures = measure(&database, &mut flow, &mut writer, batch);
+        println!(
+            " {batch:>14} | {:>8.0} | {:>13.1} | {:>13} | {:>6} | {:>6.1}",
+            figures.orders_per_s,
+            figures.rows_per_order,
+            figures.commit_us_p50,
+            figures.commit_us_p99,
+            figures.backend_us_per_order
+        );
+    }
+}
+
+/// The foreign keys that the schema does without.
+fn foreign_keys() -> String {
+    [
+        ("orders", "account", "accounts"),
+        ("orders", "symbol", "symbols"),
+        ("resting", "order_id", "orders"),
+        ("executions", "buy_order", "orders"),
+        ("executions", "sell_order", "orders"),
+        ("cancellations", "order_id", "orders"),
+    ]
+    .map(|(table, column, other)| {
+        format!("ALTER TABLE pricetime.{table} ADD FOREIGN KEY ({column}) REFERENCES pricetime.{other}")
+    })
+    .join(";")
+}
+
+/// What foreign keys, checks, the guard and each index cost.
+fn costs(server: &Server) {
+    let drop_all = |kind: &str| {
+        format!(
+            "DO $$ DECLARE c record; BEGIN FOR c IN SELECT conrelid::regclass AS t, conname AS n FROM pg_constraint
+             WHERE connamespace = 'pricetime'::regnamespace AND contype = '{kind}' AND conrelid <> 0
+             LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.n); END LOOP; END $$"
+        )
+    };
+    let drop_guard = "DO $$ DECLARE c record; BEGIN FOR c IN SELECT tgrelid::regclass AS t FROM pg_trigger
+        WHERE tgname = 'only_the_server' LOOP EXECUTE format('DROP TRIGGER only_the_server ON %s', c.t); END LOOP; END $$";
+    let cases: Vec<(&str, String)> = vec![
+        ("as it is", "SELECT 1".to_owned()),
+        ("foreign keys everywhere", foreign_keys()),
+        ("no foreign keys", drop_all("f")),
+        ("no checks", drop_all("c")),
+        ("no guard", drop_guard.to_owned()),
+        ("no orders_by_account", "DROP INDEX pricetime.orders_by_account".to_owned()),
+        ("no executions_by_sell_order", "DROP INDEX pricetime.executions_by_sell_order".to_owned()),
+        ("no executions_once", "ALTER TABLE pricetime.executions DROP CONSTRAINT executions_once".to_owned()),
+        (
+            "none of all these",
+            [
+                drop_all("f"),
+                drop_all("c"),
+                drop_guard.to_owned(),
+                "DROP INDEX pricetime.orders_by_account, pricetime.executions_by_sell_order".to_owned(),
+                "ALTER TABLE pricetime.executions DROP CONSTRAINT executions_once".to_owned(),
+            ]
+            .join(";"),
+        ),
+    ];
+    println!("\norders/s and processor time of the database, µs an order: batches of 50 | of 800");
+    for (name, sql) in cases {
+        let figures = [50, 800].map(|batch| {
+            let database = server.database();
+            let mut writer = database.writer("bench");
+            database.sql(&sql);
+            let mut flow = Flow::new(&mut writer, 40);
+            measure(&database, &mut flow, &mut writer, batch);
+            measure(&database, &mut flow, &mut writer, batch)
+        });
+        let [small, large] =
+            figures.map(|figures| format!("{:>8.0} {:>8.1}", figures.orders_per_s, figures.backend_us_per_order));
+        println!(" {name:<28} | {small} | {large}");
+    }
+}
+
+/// Tables of the kind that a batch writes to.
+const WAYS_TABLES: &[&str] = &["a", "b", "c", "d", "e"];
+
+/// Ways to bring rows in: one function of arrays, pipelined statements of arrays, binary COPY. Five tables of four numbers.
+fn ways(server: &Server) {
+    println!(
+        "\ntransactions/s of rows into five tables: rows a table | one function | pipelined statements | binary COPY"
+    );
+    let database = server.database();
+    let tables: Vec<String> = WAYS_TABLES
+        .iter()
+        .map(|table| format!("CREATE TABLE {table} (id bigint PRIMARY KEY, x bigint, y bigint, z bigint);"))
+        .collect();
+    let inserts: Vec<String> = WAYS_TABLES
+        .iter()
+        .map(|table| {
+            format!("INSERT INTO {table} SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])")
+        })
+        .collect();
+    database.sql(&tables.concat());
+    database.sql(&format!(
+        "CREATE FUNCTION bring(bigint[], bigint[], bigint[], bigint[]) RETURNS void LANGUAGE plpgsql AS $$ BEGIN {}; END $$",
+        inserts.join(";")
+    ));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let settings = format!("host=127.0.0.1 port={} user=postgres dbname={}", database.port, database.name);
+        let (client, connection) = tokio_postgres::connect(&settings, NoTls).await.unwrap();
+        tokio::spawn(async move { drop(connection.await) });
+        let function = client.prepare("SELECT bring($1, $2, $3, $4)").await.unwrap();
+        let prepared = join_all(inserts.iter().map(|insert| client.prepare(insert))).await;
+        let inserts: Vec<Statement> = prepared.into_iter().map(Result::unwrap).collect();
+        let mut next = 0i64;
+        for rows in [10, 50, 200, 800] {
+            let called = per_second(async |ids| by_function(&client, &function, ids).await, rows, &mut next).await;
+            let pipelined = per_second(async |ids| by_pipeline(&client, &inserts, ids).await, rows, &mut next).await;
+            let copied = per_second(async |ids| by_copy(&client, ids).await, rows, &mut next).await;
+            println!(" {rows:>5} | {called:>7.0} | {pipelined:>7.0} | {copied:>7.0}");
+        }
+    });
+}
+
+async fn per_second(way: impl AsyncFn(&[i64]), rows: usize, next: &mut i64) -> f64 {
+    let begun = Instant::now();
+    let mut transactions = 0;
+    while begun.elapsed() < MEASURE {
+        let ids: Vec<i64> = (*next..).take(rows).collect();
+        *next += rows as i64;
+        way(&ids).await;
+        transactions += 1;
+    }
+    f64::from(transactions) / begun.elapsed().as_secs_f64()
+}
+
+async fn by_function(client: &Client, function: &Statement, ids: &[i64]) {
+    client.execute(function, &[&ids, &ids, &ids, &ids]).await.unwrap();
+}
+
+async fn by_pipeline(client: &Client, inserts: &[Statement], ids: &[i64]) {
+    let parameters: [&(dyn ToSql + Sync); 4] = [&ids, &ids, &ids, &ids];
+    let begin = client.batch_execute("BEGIN");
+    let inserted = join_all(inserts.iter().map(|statement| client.execute(statement, &parameters)));
+    let commit = client.batch_execute("COMMIT");
+    let (begun, inserted, committed) = tokio::join!(begin, inserted, commit);
+    begun.unwrap();
+    inserted.into_iter().for_each(|rows| assert!(rows.unwrap() > 0));
+    committed.unwrap();
+}
+
+async fn by_copy(client: &Client, ids: &[i64]) {
+    client.batch_execute("BEGIN").await.unwrap();
+    for table in WAYS_TABLES {
+        let sink = client.copy_in::<_, Bytes>(&format!("COPY {table} FROM STDIN BINARY")).await.unwrap();
+        pin_mut!(sink);
+        let mut bytes = BytesMut::new();
+        bytes.put_slice(b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0");
+        for &id in ids {
+            bytes.put_i16(4);
+            (0..4).for_each(|_| {
+                bytes.put_i32(8);
+                bytes.put_i64(id);
+            });
+        }
+        bytes.put_i16(-1);
+        sink.send(bytes.freeze()).await.unwrap();
+        sink.finish().await.unwrap();
+    }
+    client.batch_execute("COMMIT").await.unwrap();
+}
+
+/// Reading a market with many open orders.
+fn recovery(server: &Server) {
+    let database: Database = server.database();
+    let mut writer = database.writer("bench");
+    // Far apart: nearly all of them rest.
+    let mut flow = Flow::new(&mut writer, 9_000);
+    let begun = Instant::now();
+    while flow.engine.open_order_count() < 1_000_000 {
+        (0..10_000).for_each(|_| flow.order());
+        flow.commit(&mut writer);
+    }
+    println!("\n{} orders written in {:.1} s", flow.orders, begun.elapsed().as_secs_f64());
+    writer.close();
+    let mut store = database.store("bench");
+    let begun = Instant::now();
+    let loaded = store.load(1, DoneOrders::Drop).unwrap();
+    let open = loaded.engine.open_order_count();
+    println!("{open} open orders read in {:.1} s", begun.elapsed().as_secs_f64());
+    assert_eq!(loaded.engine.state_hash(), flow.engine.state_hash());
+    let begun = Instant::now();
+    store.verify().unwrap();
+    println!("and verified in {:.1} s", begun.elapsed().as_secs_f64());
+    let mut history = store::History::connect(&database.url(), "bench", store::Stop::new()).unwrap();
+    for count in [1u64, 100] {
+        let begun = Instant::now();
+        for round in 0..100 {
+            let orders: Vec<OrderId> = (1..=count).map(|at| OrderId(at * 9_973 + round)).collect();
+            history.done_orders(&orders).unwrap();
+        }
+        println!("{count} orders looked up at once in {} µs", begun.elapsed().as_micros() / 100);
+    }
+}
