@@ -129,10 +129,15 @@ fn half_of_the_peak(results: &Path, peaks: &[f64]) {
         std::fs::read_dir(results.join("runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let records = files.iter().map(|file| serde_json::from_slice::<Value>(&std::fs::read(file).unwrap()).unwrap());
-    let rates: Vec<f64> = records.filter_map(|record| record["load"]["rate"].as_f64()).collect();
-    assert_eq!(rates.len(), peaks.len());
-    for ratio in divided(&rates, peaks) {
-        assert!((ratio - 0.5).abs() < 1e-9, "an open loop at {ratio} of the peak");
+    let open: Vec<Value> = records.filter(|record| record["load"]["rate"].is_f64()).collect();
+    // Ours, and the echo at the same rate.
+    for workload in ["order", "raw"] {
+        let rates = open.iter().filter(|record| record["load"]["workload"] == workload);
+        let rates: Vec<f64> = rates.filter_map(|record| record["load"]["rate"].as_f64()).collect();
+        assert_eq!(rates.len(), peaks.len(), "{workload}");
+        for ratio in divided(&rates, peaks) {
+            assert!((ratio - 0.5).abs() < 1e-9, "an open loop at {ratio} of the peak");
+        }
     }
 }
 

@@ -107,6 +107,13 @@ fn lines() -> Vec<Line> {
         line(open, "p50 us", order(OpenHalf, |figures| figures.latency_us_p50), None, None),
         line(open, "p99 us", order(OpenHalf, |figures| figures.latency_us_p99), None, most(1_000.0)),
         line(open, "p99.9 us", order(OpenHalf, |figures| figures.latency_us_p999), None, most(5_000.0)),
+        line(
+            open,
+            "p99 ÷ raw durable echo",
+            order(OpenHalf, |figures| figures.latency_us_p99),
+            Some(Source { mode: OpenHalf, subject: Subject::Echo, figure: |figures| figures.latency_us_p99 }),
+            None,
+        ),
         line(cores, "÷ everything on 1 core", requests(TwoCores), Some(requests(OneCore)), least(1.5)),
         line(processor, "us a request, 1 core", order(OneCore, cpu), None, None),
         line(processor, "us a request, 2 cores", order(TwoCores, cpu), None, None),

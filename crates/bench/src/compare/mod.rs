@@ -242,7 +242,7 @@ impl Bench {
         let run = match subject {
             Subject::Order => ours::order(task, place, "order", rate(task, before)?)?,
             Subject::OrderResting => ours::order(task, place, "order-resting", rate(task, before)?)?,
-            Subject::Echo => ours::echo(task, place)?,
+            Subject::Echo => ours::echo(task, place, rate(task, before)?)?,
             Subject::RedisAlways | Subject::RedisMemory => {
                 let redis = self.others.redis.as_ref().ok_or_else(absent)?;
                 return Ok((redis.measure(place, mode, subject == Subject::RedisAlways, seconds)?, None));
@@ -258,12 +258,12 @@ impl Bench {
     }
 }
 
-/// Requests a second of an open loop: half of what the same load reached in a closed one, just before in this round.
+/// Requests a second of an open loop: half of what ours reached in a closed one, just before in this round.
 fn rate(task: &Task, before: &[Measurement]) -> Result<Option<f64>, String> {
     if task.mode != Mode::OpenHalf {
         return Ok(None);
     }
-    let (mode, subject) = (Mode::Persistent, task.subject);
+    let (mode, subject) = (Mode::Persistent, Subject::Order);
     let peak = Source { mode, subject, figure: |figures| Some(figures.throughput) }.in_round(before, task.round);
     peak.map(|peak| Some(peak / 2.0)).ok_or_else(|| "`persistent` has no valid figure in this round".to_string())
 }

@@ -19,7 +19,7 @@ pub enum Mode {
     /// 32 connections, 1 in flight on each: beside PostgreSQL
     #[value(name = "clients-32")]
     Clients32,
-    /// 50 connections, open loop at half of what ours reached in `persistent` in the same round
+    /// 50 connections, open loop at half of what ours reached in `persistent` in the same round; the echo at that rate, too
     OpenHalf,
     /// 50 connections, 1 in flight on each; server and load on the same single core
     OneCore,
@@ -119,7 +119,7 @@ impl Mode {
         matches!(self, Mode::Clients8 | Mode::Clients32)
     }
 
-    /// Only there to see whether ours reaches its goals: nobody else takes part.
+    /// Only there to see whether ours reaches its goals.
     pub fn for_goals(self) -> bool {
         matches!(self, Mode::OpenHalf | Mode::OneCore | Mode::TwoCores)
     }

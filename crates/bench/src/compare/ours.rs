@@ -36,8 +36,8 @@ pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> R
     Ok(run(record, cpu))
 }
 
-/// Measures the echo with the same requests. Errors: a line for people.
-pub fn echo(task: &Task, place: &Place) -> Result<Run, String> {
+/// Measures the echo with the same requests, in an open loop where a rate is given. Errors: a line for people.
+pub fn echo(task: &Task, place: &Place, rate: Option<f64>) -> Result<Run, String> {
     let folder = place.fresh(ECHO_FOLDER)?;
     let (server, address) = start_echo(place, &folder)?;
     let mut cpu_before = None;
@@ -46,7 +46,7 @@ pub fn echo(task: &Task, place: &Place) -> Result<Run, String> {
         cpu_before.get_or_insert_with(|| server.cpu());
     };
     let target = Target::At(address.to_string());
-    let record = drive(place, load(task, "raw"), target, vec![place.load_core], &mut progress);
+    let record = drive(place, LoadSettings { rate, ..load(task, "raw") }, target, vec![place.load_core], &mut progress);
     let cpu = cpu_before.map(|before: Duration| (server.cpu().saturating_sub(before)).as_secs_f64());
     drop(server);
     place.forget(ECHO_FOLDER);

@@ -66,7 +66,8 @@ impl Subject {
             Mode::Clients8 | Mode::Clients32 => {
                 matches!(self, Subject::Order | Subject::OrderResting | Subject::Postgres)
             }
-            Mode::OpenHalf | Mode::OneCore | Mode::TwoCores => self == Subject::Order,
+            Mode::OpenHalf => matches!(self, Subject::Order | Subject::Echo),
+            Mode::OneCore | Mode::TwoCores => self == Subject::Order,
         }
     }
 }
