@@ -103,8 +103,8 @@ fn every_mode_gets_all_replies() {
 
 #[test]
 fn ports_are_spread_over_source_addresses_when_they_would_run_short() {
-    let many = valid("-n 25000 -c 20 --warmup 0 --mode per-request --workload create");
-    assert_eq!(many.client.source_addresses, 3);
+    let many = valid("-n 35000 -c 20 --warmup 0 --mode per-request --workload create");
+    assert_eq!(many.client.source_addresses, 4);
     let few = valid("-n 1000 -c 20 --warmup 0 --mode per-request --workload create");
     assert_eq!(few.client.source_addresses, 1);
 }
