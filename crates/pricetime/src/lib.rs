@@ -24,4 +24,5 @@ pub mod settings;
 pub mod snapshots;
 pub mod sql_market;
 pub mod state;
+pub mod store_tool;
 pub mod units;

@@ -10,6 +10,7 @@ use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::send::SendArgs;
 use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
+use pricetime::store_tool::{self, StoreArgs};
 use pricetime::{check, send, serve};
 
 #[global_allocator]
@@ -37,6 +38,8 @@ enum Command {
     State(StateArgs),
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),
+    /// Move a market between a data folder and a PostgreSQL database, or check the rows
+    Store(StoreArgs),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Some(Command::Health(args)) => health::run(&args),
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
+        Some(Command::Store(args)) => store_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
         Some(Command::Bench(args)) => {

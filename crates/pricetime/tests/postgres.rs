@@ -216,3 +216,68 @@ fn a_server_that_was_replaced_acknowledges_nothing_more() {
     assert!(found.contains("<error id=\"1\">"), "{found}");
     second.stop();
 }
+
+fn store(arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("store").args(arguments).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
+/// Trades on a server for a while; everything must be there afterwards.
+fn trade(server: &Server, traders: &mut [Trader], known: &mut KnownOrders, requests: usize) {
+    std::thread::scope(|scope| {
+        for trader in traders.iter_mut() {
+            let xml = server.xml;
+            scope.spawn(move || trader.trade(xml, requests));
+        }
+    });
+    audit(server, traders, known, usize::MAX, 1);
+}
+
+/// From a folder to a database and back to another folder, trading on each of them, with the journal's first files kept and
+/// without.
+fn there_and_back(arguments: &str, requests: usize, how: &str) {
+    let folder = Folder::new("postgres-move");
+    let database = postgres::database();
+    let url = url(&database);
+    let mut traders: Vec<Trader> = (0..TRADERS).map(|index| Trader::new(index, 11)).collect();
+    let mut known = KnownOrders::default();
+    let server = Launch::new(&folder.data()).with(arguments).start();
+    traders.iter_mut().for_each(|trader| trader.open_accounts(server.xml));
+    trade(&server, &mut traders, &mut known, requests);
+    server.stop();
+    let data = folder.data();
+    let data = data.to_str().unwrap();
+    let (imported, said) = store(&["import", data, &url]);
+    assert!(imported && said.contains(how), "{said}");
+    let (agrees, said) = store(&["verify", &url, "--against", data]);
+    assert!(agrees && said.contains("the same state hash"), "{said}");
+    let (twice, said) = store(&["import", data, &url]);
+    assert!(!twice && said.contains("holds a market already"), "{said}");
+
+    let server = launch(&folder, &database).start();
+    trade(&server, &mut traders, &mut known, 200);
+    server.stop();
+    let (agrees, said) = store(&["verify", &url, "--against", data]);
+    assert!(!agrees && said.contains("the state hashes differ"), "{said}");
+    let (over, said) = store(&["export", &url, data]);
+    assert!(!over && said.contains("holds something already"), "{said}");
+
+    let back = folder.path().join("back");
+    let (exported, said) = store(&["export", &url, back.to_str().unwrap()]);
+    assert!(exported, "{said}");
+    let server = Launch::new(&back).start();
+    audit(&server, &mut traders, &mut known, usize::MAX, 2);
+    trade(&server, &mut traders, &mut known, 200);
+    server.stop();
+}
+
+#[test]
+fn a_market_moves_into_a_database_and_back_by_its_journal() {
+    there_and_back("", 300, "replayed from its first command");
+}
+
+#[test]
+fn a_market_moves_into_a_database_and_back_by_its_state_and_archive() {
+    there_and_back("--segment-size 64KiB --snapshot-every 500 --disk-low 0", 2000, "copied from its state and archive");
+}

@@ -1,0 +1,222 @@
+//! `pricetime store import|export|verify`: a market moved between a data folder and a database, in both directions, and both
+//! compared. Nothing is moved on to what holds a market already.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use engine::{DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
+use journal::{Archive, ArchiveBatch, DataLock, Disk, Journal, JournalPoint, VisitError};
+use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
+
+use crate::{inspect, recovery, snapshots};
+
+/// Commands in one transaction of a replay.
+const COMMANDS_AT_ONCE: u64 = 4096;
+/// Done orders stored in the archive at once.
+const ORDERS_AT_ONCE: usize = 1 << 16;
+
+/// The arguments of `pricetime store`.
+#[derive(Args, Debug)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum StoreCommand {
+    /// Copy the market of a data folder whose server is stopped into an empty database
+    Import {
+        /// The data folder
+        folder: PathBuf,
+        /// The database, postgres://…
+        url: StoreUrl,
+    },
+    /// Copy the market of a database whose server is stopped into a new data folder
+    Export {
+        /// The database, postgres://…
+        url: StoreUrl,
+        /// The data folder; made
+        folder: PathBuf,
+    },
+    /// Check all rows against each other, and print the state hash
+    Verify {
+        /// The database, postgres://…
+        url: StoreUrl,
+        /// Fail unless this data folder has the same state hash
+        #[arg(long)]
+        against: Option<PathBuf>,
+    },
+}
+
+/// Runs one of the commands. Errors: what cannot be read, is not empty, or does not agree.
+pub fn run(args: &StoreArgs) -> Result<ExitCode, String> {
+    match &args.command {
+        StoreCommand::Import { folder, url } => import(folder, url),
+        StoreCommand::Export { url, folder } => export(url, folder),
+        StoreCommand::Verify { url, against } => verify(url, against.as_deref()),
+    }
+}
+
+fn say(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn connect(url: &StoreUrl) -> Result<Store, String> {
+    Store::connect(url, "store tool", Stop::new()).map_err(say)
+}
+
+fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
+    let disk = inspect::open_disk(folder)?;
+    let _lock = DataLock::take(folder).map_err(say)?;
+    let mut store = connect(url)?;
+    store.migrate().map_err(say)?;
+    let sequence = store.standing().map_err(say)?.head.sequence;
+    if sequence != Sequence::ZERO {
+        return Err(StoreError::NotEmpty { sequence }.to_string());
+    }
+    let inspected = inspect::inspect(&disk)?;
+    let whole = journal::oldest_point(&disk).map_err(say)? == Some(JournalPoint::ZERO);
+    let how = match whole {
+        true => {
+            replay(&disk, store.take_over().map_err(say)?)?;
+            "replayed from its first command"
+        }
+        false => {
+            copy(&disk, &inspected.engine, &mut store)?;
+            "copied from its state and archive, since its first journal files are gone: see docs/POSTGRES.md for what these \
+             rows lack"
+        }
+    };
+    let found = connect(url)?.load(recovery::random_seed(), DoneOrders::Drop).map_err(say)?.engine.state_hash();
+    agree(inspected.engine.state_hash(), found)?;
+    println!("{} was {how}; both have the state hash {found:016x}", folder.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Applies every command again and writes what comes of it.
+fn replay(disk: &Disk, mut writer: Writer) -> Result<(), String> {
+    let mut engine = Engine::new(recovery::random_seed(), DoneOrders::Drop);
+    let mut effects = Effects::after(writer.head());
+    let mut scratch = Vec::new();
+    let read = journal::read(disk, JournalPoint::ZERO, None, &mut |entry: Entry| -> Result<(), VisitError> {
+        let Entry { sequence, time, .. } = entry;
+        engine.apply(&entry, &mut scratch, &mut |event| effects.add(sequence, time, event));
+        scratch.clear();
+        effects.seal(&engine);
+        if effects.commands() >= COMMANDS_AT_ONCE {
+            commit(&mut writer, &mut effects)?;
+        }
+        Ok(())
+    });
+    read.map_err(say)?;
+    commit(&mut writer, &mut effects).map_err(say)?;
+    writer.close();
+    Ok(())
+}
+
+fn commit(writer: &mut Writer, effects: &mut Effects) -> Result<(), StoreError> {
+    writer.commit(effects)?;
+    effects.restart(writer.head());
+    Ok(())
+}
+
+/// Copies a state, and all that the archive holds of the orders before it.
+fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
+    let archive = Archive::open(disk).map_err(say)?;
+    if archive.position() < engine.sequence() {
+        return Err("the archive is behind the journal: start the server on this folder once, and stop it".to_string());
+    }
+    let mut items = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    let orders = (1..engine.next_order().0).map(OrderId);
+    let done = orders.filter_map(|order| archive.get(order).map_err(say).transpose());
+    store.import(items.into_iter().map(Ok), done).map_err(say).map(|_| ())
+}
+
+fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
+    if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(format!("{} holds something already: name a new folder", folder.display()));
+    }
+    let mut store = connect(url)?;
+    store.lock().map_err(say)?;
+    let _lock = DataLock::take(folder).map_err(say)?;
+    let disk = Disk::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut importer = Importer::new(recovery::random_seed(), DoneOrders::Keep);
+    let mut refused = None;
+    let head = state_into(&mut store, &mut importer, &mut refused)?;
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    let engine = importer.finish().map_err(say)?;
+    let archive = Archive::open(&disk).map_err(say)?;
+    let orders = archive_into(&mut store, &archive, head)?;
+    let point = JournalPoint { sequence: head.sequence, chain: 0 };
+    snapshots::write_if_new(&disk, &engine, point).map_err(say)?;
+    let hash = engine.state_hash();
+    drop(archive);
+    let options = journal::Options::default();
+    drop(Journal::begin_behind(disk.clone(), options, point, engine.time()).map_err(say)?);
+    // The folder is now one that a server leaves behind.
+    let recovered = recovery::open(&disk, options).map_err(say)?;
+    agree(hash, recovered.engine.state_hash())?;
+    println!(
+        "{} holds the market of {url} and {orders} done orders; both have the state hash {hash:016x}",
+        folder.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state_into(store: &mut Store, importer: &mut Importer, refused: &mut Option<String>) -> Result<Head, String> {
+    let mut visit = |item: StateItem| {
+        if refused.is_none() {
+            *refused = importer.add(item).err().map(say);
+        }
+        Ok(())
+    };
+    Ok(store.export_state(&mut visit).map_err(say)?.head)
+}
+
+/// Stores every done order; gives how many.
+fn archive_into(store: &mut Store, archive: &Archive, head: Head) -> Result<u64, String> {
+    let mut batch = ArchiveBatch::new();
+    let mut fault = None;
+    let orders = store.export_done(&mut |done| {
+        batch.push(&done);
+        if batch.len() >= ORDERS_AT_ONCE && fault.is_none() {
+            // The position says that all is there: it moves with the last of them.
+            fault = archive.store(&batch, Sequence::ZERO, false).err();
+            batch.clear();
+        }
+        Ok(())
+    });
+    let orders = orders.map_err(say)?;
+    if let Some(fault) = fault {
+        return Err(say(fault));
+    }
+    archive.store(&batch, head.sequence, true).map_err(say)?;
+    Ok(orders)
+}
+
+fn verify(url: &StoreUrl, against: Option<&Path>) -> Result<ExitCode, String> {
+    let (verified, _) = connect(url)?.verify().map_err(say)?;
+    println!(
+        "{url}: command {}, {} orders, {} executions: sound; state hash {:016x}",
+        verified.standing.head.sequence, verified.orders, verified.executions, verified.state_hash
+    );
+    if let Some(folder) = against {
+        let engine = inspect::inspect(&inspect::open_disk(folder)?)?.engine;
+        agree(engine.state_hash(), verified.state_hash)?;
+        println!("{}: the same state hash", folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn agree(one: u64, other: u64) -> Result<(), String> {
+    match one == other {
+        true => Ok(()),
+        false => {
+            Err(format!("the state hashes differ: {one:016x} and {other:016x}; what was written is not to be used"))
+        }
+    }
+}
