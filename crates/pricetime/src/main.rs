@@ -39,7 +39,7 @@ enum Command {
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),
     /// Move a market between a data folder and a PostgreSQL database, or check the rows
-    Store(StoreArgs),
+    Store(Box<StoreArgs>),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
