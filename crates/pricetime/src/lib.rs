@@ -9,6 +9,7 @@ pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
+pub mod give_way;
 pub mod health;
 pub mod inbox;
 pub mod inspect;

@@ -9,6 +9,8 @@ use journal::{
     SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
 
+use crate::give_way::GiveWay;
+
 /// Commands replayed between two looks for done orders: so few that what is looked at is still in the cache.
 const GATHER_EVERY: u64 = 1 << 10;
 /// Done orders that a replay gathers before it stores them: bounds the memory that it needs.
@@ -146,7 +148,9 @@ pub fn load<S: Storage>(
     let import_error = |source| LoadError::Import { name: info.name.clone(), source };
     let items = snapshot::open(storage, info)?;
     let (point, written) = (items.point(), items.state_hash());
+    let mut give_way = GiveWay::default();
     for item in items {
+        give_way.tick();
         importer.add(item?).map_err(import_error)?;
     }
     let engine = importer.finish().map_err(import_error)?;

@@ -11,6 +11,7 @@ use engine::{DoneOrders, Engine, Entry, Sequence};
 use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
 
 use crate::archiver::SyncHandle;
+use crate::give_way::GiveWay;
 use crate::recovery::{self, RecoveryError};
 
 /// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
@@ -143,9 +144,11 @@ pub fn replicate<S: Storage>(
         return Ok((engine, from));
     }
     let mut scratch = Vec::new();
+    let mut give_way = GiveWay::default();
     let end = journal::read(storage, from, Some(up_to), &mut |entry: Entry| -> Result<(), VisitError> {
         engine.apply(&entry, &mut scratch, &mut |_| {});
         scratch.clear();
+        give_way.tick();
         if entry.sequence.0.is_multiple_of(4096) && stopping.load(Ordering::Acquire) {
             return Err(Box::new(MakeError::Stopping));
         }
@@ -176,7 +179,13 @@ pub fn publish<S: Storage>(
 /// Writes a snapshot. The archive must durably hold every order that was done before it.
 pub fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
     assert!(engine.sequence() == point.sequence, "invariant: a snapshot stands where its engine does");
-    snapshot::write(storage, point, engine.state_hash(), &mut |visit| engine.export(&mut |item| visit(item)))
+    snapshot::write(storage, point, engine.state_hash(), &mut |visit| {
+        let mut give_way = GiveWay::default();
+        engine.export(&mut |item| {
+            give_way.tick();
+            visit(item);
+        });
+    })
 }
 
 /// Writes a snapshot, as `write` does, unless one stands there already.
