@@ -9,6 +9,7 @@ pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
+pub mod door;
 pub mod give_way;
 pub mod health;
 pub mod inbox;

@@ -1,20 +1,21 @@
 //! The running market: the sequencer's thread, with the archive and the snapshots beside it.
 //! Gateways hand batches in through the `Exchange` it implements.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{Engine, Sequence, Time};
-use gateway::{Batch, Exchange, Lookup};
+use gateway::Batch;
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
 use crate::archiver::{self, Archiver, Handover};
-use crate::inbox::{Inbox, Taken};
+use crate::door::Door;
+use crate::inbox::Taken;
 use crate::recovery::Recovered;
 use crate::sequencer::{Conditions, Sequencer};
 use crate::snapshots::{Landmarks, Snapshots};
@@ -54,23 +55,6 @@ pub struct Market<S: Storage> {
     disk: DiskWatch,
 }
 
-/// Where gateways hand batches in.
-pub struct Door {
-    inbox: Inbox,
-    lookups: Mutex<Sender<Lookup>>,
-}
-
-impl Exchange for Door {
-    fn submit(&self, batch: Box<Batch>) {
-        self.inbox.push(batch);
-    }
-
-    fn look_up(&self, lookup: Lookup) {
-        // When the reader is gone the server is on its way down.
-        let _ = self.lookups.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
-    }
-}
-
 impl<S: Storage> Market<S> {
     /// Starts the threads on a recovered data folder. `failed` is called when nothing more may be acknowledged.
     pub fn start(
@@ -86,7 +70,7 @@ impl<S: Storage> Market<S> {
         let (archiver, handover) =
             Archiver::start(archive.clone(), gate, move |error| write_failed(error.to_string()))?;
         let lookups = archiver::start_reader(archive, move |error| read_failed(error.to_string()))?;
-        let door = Arc::new(Door { inbox: Inbox::default(), lookups: Mutex::new(lookups) });
+        let door = Arc::new(Door::new(lookups));
         let landmarks = Arc::new(Landmarks::default());
         let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes)?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);

@@ -13,12 +13,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
-use gateway::{Batch, Exchange, Lookup, State, Status};
+use gateway::{Batch, Lookup, State, Status};
 use store::{Effects, History, Stop, StoreError, Writer};
 use wire::{Answer, Unavailable};
 
 use crate::answering::{ReplyLimits, Work, answer};
-use crate::inbox::{Inbox, Taken};
+use crate::door::Door;
+use crate::inbox::Taken;
 use crate::market::{Failed, now};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
@@ -46,23 +47,6 @@ pub struct SqlMarket {
     committer: JoinHandle<()>,
 }
 
-/// Where gateways hand batches in.
-pub struct Door {
-    inbox: Inbox,
-    lookups: Mutex<Sender<Lookup>>,
-}
-
-impl Exchange for Door {
-    fn submit(&self, batch: Box<Batch>) {
-        self.inbox.push(batch);
-    }
-
-    fn look_up(&self, lookup: Lookup) {
-        // When the reader is gone the server is on its way down.
-        let _ = self.lookups.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
-    }
-}
-
 impl SqlMarket {
     /// Starts the threads on an engine that stands where the database does. `stop` ends the writer's waits. `failed` is
     /// called when nothing more may be acknowledged; `status` says whether the database can be reached.
@@ -85,7 +69,7 @@ impl SqlMarket {
             status,
         });
         let lookups = start_reader(history, failed.clone())?;
-        let door = Arc::new(Door { inbox: Inbox::default(), lookups: Mutex::new(lookups) });
+        let door = Arc::new(Door::new(lookups));
         let (outbox, committed) = channel();
         let committer = Committer { writer, between: between.clone(), outbox };
         let committer =
