@@ -161,7 +161,6 @@ pub fn load<S: Storage>(
     Ok((engine, point))
 }
 
-/// Moves done orders from the engine to the archive. Those that it has already are only forgotten.
 /// Moves done orders out of the engine. Until they are stored only the journal has them, which is where they came from.
 fn gather_done(engine: &mut Engine, batch: &mut ArchiveBatch) {
     let gathered = batch.len();
