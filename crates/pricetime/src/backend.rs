@@ -193,8 +193,9 @@ fn open_database(
             false => Vec::new(),
         },
     };
-    let history = History::connect(url, &name, stop.clone()).map_err(say)?;
-    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience: settings.store_patience.0 };
+    let patience = settings.store_patience.0;
+    let history = History::connect(url, &name, patience, stop.clone()).map_err(say)?;
+    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience };
     let market =
         SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed).map_err(no_threads)?;
     Ok((Backend::Database(market), opened))

@@ -170,6 +170,30 @@ fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_fou
     server.stop();
 }
 
+/// Nothing is to be committed for a query, so that only the look-up meets the outage.
+#[test]
+fn a_query_of_a_done_order_does_not_wait_for_ever_for_a_database_that_is_away() {
+    let folder = Folder::new("postgres-lookup");
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let server = launch(&folder, &database).with("--store-patience 300ms").start();
+    server.ask(MARKET);
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/><cancel id="1"/></transactions>"#);
+    let query = r#"<transactions id="1"><query id="1"/></transactions>"#;
+    // Until the engine has forgotten it, the engine answers.
+    wait_until("the order is looked up", PATIENCE, || {
+        server.ask(query);
+        database.sql("SELECT 1 FROM pg_stat_activity WHERE query LIKE '%imported_executions%' AND application_name LIKE 'pricetime%'").len() == 1
+    });
+    let told = server.ask(query);
+    cluster.end("KILL");
+    let refusal = server.ask(query);
+    assert!(refusal.contains("database is away"), "{refusal}");
+    cluster.run();
+    wait_until("the look-up works again", PATIENCE, || server.ask(query) == told);
+    server.stop();
+}
+
 #[test]
 fn a_second_server_is_refused_and_a_standby_takes_over() {
     let folder = Folder::new("postgres-standby");

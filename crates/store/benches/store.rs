@@ -361,7 +361,8 @@ fn recovery(server: &Server) {
     let begun = Instant::now();
     store.verify().unwrap();
     println!("and verified in {:.1} s", begun.elapsed().as_secs_f64());
-    let mut history = store::History::connect(&database.url(), "bench", store::Stop::new()).unwrap();
+    let mut history =
+        store::History::connect(&database.url(), "bench", Duration::from_secs(5), store::Stop::new()).unwrap();
     for count in [1u64, 100] {
         let begun = Instant::now();
         for round in 0..100 {

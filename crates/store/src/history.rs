@@ -2,7 +2,7 @@
 //! own, so that a look-up waits for no commit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
 use futures_util::future::try_join;
@@ -45,6 +45,7 @@ pub struct History {
     link: Option<Link>,
     runtime: Runtime,
     connector: Connector,
+    patience: Duration,
     stop: Stop,
 }
 
@@ -56,8 +57,9 @@ pub(crate) struct Link {
 }
 
 impl History {
-    /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
-    pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<History, StoreError> {
+    /// Connects. `patience` is how long a look-up may take, the time that a database is away included. Errors:
+    /// `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
+    pub fn connect(url: &StoreUrl, name: &str, patience: Duration, stop: Stop) -> Result<History, StoreError> {
         let connector = Connector::new(url, name)?;
         let runtime = crate::store::runtime()?;
         let link = runtime.block_on(async {
@@ -66,7 +68,7 @@ impl History {
             schema::require(&session).await?;
             Link::new(session).await
         })?;
-        Ok(History { link: Some(link), runtime, connector, stop })
+        Ok(History { link: Some(link), runtime, connector, patience, stop })
     }
 
     /// The done order of this id; none if it was never placed or is open. See `done_orders`.
@@ -75,41 +77,46 @@ impl History {
     }
 
     /// The done orders of these ids, in their order, each none if it was never placed or is open. While the database is away
-    /// it waits and tries again, unless told to stop.
+    /// it tries again, until told to stop or out of patience. Errors: `Unreachable`, after which the next look-up may
+    /// succeed; `Stopped`; others last.
     pub fn done_orders(&mut self, orders: &[OrderId]) -> Result<Vec<Option<DoneOrder>>, StoreError> {
+        let until = Instant::now() + self.patience;
         loop {
-            let fault = match self.try_once(orders) {
-                Some(Ok(found)) => return found,
-                Some(Err(error)) => match verdict(&error, ACTION, &self.connector.place()) {
+            let looking = look_up(&mut self.link, &self.connector, orders);
+            let in_time = async { tokio::time::timeout_at(until.into(), looking).await };
+            let fault = match self.runtime.block_on(unless_stopped(in_time, &self.stop)) {
+                None => return Err(StoreError::Stopped),
+                Some(Ok(Ok(found))) => return found,
+                Some(Ok(Err(error))) => match verdict(&error, ACTION, &self.connector.place()) {
                     Verdict::Lasting(error) => return Err(error),
                     Verdict::Passing | Verdict::NotAtTheSequence => with_cause(&error),
                 },
-                None => return Err(StoreError::Stopped),
+                Some(Err(_)) => format!("no answer in {:?}", self.patience),
             };
-            tracing::warn!(fault, "the database does not answer a look-up; trying again");
             self.link = None;
+            if Instant::now() + PAUSE >= until {
+                tracing::warn!(fault, "the database does not answer a look-up");
+                return Err(StoreError::Unreachable { place: self.connector.place(), fault });
+            }
+            tracing::warn!(fault, "the database does not answer a look-up; trying again");
             if self.runtime.block_on(unless_stopped(async { tokio::time::sleep(PAUSE).await }, &self.stop)).is_none() {
                 return Err(StoreError::Stopped);
             }
         }
     }
+}
 
-    /// None if told to stop.
-    #[allow(clippy::type_complexity, reason = "the three ways an attempt ends")]
-    fn try_once(
-        &mut self,
-        orders: &[OrderId],
-    ) -> Option<Result<Result<Vec<Option<DoneOrder>>, StoreError>, tokio_postgres::Error>> {
-        let (link, connector) = (&mut self.link, &self.connector);
-        let looking = async {
-            let link = match link {
-                Some(link) => link,
-                None => link.insert(Link::open(connector).await?),
-            };
-            link.done_orders(orders).await
-        };
-        self.runtime.block_on(unless_stopped(looking, &self.stop))
-    }
+/// What the rows say, on a new connection if there is none.
+async fn look_up(
+    link: &mut Option<Link>,
+    connector: &Connector,
+    orders: &[OrderId],
+) -> Result<Result<Vec<Option<DoneOrder>>, StoreError>, tokio_postgres::Error> {
+    let link = match link {
+        Some(link) => link,
+        None => link.insert(Link::open(connector).await?),
+    };
+    link.done_orders(orders).await
 }
 
 impl Link {
