@@ -1,0 +1,128 @@
+// Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
+
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo } from "./types.js" */
+
+/** A request that was not done, and why. */
+export class Refusal extends Error {
+  /** @param {Partial<Problem> & {code: string, detail: string}} problem */
+  constructor(problem) {
+    super(problem.detail);
+    this.name = "Refusal";
+    this.code = problem.code;
+    this.status = problem.status ?? 0;
+    /** The field of the request that it is about. @type {string|null} */
+    this.field = problem.field ?? null;
+  }
+
+  /** Whether nobody knows if it was done: there was no answer. */
+  get unknown() {
+    return this.code === "no-answer";
+  }
+}
+
+const NO_ANSWER = "The server does not answer";
+
+/**
+ * @param {"GET"|"POST"|"DELETE"} method
+ * @param {string} path
+ * @param {object} [body]
+ * @returns {Promise<any>}
+ */
+async function request(method, path, body) {
+  const timeout = AbortSignal.timeout(10_000);
+  /** @type {RequestInit} */
+  const options = { method, signal: timeout, cache: "no-store", headers: { accept: "application/json" } };
+  if (body) {
+    options.headers = { accept: "application/json", "content-type": "application/json" };
+    options.body = JSON.stringify(body);
+  }
+  let response, text;
+  try {
+    response = await fetch(`/api/v1${path}`, options);
+    text = await response.text();
+  } catch {
+    throw new Refusal({ code: "no-answer", detail: NO_ANSWER });
+  }
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new Refusal({ code: "no-answer", status: response.status, detail: `The server answers ${response.status}, and nothing that can be read` });
+  }
+  if (!response.ok) throw new Refusal({ code: "refused", detail: answer.title ?? "Refused", ...answer, status: response.status });
+  return answer;
+}
+
+/**
+ * The query of an address, without what is not given.
+ * @param {Record<string, string|number|null|undefined>} values
+ */
+function query(values) {
+  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined);
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+}
+
+const at = encodeURIComponent;
+
+export const api = {
+  /** @returns {Promise<ServerStatus>} */
+  status: () => request("GET", "/status"),
+
+  /** @param {string} symbol @returns {Promise<SymbolInfo>} */
+  symbol: (symbol) => request("GET", `/symbols/${at(symbol)}`),
+
+  /**
+   * @param {string} symbol
+   * @param {Interval} interval
+   * @param {number} before microseconds
+   * @returns {Promise<CandlesPage>}
+   */
+  candles: (symbol, interval, before) =>
+    request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit: 500, before })}`),
+
+  /**
+   * @param {string} symbol
+   * @param {string} account
+   * @param {string} shares
+   * @returns {Promise<{symbol: string, account: string, shares: string}>}
+   */
+  issue: (symbol, account, shares) => request("POST", `/symbols/${at(symbol)}/shares`, { account, shares }),
+
+  /** @param {string|null} after @returns {Promise<AccountsPage>} */
+  accounts: (after) => request("GET", `/accounts${query({ after, limit: 100 })}`),
+
+  /** @param {string} account @returns {Promise<Account>} */
+  account: (account) => request("GET", `/accounts/${at(account)}`),
+
+  /** @param {string} account @param {string} balance @returns {Promise<AccountLine>} */
+  createAccount: (account, balance) => request("POST", "/accounts", { account, balance }),
+
+  /** @param {NewOrder} order @returns {Promise<Placed>} */
+  place: (order) => request("POST", "/orders", order),
+
+  /** @param {number} order @param {string} account @returns {Promise<Order>} */
+  cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),
+
+  /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */
+  cancelAll: (account, symbol) => request("DELETE", `/accounts/${at(account)}/orders${query({ symbol })}`),
+
+  /**
+   * All orders, newest first.
+   * @param {string} account
+   * @param {Cursor} before
+   * @returns {Promise<OrdersPage>}
+   */
+  orders: (account, before) =>
+    request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit: 100, before })}`),
+
+  /**
+   * Newest first.
+   * @param {string} account
+   * @param {Cursor} before
+   * @returns {Promise<ExecutionsPage>}
+   */
+  executions: (account, before) =>
+    request("GET", `/accounts/${at(account)}/executions${query({ limit: 100, before })}`),
+};
+
+/** @typedef {typeof api} Api */

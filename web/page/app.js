@@ -1,0 +1,209 @@
+// Puts the page together: feed → state → views. What is chosen (symbol, account, interval, view) passes through here.
+
+import { read, write } from "./address.js";
+import { Refusal, api } from "./api.js";
+import { find, setAttribute, setText } from "./dom.js";
+import { Feed } from "./feed.js";
+import { Frames } from "./frames.js";
+import { listen } from "./keys.js";
+import { remember, remembered } from "./settings.js";
+import { Holdings } from "./state/holdings.js";
+import { Market } from "./state/market.js";
+import { Symbols } from "./state/symbols.js";
+import { Vitals } from "./state/vitals.js";
+import { Theme } from "./theme.js";
+import { accountChooser } from "./views/accounts.js";
+import { accountView } from "./views/account.js";
+import { candlesView } from "./views/candles.js";
+import { connectionView } from "./views/connection.js";
+import { createDialog } from "./views/create.js";
+import { depthView } from "./views/depth.js";
+import { ladderView } from "./views/ladder.js";
+import { marketBar } from "./views/market-bar.js";
+import { executionNotice } from "./views/notices.js";
+import { systemView } from "./views/system.js";
+import { tapeView } from "./views/tape.js";
+import { ticketView } from "./views/ticket.js";
+
+/** @import { Interval, StatusFeed, SymbolsFeed } from "./types.js" */
+
+const INTERVALS = ["1s", "1m", "5m", "15m", "1h", "1d"];
+
+const sections = [...document.querySelectorAll("nav.sections button")].filter((button) => button instanceof HTMLButtonElement);
+
+const frames = new Frames();
+const theme = new Theme();
+const feed = new Feed(() => new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/v1`));
+const symbols = new Symbols();
+const vitals = new Vitals();
+const holdings = new Holdings(feed, api);
+const market = new Market(feed, api, rememberedInterval());
+
+const choices = {
+  /** @param {string} symbol */
+  symbol(symbol) {
+    remember("symbol", symbol);
+    location.hash = write({ view: "trade", symbol });
+  },
+  /** @param {string} account */
+  account(account) {
+    remember("account", account);
+    holdings.choose(account);
+  },
+  /** @param {Interval} interval */
+  interval(interval) {
+    remember("interval", interval);
+    market.chooseInterval(interval);
+  },
+};
+
+const symbolChooser = marketBar({ market, symbols, frames, choose: choices.symbol });
+const accounts = accountChooser({ holdings, frames, api, choose: choices.account });
+const ticket = ticketView({ market, holdings, frames, api, chooseAccount: () => accounts.open() });
+candlesView({ market, frames, theme, chooseInterval: choices.interval });
+ladderView({ market, holdings, frames, take: (limit) => {
+  ticket.take(limit);
+  showSection("ticket");
+} });
+depthView({ market, frames, theme });
+tapeView({ market, frames });
+accountView({ market, holdings, frames, api });
+connectionView({ feed, frames });
+const system = systemView({ vitals, frames, theme });
+const create = createDialog({
+  api,
+  created: (account) => {
+    if (!holdings.id) choices.account(account);
+  },
+  issued: (symbol, account) => {
+    if (!holdings.id) choices.account(account);
+    if (!market.symbol) choices.symbol(symbol);
+  },
+});
+
+holdings.onExecution = executionNotice;
+
+chrome();
+follow();
+feed.subscribe({ channel: "symbols" }, {
+  message: (/** @type {SymbolsFeed} */ message) => {
+    if (message.type === "snapshot") symbols.snapshot(message.symbols);
+    else symbols.put(message.symbols);
+    // A symbol that was refused, or none at all: now there may be one.
+    if (!market.symbol || (market.refused && symbols.all.has(market.symbol))) follow();
+  },
+});
+feed.subscribe({ channel: "status" }, { message: (/** @type {StatusFeed} */ message) => vitals.add(message) });
+holdings.choose(remembered("account"));
+feed.watch(() => {
+  if (feed.state === "open") greet();
+});
+feed.connect();
+
+/** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */
+function follow() {
+  const place = read(location.hash);
+  const systemShown = place.view === "system";
+  find("trade").hidden = systemShown;
+  find("system").hidden = !systemShown;
+  document.body.dataset.view = place.view;
+  setAttribute(find("view-trade"), "aria-current", systemShown ? null : "page");
+  setAttribute(find("view-system"), "aria-current", systemShown ? "page" : null);
+  if (systemShown) system.show();
+
+  const last = remembered("symbol");
+  const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());
+  market.choose(symbol);
+  setAttribute(find("view-trade"), "href", write({ view: "trade", symbol: market.symbol }));
+}
+
+/** Asks who is there: whether it is a demo, and whether the account that is remembered still is. */
+async function greet() {
+  try {
+    vitals.greet(await api.status());
+    if (holdings.id === null) return;
+    await api.account(holdings.id);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === "unknown-account") {
+      remember("account", null);
+      holdings.choose(null);
+    }
+  }
+}
+
+/** On a telephone: one section at a time. @param {string|undefined} name */
+function showSection(name) {
+  document.body.dataset.section = name;
+  for (const button of sections) setAttribute(button, "aria-current", button.dataset.section === name ? "true" : null);
+}
+
+/** Buttons, keys and states of the page as a whole. */
+function chrome() {
+  addEventListener("hashchange", follow);
+  const themeButton = find("theme");
+  const drawTheme = () => setAttribute(themeButton, "aria-label", theme.name === "dark" ? "Light theme" : "Dark theme");
+  themeButton.addEventListener("click", () => theme.toggle());
+  theme.watch(drawTheme);
+  drawTheme();
+
+  const keysDialog = /** @type {HTMLDialogElement} */ (find("keys-dialog"));
+  const keys = () => keysDialog.showModal();
+  find("keys").addEventListener("click", keys);
+  find("create-open").addEventListener("click", create);
+  find("welcome-create").addEventListener("click", create);
+  find("unknown-choose").addEventListener("click", () => symbolChooser.open());
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
+    // A press beside a dialog closes it: its own area begins at its children.
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+  }
+  find("welcome-copy").addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(find("welcome-line").textContent ?? "");
+      setText(find("welcome-copy"), "Copied");
+    } catch {
+      getSelection()?.selectAllChildren(find("welcome-line"));
+    }
+  });
+
+  for (const button of sections) button.addEventListener("click", () => showSection(button.dataset.section));
+
+  const trade = (/** @type {() => void} */ then) => () => {
+    if (document.body.dataset.view !== "trade") {
+      location.hash = write({ view: "trade", symbol: market.symbol });
+      // The view changes with the next event; a hidden field takes no focus.
+      setTimeout(then);
+    } else then();
+  };
+  const order = (/** @type {"buy"|"sell"} */ side) => trade(() => {
+    showSection("ticket");
+    ticket.begin(side);
+  });
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    trade(() => {
+      showSection("ticket");
+      find("ticket-limit").focus();
+    })();
+  });
+  listen({ b: order("buy"), s: order("sell"), "/": trade(() => symbolChooser.open()), a: () => accounts.open(), "?": keys });
+
+  const state = frames.view(() => {
+    const none = symbols.state === "live" && symbols.all.size === 0 && !market.symbol;
+    document.body.dataset.market = none ? "none" : market.refused ? "refused" : market.symbol ? "chosen" : "loading";
+    find("welcome").hidden = !none;
+    find("unknown").hidden = none || !market.refused;
+    setText(find("unknown-text"), market.refused ? `${market.symbol}: ${market.refused}` : "");
+  });
+  symbols.watch(state);
+  market.watch(state);
+}
+
+/** @returns {Interval} */
+function rememberedInterval() {
+  const interval = remembered("interval");
+  return INTERVALS.includes(interval ?? "") ? /** @type {Interval} */ (interval) : "1m";
+}

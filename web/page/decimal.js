@@ -1,0 +1,135 @@
+// Exact decimals: text to scaled BigInt and back, and the little arithmetic that a ticket needs. Knows no Number but for
+// drawing.
+
+/** Prices and shares have at most so many decimals. */
+export const DECIMALS = 8;
+/** Money, a price times shares, has the decimals of both. */
+export const MONEY_DECIMALS = 2 * DECIMALS;
+
+const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/**
+ * The scaled integer of a plain decimal; null if it is none, or has too many decimals to be exact.
+ * @param {string} text
+ * @param {number} [decimals]
+ * @returns {bigint|null}
+ */
+export function parse(text, decimals = DECIMALS) {
+  const parts = PLAIN.exec(text);
+  if (!parts) return null;
+  const fraction = parts[3] ?? "";
+  if (fraction.length > decimals) return null;
+  const value = BigInt(parts[2] + fraction.padEnd(decimals, "0"));
+  return parts[1] ? -value : value;
+}
+
+/**
+ * As `parse`, of what the server sent: anything but a plain decimal is a fault of ours or its.
+ * @param {string} text
+ * @param {number} [decimals]
+ * @returns {bigint}
+ */
+export function exact(text, decimals = DECIMALS) {
+  const value = parse(text, decimals);
+  if (value === null) throw new RangeError(`"${text}" is not a decimal of at most ${decimals} places`);
+  return value;
+}
+
+/**
+ * What is wrong with an amount that a person typed, in words; null if nothing is.
+ * @param {string} text
+ * @param {string} name of the field, as in "Limit"
+ * @returns {string|null}
+ */
+export function fault(text, name) {
+  if (text === "") return `${name} is missing`;
+  const parts = PLAIN.exec(text);
+  if (!parts || parts[1]) return `${name} is not a plain number, such as 145.67`;
+  const places = (parts[3] ?? "").length;
+  if (places > DECIMALS) return `${name} has ${places} decimal places; at most ${DECIMALS}`;
+  if (parse(text) === 0n) return `${name} is zero`;
+  return null;
+}
+
+/**
+ * The shortest text of a scaled integer.
+ * @param {bigint} value
+ * @param {number} [decimals]
+ * @returns {string}
+ */
+export function format(value, decimals = DECIMALS) {
+  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return (value < 0n ? "-" : "") + whole + (fraction ? `.${fraction}` : "");
+}
+
+/**
+ * What so many shares cost, exactly.
+ * @param {bigint} price
+ * @param {bigint} shares
+ * @returns {bigint} with `MONEY_DECIMALS`
+ */
+export function total(price, shares) {
+  return price * shares;
+}
+
+/**
+ * The most shares that a balance pays for, rounded down.
+ * @param {bigint} balance with `MONEY_DECIMALS`
+ * @param {bigint} price above zero
+ * @returns {bigint}
+ */
+export function affordable(balance, price) {
+  return balance / price;
+}
+
+/**
+ * So many percent, rounded down, to whole shares where that leaves any.
+ * @param {bigint} shares
+ * @param {bigint} percent
+ * @returns {bigint}
+ */
+export function part(shares, percent) {
+  const some = (shares * percent) / 100n;
+  const one = 10n ** BigInt(DECIMALS);
+  return some >= one ? some - (some % one) : some;
+}
+
+/**
+ * How many decimals a decimal text has.
+ * @param {string} text
+ */
+export function places(text) {
+  const point = text.indexOf(".");
+  return point < 0 ? 0 : text.length - point - 1;
+}
+
+/**
+ * The same number with at least so many decimals, so that columns align.
+ * @param {string} text
+ * @param {number} decimals
+ */
+export function atLeast(text, decimals) {
+  const missing = decimals - places(text);
+  if (missing <= 0) return text;
+  return (text.includes(".") ? text : `${text}.`) + "0".repeat(missing);
+}
+
+/**
+ * The same number with its thousands set apart.
+ * @param {string} text
+ */
+export function group(text) {
+  const point = text.indexOf(".");
+  const whole = point < 0 ? text : text.slice(0, point);
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (point < 0 ? "" : text.slice(point));
+}
+
+/**
+ * For drawing only: the nearest Number.
+ * @param {string} text
+ */
+export function forDrawing(text) {
+  return Number(text);
+}

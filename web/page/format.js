@@ -1,0 +1,50 @@
+// Times, counts and sizes as people read them. Exact amounts are formatted in decimal.js.
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short" });
+const counts = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+const precise = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
+
+/** @param {number} time_us */
+export function timeOfDay(time_us) {
+  return clock.format(time_us / 1000);
+}
+
+/** The time, and the day before it unless that is today. @param {number} time_us */
+export function dayAndTime(time_us) {
+  const date = new Date(time_us / 1000);
+  const today = date.toDateString() === new Date().toDateString();
+  return today ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+}
+
+/** @param {number} value */
+export function count(value) {
+  return Math.abs(value) < 10 && value % 1 !== 0 ? precise.format(value) : counts.format(value);
+}
+
+/** @param {number} us */
+export function duration(us) {
+  if (us < 1_000) return `${precise.format(us)} µs`;
+  if (us < 1_000_000) return `${precise.format(us / 1_000)} ms`;
+  return `${precise.format(us / 1_000_000)} s`;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  const mebibytes = bytes / 1_048_576;
+  return mebibytes < 1024 ? `${precise.format(mebibytes)} MiB` : `${precise.format(mebibytes / 1024)} GiB`;
+}
+
+/** @param {number} seconds */
+export function uptime(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours > 0) return `${hours} h ${minutes % 60} min`;
+  return minutes > 0 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(seconds)} s`;
+}
+
+/** Of words for one and for many. @param {number} amount @param {string} one @param {string} [many] */
+export function plural(amount, one, many = `${one}s`) {
+  return `${counts.format(amount)} ${amount === 1 ? one : many}`;
+}

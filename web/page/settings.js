@@ -1,0 +1,22 @@
+// What this browser remembers: the theme, the account, the symbol, the interval. Without storage, nothing.
+
+/** @typedef {"theme"|"account"|"symbol"|"interval"} Setting */
+
+/** @param {Setting} name @returns {string|null} */
+export function remembered(name) {
+  try {
+    return localStorage.getItem(`pricetime.${name}`);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Setting} name @param {string|null} value */
+export function remember(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(`pricetime.${name}`);
+    else localStorage.setItem(`pricetime.${name}`, value);
+  } catch {
+    // A browser that keeps nothing still trades.
+  }
+}

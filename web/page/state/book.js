@@ -1,0 +1,125 @@
+// The book of one symbol: levels by price, kept from a snapshot and the updates that follow it. Knows no socket: it says
+// what is wrong, and who feeds it subscribes again.
+
+import { bookChecksum } from "../checksum.js";
+import { exact } from "../decimal.js";
+import { Watched } from "./watched.js";
+
+/** @import { BookMessage, Side, WireLevel } from "../types.js" */
+
+/**
+ * @typedef {object} Level
+ * @property {string} limit
+ * @property {bigint} price the limit, scaled
+ * @property {string} shares
+ * @property {bigint} amount the shares, scaled
+ * @property {number} orders
+ */
+
+/**
+ * What makes a book worthless: an update is missing, or the levels are not those that the server has.
+ * @typedef {"gap"|"checksum"} BookFault
+ */
+
+export class Book extends Watched {
+  /** Best first. @type {Level[]} */
+  bids = [];
+  /** Best first. @type {Level[]} */
+  asks = [];
+  /** @type {"waiting"|"live"} */
+  state = "waiting";
+  update = 0;
+  sequence = 0;
+
+  /** Forgets all: another symbol is looked at. */
+  clear() {
+    this.bids = [];
+    this.asks = [];
+    this.await();
+  }
+
+  /** Shows what it has, and takes nothing but a snapshot. */
+  await() {
+    this.state = "waiting";
+    this.changed();
+  }
+
+  /**
+   * @param {BookMessage} message
+   * @returns {BookFault|null}
+   */
+  snapshot(message) {
+    this.bids = message.bids.map(level).sort((a, b) => order(b.price, a.price));
+    this.asks = message.asks.map(level).sort((a, b) => order(a.price, b.price));
+    this.update = message.update;
+    this.sequence = message.sequence;
+    this.state = "live";
+    return this.#verify(message.checksum);
+  }
+
+  /**
+   * @param {BookMessage} message
+   * @returns {BookFault|null}
+   */
+  apply(message) {
+    // Before its snapshot an update says nothing, and what the snapshot holds already says nothing new.
+    if (this.state === "waiting" || message.update <= this.update) return null;
+    if (message.update !== this.update + 1) {
+      this.await();
+      return "gap";
+    }
+    for (const wire of message.bids) place(this.bids, wire, -1n);
+    for (const wire of message.asks) place(this.asks, wire, 1n);
+    this.update = message.update;
+    this.sequence = message.sequence;
+    return this.#verify(message.checksum);
+  }
+
+  /** @param {Side} side @returns {Level[]} best first */
+  side(side) {
+    return side === "buy" ? this.bids : this.asks;
+  }
+
+  /** @param {number} checksum @returns {BookFault|null} */
+  #verify(checksum) {
+    if (bookChecksum(this.bids, this.asks) !== checksum) {
+      this.await();
+      return "checksum";
+    }
+    this.changed();
+    return null;
+  }
+}
+
+/** @param {WireLevel} wire @returns {Level} */
+function level([limit, shares, orders]) {
+  return { limit, price: exact(limit), shares, amount: exact(shares), orders };
+}
+
+/** @param {bigint} a @param {bigint} b */
+function order(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * Puts a level where it belongs, in the place of the one with its limit; without shares it is gone.
+ * @param {Level[]} levels best first
+ * @param {WireLevel} wire
+ * @param {1n|-1n} direction of prices from best to worst
+ */
+function place(levels, wire, direction) {
+  const placed = level(wire);
+  let low = 0;
+  let high = levels.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (levels[middle].price * direction < placed.price * direction) low = middle + 1;
+    else high = middle;
+  }
+  const there = low < levels.length && levels[low].price === placed.price;
+  if (placed.amount === 0n) {
+    if (there) levels.splice(low, 1);
+  } else {
+    levels.splice(low, there ? 1 : 0, placed);
+  }
+}

@@ -1,0 +1,27 @@
+// What the server says of itself each second, for the last five minutes.
+
+import { Watched } from "./watched.js";
+
+/** @import { ServerStatus, Status } from "../types.js" */
+
+const SECONDS = 300;
+
+export class Vitals extends Watched {
+  /** Oldest first, one a second. @type {Status[]} */
+  seconds = [];
+  /** What was said when the page was opened. @type {ServerStatus|null} */
+  server = null;
+
+  /** @param {Status} status */
+  add(status) {
+    const oldest = status.time - SECONDS * 1_000_000;
+    this.seconds = [...this.seconds, status].filter(({ time }) => time >= oldest);
+    this.changed();
+  }
+
+  /** @param {ServerStatus} server */
+  greet(server) {
+    this.server = server;
+    this.changed();
+  }
+}

@@ -1,0 +1,200 @@
+// Every message of the HTTP and WebSocket interface, as types. Holds no code.
+//
+// Prices, shares and money are exact decimal strings; times are microseconds since the Unix epoch.
+
+/** @typedef {"buy"|"sell"} Side */
+/** @typedef {"1s"|"1m"|"5m"|"15m"|"1h"|"1d"} Interval */
+
+/**
+ * What is known of a symbol; null where there is none yet.
+ * @typedef {object} SymbolInfo
+ * @property {string} symbol
+ * @property {string|null} last
+ * @property {number|null} last_time
+ * @property {string|null} change
+ * @property {string|null} change_percent
+ * @property {string|null} open_24h
+ * @property {string|null} high_24h
+ * @property {string|null} low_24h
+ * @property {string|null} volume_24h
+ * @property {string|null} money_24h
+ * @property {number|null} trades_24h
+ * @property {string|null} best_bid
+ * @property {string|null} best_ask
+ * @property {string} issued
+ */
+
+/** A price level on the wire: limit, shares, orders. @typedef {[string, string, number]} WireLevel */
+
+/**
+ * @typedef {object} BookMessage
+ * @property {string} symbol
+ * @property {number} sequence
+ * @property {number} update counts by one
+ * @property {number} time
+ * @property {WireLevel[]} bids
+ * @property {WireLevel[]} asks
+ * @property {number} checksum
+ */
+
+/**
+ * @typedef {object} Trade
+ * @property {number} trade_id
+ * @property {string} symbol
+ * @property {string} price
+ * @property {string} shares
+ * @property {number} time
+ * @property {Side} aggressor
+ * @property {number} buy_order
+ * @property {number} sell_order
+ */
+
+/**
+ * @typedef {object} Candle
+ * @property {number} start microseconds
+ * @property {string} open
+ * @property {string} high
+ * @property {string} low
+ * @property {string} close
+ * @property {string} volume
+ * @property {string} money
+ * @property {number} trades
+ */
+
+/** @typedef {{symbol: string, shares: string, held: string}} Position */
+
+/**
+ * Balance and shares are what can be spent and sold; held is what open orders hold.
+ * @typedef {object} Account
+ * @property {string} account
+ * @property {string} balance
+ * @property {string} held
+ * @property {Position[]} positions
+ * @property {number} open_orders
+ * @property {number} sequence
+ */
+
+/** @typedef {{account: string, balance: string}} AccountLine */
+
+/**
+ * @typedef {object} NewOrder
+ * @property {string} account
+ * @property {string} symbol
+ * @property {Side} side
+ * @property {string} limit
+ * @property {string} shares
+ * @property {string} client_order_id
+ */
+
+/** @typedef {NewOrder & {order_id: number}} Placed */
+
+/**
+ * @typedef {object} Order
+ * @property {number} order_id
+ * @property {string|null} client_order_id
+ * @property {string} account
+ * @property {string} symbol
+ * @property {Side} side
+ * @property {string} limit
+ * @property {string} shares
+ * @property {string} open
+ * @property {string} executed
+ * @property {string} canceled
+ * @property {"open"|"executed"|"canceled"} status
+ * @property {number} time
+ * @property {number|null} done_time
+ * @property {string|null} average_price
+ */
+
+/**
+ * @typedef {object} Execution
+ * @property {number} trade_id
+ * @property {number} order_id
+ * @property {string} account
+ * @property {string} symbol
+ * @property {Side} side
+ * @property {"maker"|"aggressor"} role
+ * @property {string} price
+ * @property {string} shares
+ * @property {number} time
+ */
+
+/** Where the next older page begins; given back as it came. @typedef {string|number|null} Cursor */
+
+/** @typedef {{accounts: AccountLine[], next: string|null}} AccountsPage */
+/** @typedef {{symbol: string, interval: Interval, candles: Candle[]}} CandlesPage */
+/** @typedef {{orders: Order[], next: Cursor}} OrdersPage */
+/** @typedef {{executions: Execution[], next: Cursor}} ExecutionsPage */
+
+/**
+ * `GET /api/v1/status`.
+ * @typedef {object} ServerStatus
+ * @property {string} status
+ * @property {string} version
+ * @property {boolean} demo
+ * @property {string} store
+ * @property {number} time
+ * @property {number} sequence
+ * @property {number} accounts
+ * @property {number} symbols
+ * @property {number} open_orders
+ */
+
+/**
+ * What the `status` channel says each second; null where it is not measured.
+ * @typedef {object} Status
+ * @property {number} time
+ * @property {number} sequence
+ * @property {number|null} requests_per_second
+ * @property {number|null} commands_per_second
+ * @property {number|null} executions_per_second
+ * @property {{p50: number|null, p99: number|null, p999: number|null}|null} latency_us
+ * @property {{p50: number|null, p99: number|null}|null} sync_us
+ * @property {{p50: number|null, p99: number|null}|null} batch
+ * @property {number|null} queue
+ * @property {number|null} connections
+ * @property {number|null} subscribers
+ * @property {number|null} open_orders
+ * @property {number|null} accounts
+ * @property {number|null} memory_bytes
+ * @property {number|null} uptime_seconds
+ */
+
+/**
+ * `application/problem+json`.
+ * @typedef {object} Problem
+ * @property {string} title
+ * @property {number} status
+ * @property {string} code stable
+ * @property {string} detail for people
+ * @property {string} [field]
+ */
+
+/**
+ * What can be subscribed to.
+ * @typedef {{channel: "book", symbol: string}
+ *   | {channel: "trades", symbol: string}
+ *   | {channel: "candles", symbol: string, interval: Interval}
+ *   | {channel: "orders", account: string}
+ *   | {channel: "status"}
+ *   | {channel: "symbols"}} Topic
+ */
+
+/** @typedef {{type: "snapshot"|"update", channel: "book"} & BookMessage} BookFeed */
+/** @typedef {{type: "snapshot"|"update", channel: "trades", symbol: string, trades: Trade[]}} TradesFeed */
+/** @typedef {{type: "snapshot", channel: "candles", symbol: string, interval: Interval, candles: Candle[]}} CandlesSnapshot */
+/** @typedef {{type: "update", channel: "candles", symbol: string, interval: Interval, candle: Candle}} CandleUpdate */
+/** @typedef {{type: "snapshot", channel: "orders", account: Account, orders: Order[], sequence: number}} OrdersSnapshot */
+/** @typedef {{type: "update", channel: "orders", account: Account, orders: Order[], executions: Execution[], sequence: number}} OrdersUpdate */
+/** @typedef {{type: "snapshot"|"update", channel: "symbols", symbols: SymbolInfo[]}} SymbolsFeed */
+/** @typedef {{type: "update", channel: "status"} & Status} StatusFeed */
+
+/** Snapshots and updates. @typedef {BookFeed|TradesFeed|CandlesSnapshot|CandleUpdate|OrdersSnapshot|OrdersUpdate|SymbolsFeed|StatusFeed} FeedMessage */
+
+/** @typedef {{type: "subscribed"|"unsubscribed", id?: number, channel: string}} FeedReply */
+/** @typedef {{type: "pong", id?: number}} FeedPong */
+/** @typedef {{type: "error", id?: number, code: string, detail?: string}} FeedError */
+
+/** All that the server sends. @typedef {FeedMessage|FeedReply|FeedPong|FeedError} ServerMessage */
+
+export {};

@@ -1,0 +1,205 @@
+// What an account has and does: open orders, history, executions, balance and positions.
+
+import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
+import { find, setText } from "../dom.js";
+import { dayAndTime, plural } from "../format.js";
+import { Refusal } from "../api.js";
+import { notice } from "./notices.js";
+import { Table } from "./table.js";
+import { tabs } from "./tabs.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { Frames } from "../frames.js" */
+/** @import { Holdings } from "../state/holdings.js" */
+/** @import { Market } from "../state/market.js" */
+/** @import { Execution, Order, Side } from "../types.js" */
+/** @import { Column } from "./table.js" */
+
+/** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-balances"} Tab */
+
+const direction = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "up" : "down");
+const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲ Buy" : "▼ Sell");
+
+/** A cancel-all is asked twice, and forgotten after so long. */
+const SURE_MS = 4_000;
+
+/** @param {{market: Market, holdings: Holdings, frames: Frames, api: Api}} parts */
+export function accountView({ market, holdings, frames, api }) {
+  const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
+  const openCount = find("open-count");
+  /** @type {Tab} */
+  let tab = "tab-open";
+
+  const open = new Table(find("panel-open"), {
+    caption: "Open orders",
+    columns: openColumns,
+    key: (order) => String(order.order_id),
+    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${order.limit}`, run: cancel },
+  });
+  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns, key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
+  const executions = new Table(find("panel-executions"), {
+    caption: "Executions", columns: executionColumns, key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(),
+  });
+  const balances = new Table(find("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what });
+
+  const wanted = (/** @type {{symbol: string}} */ { symbol }) => !only.checked || symbol === market.symbol;
+
+  const mark = frames.view(() => {
+    const { account, id } = holdings;
+    setText(openCount, account ? ` ${account.open_orders}` : "");
+    setText(find("only-symbol-name"), market.symbol ?? "this symbol");
+    drawCancelAll();
+    const none = id === null ? "Choose an account to see its orders" : holdings.refused ?? (account ? null : "Loading…");
+    // Only the table in view is drawn.
+    if (tab === "tab-open") {
+      const orders = [...holdings.open.values()].filter(wanted).sort(newestFirst);
+      open.draw(orders, { empty: none ?? (only.checked ? `No open orders of ${market.symbol}` : "No open orders") });
+    } else if (tab === "tab-history") {
+      if (account && holdings.history.state === "unasked") holdings.moreHistory();
+      history.draw([...holdings.orders.values()].filter(wanted).sort(newestFirst), { empty: none ?? emptyOf(holdings.history, "No orders yet"), more: moreOf(holdings.history) });
+    } else if (tab === "tab-executions") {
+      if (account && holdings.executed.state === "unasked") holdings.moreExecutions();
+      executions.draw(holdings.executions.filter(wanted), { empty: none ?? emptyOf(holdings.executed, "No executions yet"), more: moreOf(holdings.executed) });
+    } else {
+      balances.draw(lines(holdings), { empty: none ?? "Nothing" });
+    }
+  });
+
+  tabs(find("account-tabs"), (id) => {
+    tab = /** @type {Tab} */ (id);
+    mark();
+  });
+  only.addEventListener("change", mark);
+  market.watch(mark);
+  holdings.watch(mark);
+
+  /** @param {Order} order */
+  async function cancel(order) {
+    try {
+      const canceled = await api.cancel(order.order_id, order.account);
+      notice(`Order ${canceled.order_id} canceled: ${canceled.canceled} ${canceled.symbol} were open`);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      open.release(String(order.order_id));
+      notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
+    }
+  }
+
+  const drawCancelAll = cancelAll();
+
+  /** The button, pressed twice. @returns {() => void} draws it */
+  function cancelAll() {
+    const button = /** @type {HTMLButtonElement} */ (find("cancel-all"));
+    let asked = false;
+    let sending = false;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */
+    let timer;
+    const withdraw = () => {
+      clearTimeout(timer);
+      asked = false;
+      draw();
+    };
+    const draw = () => {
+      const amount = [...holdings.open.values()].filter(wanted).length;
+      button.disabled = amount === 0 || sending;
+      const of = only.checked && market.symbol ? ` of ${market.symbol}` : "";
+      setText(button, asked ? `Sure? Cancel ${plural(amount, "order")}${of}` : `Cancel all${of}`);
+    };
+    button.addEventListener("click", async () => {
+      if (!asked) {
+        asked = true;
+        timer = setTimeout(withdraw, SURE_MS);
+        return draw();
+      }
+      withdraw();
+      if (!holdings.id) return;
+      sending = true;
+      draw();
+      try {
+        const { canceled } = await api.cancelAll(holdings.id, only.checked ? market.symbol : null);
+        notice(`${plural(canceled.length, "order")} canceled`);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        notice(`Not canceled: ${error.message}`, "fault");
+      } finally {
+        sending = false;
+        draw();
+      }
+    });
+    button.addEventListener("blur", withdraw);
+    return draw;
+  }
+}
+
+/** @param {Order} a @param {Order} b */
+function newestFirst(a, b) {
+  return b.order_id - a.order_id;
+}
+
+/** @param {Holdings["history"]} list @param {string} text */
+function emptyOf(list, text) {
+  if (list.state === "here") return text;
+  return list.state === "failed" ? "The server does not answer" : "Loading…";
+}
+
+/** @param {Holdings["history"]} list */
+function moreOf(list) {
+  if (list.state === "failed") return "Try again";
+  return list.state === "here" && list.next !== null ? "Older" : null;
+}
+
+/** @typedef {{what: string, free: string, held: string, all: string}} Line */
+
+/** The balance, then each position. @param {Holdings} holdings @returns {Line[]} */
+function lines({ account }) {
+  if (!account) return [];
+  const sum = (/** @type {string} */ a, /** @type {string} */ b, /** @type {number} */ decimals) => group(format(exact(a, decimals) + exact(b, decimals), decimals));
+  const money = { what: "Dollars", free: group(account.balance), held: group(account.held), all: sum(account.balance, account.held, MONEY_DECIMALS) };
+  return [money, ...account.positions.map(({ symbol, shares, held }) => ({ what: symbol, free: group(shares), held: group(held), all: sum(shares, held, 8) }))];
+}
+
+/** @type {Column<Order>[]} */
+const openColumns = [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+  { head: "Symbol", text: (order) => order.symbol },
+  { head: "Side", text: sideOf, direction },
+  { head: "Limit", text: (order) => group(order.limit), kind: "number" },
+  { head: "Open", text: (order) => group(order.open), kind: "number" },
+  { head: "Shares", text: (order) => group(order.shares), kind: "number wide" },
+  { head: "Executed", text: (order) => group(order.executed), kind: "number wide" },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
+];
+
+/** @type {Column<Order>[]} */
+const historyColumns = [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+  { head: "Symbol", text: (order) => order.symbol },
+  { head: "Side", text: sideOf, direction },
+  { head: "Limit", text: (order) => group(order.limit), kind: "number" },
+  { head: "Average", text: (order) => (order.average_price ? group(order.average_price) : "–"), kind: "number wide" },
+  { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number" },
+  { head: "Status", text: (order) => order.status },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
+  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide" },
+];
+
+/** @type {Column<Execution>[]} */
+const executionColumns = [
+  { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id wide" },
+  { head: "Order", text: (execution) => String(execution.order_id), kind: "id" },
+  { head: "Symbol", text: (execution) => execution.symbol },
+  { head: "Side", text: sideOf, direction },
+  { head: "Price", text: (execution) => group(execution.price), kind: "number" },
+  { head: "Shares", text: (execution) => group(execution.shares), kind: "number" },
+  { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide" },
+  { head: "Role", text: (execution) => execution.role, kind: "wide" },
+  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number" },
+];
+
+/** @type {Column<Line>[]} */
+const balanceColumns = [
+  { head: "What", text: (line) => line.what },
+  { head: "Free", text: (line) => line.free, kind: "number" },
+  { head: "Held by orders", text: (line) => line.held, kind: "number" },
+  { head: "All", text: (line) => line.all, kind: "number" },
+];

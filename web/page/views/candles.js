@@ -1,0 +1,193 @@
+// Candles and volume. What is drawn are Numbers; the legend shows the exact text.
+
+import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle, TickMarkType, createChart } from "../vendor/lightweight-charts.standalone.production.mjs";
+import { atLeast, forDrawing, group, places } from "../decimal.js";
+import { find, make, setAttribute, setText } from "../dom.js";
+
+/** @import { UTCTimestamp, Time } from "lightweight-charts" */
+/** @import { Frames } from "../frames.js" */
+/** @import { Market } from "../state/market.js" */
+/** @import { Theme } from "../theme.js" */
+/** @import { Candle, Interval } from "../types.js" */
+
+/** @type {[Interval, string][]} */
+const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
+
+/** Candles in view at first. */
+const IN_VIEW = 90;
+
+/** @param {{market: Market, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, frames, theme, chooseInterval }) {
+  const container = find("candles");
+  const legend = find("legend");
+  const note = find("candles-note");
+  const chart = createChart(container, {
+    autoSize: true,
+    // The link that its licence asks for is beneath the chart, in our own words and styles.
+    layout: { attributionLogo: false, fontSize: 11 },
+    crosshair: { mode: CrosshairMode.Normal },
+    rightPriceScale: { scaleMargins: { top: 0.08, bottom: 0.24 }, borderVisible: false },
+    timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1, tickMarkFormatter: (/** @type {Time} */ time, /** @type {TickMarkType} */ type) => tick(Number(time), type, market.interval) },
+    localization: { timeFormatter: (/** @type {Time} */ time) => moment(Number(time), market.interval) },
+  });
+  const prices = chart.addSeries(CandlestickSeries, { priceLineStyle: LineStyle.Dotted });
+  const volumes = chart.addSeries(HistogramSeries, { priceScaleId: "volume", priceFormat: { type: "volume" }, lastValueVisible: false, priceLineVisible: false });
+  volumes.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
+
+  let colours = paint();
+  let redrawn = -1;
+  let drawn = 0;
+  let precision = -1;
+  /** @type {string|null} */
+  let fitted = null;
+  let legendShown = "";
+  /** Where the pointer is, in seconds; null for the last candle. @type {number|null} */
+  let pointed = null;
+
+  function paint() {
+    const colour = (/** @type {string} */ name) => theme.colour(name);
+    chart.applyOptions({
+      layout: { background: { type: ColorType.Solid, color: colour("panel") }, textColor: colour("muted"), fontFamily: colour("font") },
+      grid: { vertLines: { color: colour("grid") }, horzLines: { color: colour("grid") } },
+      crosshair: { vertLine: { color: colour("muted"), labelBackgroundColor: colour("raised") }, horzLine: { color: colour("muted"), labelBackgroundColor: colour("raised") } },
+    });
+    // Rising candles are hollow and falling ones filled, so that colour is not the only sign.
+    prices.applyOptions({
+      upColor: colour("panel"), downColor: colour("sell"), borderUpColor: colour("buy"), borderDownColor: colour("sell"),
+      wickUpColor: colour("buy"), wickDownColor: colour("sell"),
+    });
+    return { up: colour("buy-bar"), down: colour("sell-bar") };
+  }
+
+  /** @param {Candle} candle */
+  function price(candle) {
+    return { time: seconds(candle), open: forDrawing(candle.open), high: forDrawing(candle.high), low: forDrawing(candle.low), close: forDrawing(candle.close) };
+  }
+
+  /** @param {Candle} candle */
+  function volume(candle) {
+    return { time: seconds(candle), value: forDrawing(candle.volume), color: forDrawing(candle.close) >= forDrawing(candle.open) ? colours.up : colours.down };
+  }
+
+  /** The price scale has as many decimals as the prices that were seen. @param {Candle[]} candles */
+  function adjust(candles) {
+    let wanted = 2;
+    for (const { open, high, low, close } of candles) wanted = Math.max(wanted, places(open), places(high), places(low), places(close));
+    if (wanted === precision) return;
+    precision = wanted;
+    prices.applyOptions({ priceFormat: { type: "price", precision, minMove: Number((10 ** -precision).toFixed(precision)) } });
+  }
+
+  const mark = frames.view(() => {
+    const { candles } = market;
+    const all = candles.all;
+    if (redrawn !== candles.redrawn) {
+      redrawn = candles.redrawn;
+      adjust(all.slice(-100));
+      prices.setData(all.map(price));
+      volumes.setData(all.map(volume));
+      chart.applyOptions({ timeScale: { timeVisible: market.interval !== "1d", secondsVisible: market.interval === "1s" } });
+      const view = `${market.symbol} ${market.interval}`;
+      if (all.length > 0 && fitted !== view) {
+        fitted = view;
+        chart.timeScale().setVisibleLogicalRange({ from: all.length - IN_VIEW, to: all.length + 4 });
+      }
+    } else {
+      for (let at = Math.max(0, drawn - 1); at < all.length; at += 1) {
+        prices.update(price(all[at]));
+        volumes.update(volume(all[at]));
+      }
+    }
+    drawn = all.length;
+    setText(note, candles.state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
+    note.hidden = all.length > 0;
+    setAttribute(container, "data-candles", String(all.length));
+    drawLegend();
+  });
+
+  function drawLegend() {
+    const all = market.candles.all;
+    const candle = pointed === null ? all.at(-1) : all.findLast(({ start }) => start / 1_000_000 === pointed);
+    if (!candle) {
+      legendShown = "";
+      return legend.replaceChildren();
+    }
+    const rises = forDrawing(candle.close) >= forDrawing(candle.open);
+    const shown = `${candle.start} ${candle.volume} ${candle.close} ${precision}`;
+    if (shown === legendShown) return;
+    legendShown = shown;
+    const show = (/** @type {string} */ text) => group(atLeast(text, Math.max(2, precision)));
+    legend.replaceChildren(
+      ...legendPart("O", show(candle.open)), ...legendPart("H", show(candle.high)), ...legendPart("L", show(candle.low)),
+      ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"), ...legendPart("V", group(candle.volume)));
+  }
+
+  chart.subscribeCrosshairMove(({ time }) => {
+    pointed = time === undefined ? null : Number(time);
+    mark();
+  });
+  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+    if (range && range.from < 10) market.olderCandles();
+  });
+  theme.watch(() => {
+    colours = paint();
+    redrawn = -1;
+    mark();
+  });
+
+  const buttons = intervalButtons(chooseInterval);
+  const markButtons = frames.view(() => {
+    for (const [interval, button] of buttons) setAttribute(button, "aria-pressed", String(interval === market.interval));
+  });
+  market.watch(markButtons);
+  market.candles.watch(mark);
+}
+
+/** @param {(interval: Interval) => void} choose */
+function intervalButtons(choose) {
+  const group = find("intervals");
+  return INTERVALS.map(([interval, name]) => {
+    const button = make("button", { type: "button", "aria-label": name, "aria-pressed": "false" }, interval);
+    button.addEventListener("click", () => choose(interval));
+    group.append(button);
+    return /** @type {const} */ ([interval, button]);
+  });
+}
+
+/** @param {string} name @param {string} value @param {string|null} [direction] */
+function legendPart(name, value, direction = null) {
+  return [make("span", { class: "muted" }, `${name} `), make("span", { "data-direction": direction }, `${value} `)];
+}
+
+/** @param {Candle} candle @returns {UTCTimestamp} */
+function seconds(candle) {
+  return /** @type {UTCTimestamp} */ (candle.start / 1_000_000);
+}
+
+const formats = {
+  year: new Intl.DateTimeFormat("en-GB", { year: "numeric" }),
+  month: new Intl.DateTimeFormat("en-GB", { month: "short" }),
+  day: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }),
+  minutes: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }),
+  seconds: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" }),
+  moment: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" }),
+  // A day's candle begins at midnight of UTC, whatever the day here.
+  utcDay: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }),
+};
+
+/** A mark of the time axis, in this browser's time. @param {number} time_s @param {TickMarkType} type @param {Interval} interval */
+function tick(time_s, type, interval) {
+  const date = new Date(time_s * 1000);
+  switch (type) {
+    case TickMarkType.Year: return formats.year.format(date);
+    case TickMarkType.Month: return formats.month.format(date);
+    case TickMarkType.DayOfMonth: return interval === "1d" ? formats.utcDay.format(date) : formats.day.format(date);
+    case TickMarkType.TimeWithSeconds: return formats.seconds.format(date);
+    default: return formats.minutes.format(date);
+  }
+}
+
+/** @param {number} time_s @param {Interval} interval */
+function moment(time_s, interval) {
+  return interval === "1d" ? formats.utcDay.format(time_s * 1000) : formats.moment.format(time_s * 1000);
+}

@@ -1,0 +1,44 @@
+// Whether what is shown is live: a sign in the corner, and a banner when it is not.
+
+import { find, setText } from "../dom.js";
+
+/** @import { Feed } from "../feed.js" */
+/** @import { Frames } from "../frames.js" */
+
+/** A loss that is mended within this time gets no banner. */
+const PATIENCE_MS = 400;
+
+/** @param {{feed: Feed, frames: Frames}} parts */
+export function connectionView({ feed, frames }) {
+  const text = find("connection-text");
+  const banner = find("banner");
+  const title = find("banner-title");
+  const detail = find("banner-text");
+  let was_open = false;
+  /** @type {number|null} */
+  let lost_at = null;
+  /** @type {ReturnType<typeof setInterval>|undefined} */
+  let ticking;
+
+  const mark = frames.view(() => {
+    const now = performance.now();
+    if (feed.state === "open") {
+      was_open = true;
+      lost_at = null;
+    } else if (feed.state === "lost" || was_open) {
+      lost_at ??= now;
+    }
+    const away = lost_at !== null && now - lost_at >= PATIENCE_MS;
+    document.body.dataset.connection = feed.state === "open" ? "open" : away ? "lost" : "connecting";
+    setText(text, feed.state === "open" ? "Live" : away ? "Disconnected" : "Connecting");
+    banner.hidden = !away;
+    setText(title, was_open ? "The connection is lost." : "The server cannot be reached.");
+    const seconds = feed.retry_at === null ? 0 : Math.max(0, Math.ceil((feed.retry_at - now) / 1000));
+    setText(detail, `${was_open ? "What is shown is as it was. " : ""}${seconds > 0 ? `Next attempt in ${seconds} s.` : "Connecting…"}`);
+    clearInterval(ticking);
+    if (feed.state !== "open") ticking = setInterval(mark, 250);
+  });
+  feed.watch(mark);
+  find("banner-retry").addEventListener("click", () => feed.connect());
+  addEventListener("online", () => feed.connect());
+}

@@ -1,0 +1,32 @@
+// What is wrong with a form, next to the field that it names.
+
+import { setAttribute, setText } from "../dom.js";
+
+/** @param {HTMLFormElement} form */
+export function clearFaults(form) {
+  for (const place of form.querySelectorAll("[data-fault]")) setText(place, "");
+  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+}
+
+/**
+ * Shows a fault at its field; without such a field, at the foot of the form.
+ * @param {HTMLFormElement} form
+ * @param {string|null} field
+ * @param {string} text
+ */
+export function showFault(form, field, text) {
+  const place = form.querySelector(`[data-fault="${CSS.escape(field ?? "form")}"]`) ?? form.querySelector('[data-fault="form"]');
+  if (place) setText(place, text);
+  const input = field ? form.elements.namedItem(field) : null;
+  if (input instanceof HTMLInputElement) {
+    setAttribute(input, "aria-invalid", "true");
+    input.focus();
+  }
+}
+
+/** The trimmed text of a field. @param {HTMLFormElement} form @param {string} name */
+export function valueOf(form, name) {
+  const input = form.elements.namedItem(name);
+  if (input instanceof HTMLInputElement || input instanceof RadioNodeList) return input.value.trim();
+  throw new Error(`the form has no field "${name}"`);
+}

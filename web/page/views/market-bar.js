@@ -1,0 +1,82 @@
+// The symbol and its day: last, change, high, low, volume.
+
+import { atLeast, group, places } from "../decimal.js";
+import { find, setAttribute, setText } from "../dom.js";
+import { count } from "../format.js";
+import { Chooser } from "./chooser.js";
+
+/** @import { Frames } from "../frames.js" */
+/** @import { Market } from "../state/market.js" */
+/** @import { Symbols } from "../state/symbols.js" */
+/** @import { SymbolInfo } from "../types.js" */
+
+const NONE = "–";
+
+/**
+ * @param {{market: Market, symbols: Symbols, frames: Frames, choose: (symbol: string) => void}} parts
+ * @returns {Chooser}
+ */
+export function marketBar({ market, symbols, frames, choose }) {
+  const chooser = new Chooser(find("symbol-chooser"), { name: "symbol", choose, opened: () => offer() });
+  const last = find("market-last");
+  const change = find("market-change");
+  const fields = {
+    high: find("market-high"), low: find("market-low"), volume: find("market-volume"),
+    money: find("market-money"), trades: find("market-trades"),
+  };
+
+  function offer() {
+    const sorted = [...symbols.all.values()].sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
+    chooser.offer(sorted.map((info) => ({ id: info.symbol, note: info.last ? `${group(info.last)}  ${changeOf(info)}` : "no trades" })));
+  }
+
+  const mark = frames.view(() => {
+    chooser.show(market.symbol, symbols.state === "waiting" ? "Loading…" : "No symbol");
+    const info = market.symbol ? symbols.all.get(market.symbol) : undefined;
+    const direction = directionOf(info?.change ?? null);
+    setText(last, info?.last ? group(atLeast(info.last, 2)) : NONE);
+    setAttribute(last, "data-direction", direction);
+    setText(change, info ? changeOf(info) : NONE);
+    setAttribute(change, "data-direction", direction);
+    setText(fields.high, priceOf(info?.high_24h, info));
+    setText(fields.low, priceOf(info?.low_24h, info));
+    setText(fields.volume, info?.volume_24h ? group(info.volume_24h) : NONE);
+    setText(fields.money, info?.money_24h ? group(rounded(info.money_24h)) : NONE);
+    setText(fields.trades, info && info.trades_24h !== null ? count(info.trades_24h) : NONE);
+    document.title = market.symbol ? `${info?.last ? `${group(info.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
+  });
+  market.watch(mark);
+  symbols.watch(mark);
+  return chooser;
+}
+
+/** @param {string|null|undefined} price @param {SymbolInfo|undefined} info */
+function priceOf(price, info) {
+  return price ? group(atLeast(price, Math.max(2, places(info?.last ?? "")))) : NONE;
+}
+
+/** Money of a day is shown without its decimals: there are up to 16. @param {string} money */
+function rounded(money) {
+  return money.split(".")[0];
+}
+
+/** @param {string|null} change @returns {"up"|"down"|null} */
+function directionOf(change) {
+  if (!change || /^-?[0.]+$/.test(change)) return null;
+  return change.startsWith("-") ? "down" : "up";
+}
+
+/** The change with its sign and an arrow. @param {SymbolInfo} info */
+function changeOf(info) {
+  if (!info.change) return NONE;
+  const direction = directionOf(info.change);
+  const arrow = direction === "up" ? "▲ " : direction === "down" ? "▼ " : "";
+  const percent = info.change_percent ? ` (${signed(atLeast(info.change_percent, 2))}%)` : "";
+  return `${arrow}${signed(group(info.change))}${percent}`;
+}
+
+/** With a plus, and a true minus. @param {string} text */
+function signed(text) {
+  if (text.startsWith("-")) return `−${text.slice(1)}`;
+  return /^[0.]+$/.test(text) ? text : `+${text}`;
+}

@@ -1,0 +1,185 @@
+// The order ticket. What it computes is exact; whether an order is taken is for the server to say.
+
+import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, total } from "../decimal.js";
+import { find, setAttribute, setText, within } from "../dom.js";
+import { Refusal } from "../api.js";
+import { clearFaults, showFault, valueOf } from "./faults.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { Frames } from "../frames.js" */
+/** @import { Holdings } from "../state/holdings.js" */
+/** @import { Market } from "../state/market.js" */
+/** @import { NewOrder, Side } from "../types.js" */
+
+/** Where a refusal stands that names no field. @type {Record<string, string>} */
+const FIELD_OF_CODE = {
+  "insufficient-funds": "total",
+  "too-much-money": "total",
+  "insufficient-shares": "shares",
+  "too-many-shares": "shares",
+};
+
+/**
+ * @typedef {object} Ticket
+ * @property {(side: Side) => void} begin chooses the side and goes to the first field
+ * @property {(limit: string) => void} take fills in a price
+ */
+
+/**
+ * @param {{market: Market, holdings: Holdings, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @returns {Ticket}
+ */
+export function ticketView({ market, holdings, frames, api, chooseAccount }) {
+  const form = /** @type {HTMLFormElement} */ (find("ticket"));
+  const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
+  const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
+  const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
+  const availableName = find("ticket-available-name");
+  const available = find("ticket-available");
+  const sum = find("ticket-total");
+  const done = find("ticket-done");
+  /** The order whose fate is unknown; sent again it keeps its id, and cannot be placed twice. @type {NewOrder|null} */
+  let unanswered = null;
+  let sending = false;
+
+  const side = () => /** @type {Side} */ (valueOf(form, "side"));
+
+  /** What can be sold, or bought at the limit; null when that cannot be said. */
+  function most() {
+    if (!holdings.account || !market.symbol) return null;
+    if (side() === "sell") return exact(holdings.position(market.symbol)?.shares ?? "0");
+    const price = parse(limit.value.trim());
+    return price !== null && price > 0n ? affordable(exact(holdings.account.balance, MONEY_DECIMALS), price) : null;
+  }
+
+  /** Price times shares; null when one of them is none. */
+  function cost() {
+    const price = parse(limit.value.trim());
+    const amount = parse(shares.value.trim());
+    return price !== null && amount !== null && price > 0n && amount > 0n ? total(price, amount) : null;
+  }
+
+  const mark = frames.view(() => {
+    const selling = side() === "sell";
+    const account = holdings.account;
+    setAttribute(form, "data-side", side());
+    setText(availableName, selling ? "Can sell" : "Can spend");
+    if (!account) setText(available, holdings.id && !holdings.refused ? "…" : "–");
+    else if (selling) setText(available, market.symbol ? `${group(holdings.position(market.symbol)?.shares ?? "0")} ${market.symbol}` : "–");
+    else setText(available, group(account.balance));
+
+    const money = cost();
+    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
+    const amount = parse(shares.value.trim());
+    const bound = most();
+    const tooMuch = account !== null && amount !== null && bound !== null && amount > bound;
+    setAttribute(form, "data-too-much", tooMuch);
+    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
+
+    submit.disabled = sending || !market.symbol;
+    const action = selling ? "Sell" : "Buy";
+    if (!holdings.id) setText(submit, "Choose an account");
+    else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
+  });
+
+  function changed() {
+    unanswered = null;
+    setText(done, "");
+    clearFaults(form);
+    mark();
+  }
+
+  /** Whether the fields can be an order; if not, says at each what is wrong. */
+  function check() {
+    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", fault(valueOf(form, "limit"), "Limit")]]);
+    for (const [field, text] of faults) if (text) showFault(form, field, text);
+    return faults.every(([, text]) => text === null);
+  }
+
+  async function send() {
+    if (!holdings.id) return chooseAccount();
+    if (!market.symbol || sending) return;
+    clearFaults(form);
+    setText(done, "");
+    if (!check()) return;
+    const order = unanswered ?? {
+      account: holdings.id, symbol: market.symbol, side: side(), limit: valueOf(form, "limit"), shares: valueOf(form, "shares"), client_order_id: newId(),
+    };
+    sending = true;
+    mark();
+    try {
+      const placed = await api.place(order);
+      unanswered = null;
+      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${group(placed.limit)}`);
+      setAttribute(done, "data-order", String(placed.order_id));
+      shares.value = "";
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      unanswered = error.unknown ? order : null;
+      const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
+      showFault(form, error.field ?? FIELD_OF_CODE[error.code] ?? null, text);
+    } finally {
+      sending = false;
+      mark();
+    }
+  }
+
+  /** @param {string} text */
+  function take(text) {
+    limit.value = text;
+    changed();
+  }
+
+  form.addEventListener("input", changed);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send();
+  });
+  find("ticket-bid").addEventListener("click", () => takeBest("buy"));
+  find("ticket-ask").addEventListener("click", () => takeBest("sell"));
+  /** @param {Side} of */
+  function takeBest(of) {
+    const best = market.book.side(of)[0];
+    if (best) take(best.limit);
+    limit.focus();
+  }
+  for (const button of form.querySelectorAll("[data-percent]")) {
+    button.addEventListener("click", () => {
+      const bound = most();
+      if (bound === null) {
+        if (side() === "buy" && holdings.account) showFault(form, "limit", "The limit comes first: it says what a share costs");
+        return;
+      }
+      shares.value = format(part(bound, BigInt(/** @type {HTMLElement} */ (button).dataset.percent ?? "0")));
+      changed();
+    });
+  }
+
+  /** @type {string|null} */
+  let symbol = market.symbol;
+  market.watch(() => {
+    // A price of another symbol is worse than none.
+    if (symbol !== market.symbol) {
+      symbol = market.symbol;
+      limit.value = shares.value = "";
+      changed();
+    }
+    mark();
+  });
+  holdings.watch(mark);
+
+  return {
+    take,
+    begin(chosen) {
+      within(form, "input", `[name=side][value=${chosen}]`).checked = true;
+      changed();
+      (limit.value === "" ? limit : shares).focus();
+    },
+  };
+}
+
+/** An id that no other order has. `crypto.randomUUID` is only there over TLS and on loopback. */
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,449 @@
+// The page in a real browser against a running server: PRICETIME_HTTP=http://127.0.0.1:8080 node tests/browser.js
+//
+// Brings its own accounts and symbol, so any server will do; on an empty one the empty state is looked at too. Screenshots go to
+// $OUT, or to a temporary folder. Every step waits for a condition; the first that does not come about ends it with 1.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+/** @import { BrowserContext, Page } from "playwright-core" */
+/** @import { SymbolInfo } from "../page/types.js" */
+
+const base = process.env.PRICETIME_HTTP?.replace(/\/$/, "");
+if (!base) {
+  console.error("PRICETIME_HTTP is not set: the address of a running server, such as http://127.0.0.1:8080");
+  process.exit(2);
+}
+const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-page-"));
+mkdirSync(out, { recursive: true });
+
+/** All that opening the page may transfer. */
+const TRANSFER_MAX = 400 * 1024;
+/** Of text to its ground: WCAG 2.2, AA. */
+const CONTRAST_MIN = 4.5;
+
+const sizes = {
+  desktop: { width: 1440, height: 900 },
+  phone: { width: 375, height: 812 },
+};
+
+/**
+ * A request to the interface; anything but success is a failure of the test.
+ * @param {string} method @param {string} path @param {object} [body]
+ * @returns {Promise<any>}
+ */
+async function ask(method, path, body) {
+  const options = body ? { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) } : { method };
+  const response = await fetch(`${base}/api/v1${path}`, options);
+  const text = await response.text();
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** A market of one's own: a maker with shares and money, a trader with money, ten levels and a few trades. */
+class OwnMarket {
+  symbol = "";
+  maker = "";
+  trader = "";
+
+  /** @param {number} number keeps the markets of one run apart */
+  async make(number) {
+    const unique = Date.now() * 10 + number;
+    this.symbol = `T${unique.toString(36).toUpperCase()}`;
+    this.maker = String(unique * 10);
+    this.trader = String(unique * 10 + 1);
+    await ask("POST", "/accounts", { account: this.maker, balance: "100000000" });
+    await ask("POST", "/accounts", { account: this.trader, balance: "50000" });
+    await ask("POST", `/symbols/${this.symbol}/shares`, { account: this.maker, shares: "1000000" });
+    await ask("POST", `/symbols/${this.symbol}/shares`, { account: this.trader, shares: "500" });
+    for (let step = 1; step <= 5; step += 1) {
+      await this.place("buy", (145 - step * 0.05).toFixed(2), String(100 * step));
+      await this.place("sell", (145 + step * 0.05).toFixed(2), String(120 * step));
+    }
+    await this.trade();
+    await this.trade();
+  }
+
+  /** @param {"buy"|"sell"} side @param {string} limit @param {string} shares */
+  place(side, limit, shares) {
+    return ask("POST", "/orders", { account: this.maker, symbol: this.symbol, side, limit, shares });
+  }
+
+  /** One share changes hands between the maker and itself, inside the spread. */
+  async trade() {
+    await this.place("sell", "145", "1");
+    await this.place("buy", "145", "1");
+  }
+}
+
+/** @param {string} name @param {() => Promise<unknown>} run */
+async function step(name, run) {
+  try {
+    await run();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    console.log(`FAILED  ${name}`);
+    throw error;
+  }
+}
+
+/** What the page complains about; while it is cut off on purpose, its failed attempts to connect are none. */
+class Complaints {
+  /** @type {string[]} */
+  heard = [];
+  cut_off = false;
+
+  /** @param {Page} page */
+  listen(page) {
+    page.on("console", (message) => {
+      if (message.type() !== "error" && message.type() !== "warning") return;
+      const connecting = /WebSocket connection to|ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(message.text());
+      // A refusal of the interface is an answer: the browser logs it, the page shows it.
+      const refusal = /Failed to load resource/.test(message.text()) && message.location().url.includes("/api/v1/");
+      if (refusal || (this.cut_off && connecting)) return;
+      this.heard.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+    });
+    page.on("pageerror", (error) => this.heard.push(`exception: ${error.stack ?? error.message}`));
+  }
+}
+
+/** Lets the test close the page's sockets, as a network would. @param {BrowserContext} context */
+async function keepSockets(context) {
+  await context.addInitScript(() => {
+    const real = window.WebSocket;
+    /** @type {WebSocket[]} */
+    const all = [];
+    Object.assign(window, { __sockets: all });
+    window.WebSocket = class extends real {
+      /** @param {string | URL} url */
+      constructor(url) {
+        super(url);
+        all.push(this);
+      }
+    };
+  });
+}
+
+/** @param {Page} page @param {string} name */
+async function look(page, name) {
+  await page.screenshot({ path: join(out, `${name}.png`) });
+}
+
+/** On a telephone one section is in view at a time. @param {Page} page @param {boolean} phone @param {string} section */
+async function go(page, phone, section) {
+  if (phone) await page.click(`nav.sections [data-section=${section}]`);
+}
+
+/** @param {Page} page @param {string} selector @param {string} attribute @param {string|null} before */
+async function changes(page, selector, attribute, before) {
+  await page.waitForFunction(([at, name, old]) => document.querySelector(String(at))?.getAttribute(String(name)) !== old, [selector, attribute, before]);
+}
+
+/** Every visible text whose contrast to its ground is too low. @param {Page} page */
+function tooFaint(page) {
+  return page.evaluate((least) => {
+    /** @param {string} text */
+    const rgba = (text) => {
+      const parts = (text.match(/[\d.]+/g) ?? []).map(Number);
+      return { r: parts[0] ?? 0, g: parts[1] ?? 0, b: parts[2] ?? 0, a: parts.length > 3 ? parts[3] : 1 };
+    };
+    /** @typedef {ReturnType<typeof rgba>} Colour */
+    /** @param {Colour} over @param {Colour} under */
+    const blend = (over, under) => ({ r: over.r * over.a + under.r * (1 - over.a), g: over.g * over.a + under.g * (1 - over.a), b: over.b * over.a + under.b * (1 - over.a), a: 1 });
+    /** @param {Element} element @returns {Colour} */
+    const ground = (element) => {
+      const own = rgba(getComputedStyle(element).backgroundColor);
+      if (own.a === 1) return own;
+      return blend(own, element.parentElement ? ground(element.parentElement) : { r: 255, g: 255, b: 255, a: 1 });
+    };
+    /** @param {Colour} colour */
+    const luminance = ({ r, g, b }) => {
+      const [red, green, blue] = [r, g, b].map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    /** @type {string[]} */
+    const faint = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (!element || !walker.currentNode.textContent?.trim() || !element.checkVisibility() || element.closest("button:disabled, .unseen, script")) continue;
+      const style = getComputedStyle(element);
+      const under = ground(element);
+      const over = blend(rgba(style.color), under);
+      const [light, dark] = [luminance(over), luminance(under)].sort((a, b) => b - a);
+      const contrast = (light + 0.05) / (dark + 0.05);
+      if (contrast < least) faint.push(`${contrast.toFixed(2)}: "${walker.currentNode.textContent.trim().slice(0, 30)}" in ${element.tagName.toLowerCase()}.${element.className}`);
+    }
+    return [...new Set(faint)];
+  }, CONTRAST_MIN);
+}
+
+/** Controls without a name that could be read out. @param {Page} page */
+function nameless(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("button, input, a, [role=tab], canvas[role=img]")]
+      .filter((element) => element.checkVisibility())
+      .filter((element) => {
+        const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])].map((label) => label.textContent).join("") : "";
+        return !(element.getAttribute("aria-label") || element.textContent?.trim() || labels.trim());
+      })
+      .map((element) => element.outerHTML.slice(0, 120)));
+}
+
+/** @param {Page} page */
+function tooWide(page) {
+  return page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth);
+}
+
+/** An exchange without symbols says so, and the first ones are made through the page. @param {BrowserContext} context */
+async function emptyExchange(context) {
+  const complaints = new Complaints();
+  const page = await context.newPage();
+  complaints.listen(page);
+  await step("empty: says how to make a symbol", async () => {
+    await page.goto(`${base}/`);
+    await page.waitForSelector("#welcome:not([hidden])");
+    assert.match(await page.innerText("#welcome-line"), /<symbol sym="SPY">/);
+    await look(page, "empty");
+  });
+  await step("empty: makes an account and shares through the dialog", async () => {
+    await page.click("#welcome-create");
+    await page.click("#create-account button[type=submit]");
+    await page.waitForSelector("#create-account-id-fault:not(:empty)");
+    await page.fill("#create-account-id", "1");
+    await page.fill("#create-account-balance", "100000");
+    await page.click("#create-account button[type=submit]");
+    await page.waitForSelector("#create-account .done:not(:empty)");
+    await page.click("#create-account button[type=submit]");
+    await page.waitForSelector("#create-account-id-fault:not(:empty)");
+    await look(page, "create");
+    await page.fill("#create-shares-symbol", "SPY");
+    await page.fill("#create-shares-shares", "500");
+    await page.click("#create-shares button[type=submit]");
+    await page.waitForSelector("#create-shares .done:not(:empty)");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("body[data-market=chosen]");
+    await page.waitForSelector("#ladder-note:text('No open orders')");
+    await look(page, "no-orders");
+  });
+  assert.deepEqual(complaints.heard, [], "the page complained");
+  await page.close();
+}
+
+/** @param {BrowserContext} context @param {"desktop"|"phone"} name @param {OwnMarket} market */
+async function trade(context, name, market) {
+  const phone = name === "phone";
+  const complaints = new Complaints();
+  const page = await context.newPage();
+  complaints.listen(page);
+  let transferred = 0;
+  /** @type {string[]} */
+  const foreign = [];
+  page.on("response", async (response) => {
+    if (!response.url().startsWith(String(base))) foreign.push(response.url());
+    if (!response.url().includes("/api/")) transferred += (await response.body().catch(() => Buffer.alloc(0))).length;
+  });
+
+  await step(`${name}: opens on the market, with candles, ladder and tape`, async () => {
+    await page.goto(`${base}/#/trade/${market.symbol}`, { waitUntil: "networkidle" });
+    await page.waitForSelector("body[data-connection=open][data-market=chosen]");
+    await page.waitForFunction(() => Number(document.querySelector("#candles")?.getAttribute("data-candles")) >= 1);
+    await page.waitForFunction(() => ["asks", "bids"].every((side) => document.querySelectorAll(`#ladder-${side} button:not([hidden])`).length >= 5));
+    await page.waitForFunction(() => document.querySelectorAll("#tape li:not([hidden])").length >= 2);
+    assert.deepEqual(foreign, [], "nothing comes from elsewhere");
+    assert.ok(transferred <= TRANSFER_MAX, `${transferred} bytes were transferred, more than ${TRANSFER_MAX}`);
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    console.log(`        ${(transferred / 1024).toFixed(0)} KiB transferred, first paint after ${paint?.toFixed(0)} ms`);
+  });
+
+  await step(`${name}: ladder, tape and candles move`, async () => {
+    const update = await page.getAttribute("#ladder", "data-update");
+    const last = await page.getAttribute("#tape", "data-last");
+    const volume = await page.textContent("#legend");
+    await market.trade();
+    await changes(page, "#ladder", "data-update", update);
+    await changes(page, "#tape", "data-last", last);
+    await page.waitForFunction((before) => document.querySelector("#legend")?.textContent !== before, volume);
+    await page.waitForFunction(() => document.querySelector("#market-last")?.textContent === "145.00");
+  });
+
+  await step(`${name}: chooses an account by typing its number`, async () => {
+    await page.click("#account-chooser .chooser-button");
+    await page.fill("#account-chooser input", market.trader);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector("#ticket-available")?.textContent === "50,000");
+  });
+
+  const placed = await (async () => {
+    let id = "";
+    await step(`${name}: an order goes through the ticket and rests`, async () => {
+      await page.keyboard.press("b");
+      await page.fill("#ticket-limit", "144.98");
+      await page.fill("#ticket-shares", "10");
+      assert.equal(await page.textContent("#ticket-total"), "1,449.8");
+      await look(page, `${name}-ticket`);
+      await page.click("#ticket-submit");
+      await page.waitForSelector("#ticket-done:not(:empty)");
+      id = String(await page.getAttribute("#ticket-done", "data-order"));
+      await go(page, phone, "account");
+      await page.waitForSelector(`#panel-open tr[data-key="${id}"]`);
+      assert.equal(await page.textContent("#ticket-available"), "48,550.2");
+      await go(page, phone, "book");
+      await page.waitForFunction(() => document.querySelector("#ladder-bids .level[data-mine] .level-price")?.textContent === "144.98");
+      await look(page, `${name}-book`);
+    });
+    return id;
+  })();
+
+  await step(`${name}: it executes, and the page says so`, async () => {
+    await market.place("sell", "144.98", "4");
+    await page.waitForSelector(`.notice:has-text("Bought 4 ${market.symbol} at 144.98")`);
+    await go(page, phone, "account");
+    await page.waitForFunction((id) => document.querySelector(`#panel-open tr[data-key="${id}"]`)?.children[4]?.textContent === "6", placed);
+    await market.place("sell", "144.9", "6");
+    await page.waitForSelector(`#panel-open tr[data-key="${placed}"]`, { state: "detached" });
+    await page.click("#tab-history");
+    await page.waitForSelector(`#panel-history tr[data-key="${placed}"]:has-text("executed")`);
+    await page.click("#tab-executions");
+    await page.waitForFunction(() => document.querySelectorAll("#panel-executions tbody tr").length === 2);
+    await look(page, `${name}-executions`);
+    await page.click("#tab-balances");
+    await page.waitForSelector(`#panel-balances tr[data-key="${market.symbol}"]:has-text("510")`);
+    await page.click("#tab-open");
+  });
+
+  await step(`${name}: a refusal stands next to what it names`, async () => {
+    await page.keyboard.press("b");
+    await page.fill("#ticket-limit", "145");
+    await page.fill("#ticket-shares", "100000");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-total-fault:has-text('Insufficient funds')");
+    await page.fill("#ticket-shares", "");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-shares-fault:has-text('Shares is missing')");
+    await page.fill("#ticket-shares", "0.123456789");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-shares-fault:has-text('at most 8')");
+    await look(page, `${name}-refusal`);
+    await page.keyboard.press("Escape");
+  });
+
+  await step(`${name}: a press on a level fills the price, and an order is canceled`, async () => {
+    await go(page, phone, "book");
+    await page.locator("#ladder-bids button:not([hidden])").last().click();
+    assert.equal(await page.inputValue("#ticket-limit"), "144.75");
+    await page.fill("#ticket-shares", "3");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:not(:empty)");
+    const id = await page.getAttribute("#ticket-done", "data-order");
+    await go(page, phone, "account");
+    await page.click(`#panel-open tr[data-key="${id}"] .row-action`);
+    await page.waitForSelector(`.notice:has-text("Order ${id} canceled")`);
+    await page.waitForSelector(`#panel-open tr[data-key="${id}"]`, { state: "detached" });
+  });
+
+  await step(`${name}: all orders are canceled at once, when pressed twice`, async () => {
+    for (const limit of ["100", "101", "102"]) await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit, shares: "1" });
+    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 3);
+    await look(page, `${name}-orders`);
+    await page.click("#cancel-all");
+    await page.waitForSelector("#cancel-all:has-text('Sure? Cancel 3 orders')");
+    await page.click("#cancel-all");
+    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 0);
+  });
+
+  await step(`${name}: says that the connection is lost, and comes back by itself`, async () => {
+    await go(page, phone, "chart");
+    complaints.cut_off = true;
+    await context.setOffline(true);
+    await page.evaluate(() => /** @type {any} */ (window).__sockets.at(-1).close());
+    await page.waitForSelector("#banner:not([hidden])");
+    await page.waitForSelector("body[data-connection=lost]");
+    await look(page, `${name}-disconnected`);
+    await market.trade();
+    await context.setOffline(false);
+    await page.waitForSelector("body[data-connection=open]");
+    await page.waitForSelector("#banner", { state: "hidden" });
+    complaints.cut_off = false;
+    const last = await page.getAttribute("#tape", "data-last");
+    await market.trade();
+    await changes(page, "#tape", "data-last", last);
+  });
+
+  await step(`${name}: every text can be read and every control has a name, in both themes`, async () => {
+    for (const theme of ["dark", "light"]) {
+      if (theme === "light") await page.click("#theme");
+      for (const section of phone ? ["chart", "book", "ticket", "account"] : ["all"]) {
+        await go(page, phone, section);
+        assert.deepEqual(await tooFaint(page), [], `faint in the ${theme} theme, ${section}`);
+        assert.deepEqual(await nameless(page), [], `nameless, ${section}`);
+        assert.ok((await tooWide(page)) <= 0, `${section} is wider than the window`);
+        await look(page, `${name}-${theme}${phone ? `-${section}` : ""}`);
+      }
+    }
+    await page.reload();
+    await page.waitForSelector("html[data-theme=light] body[data-connection=open]");
+    assert.match(String(await page.textContent("#account-chooser .chooser-label")), new RegExp(market.trader), "the account is remembered");
+    await page.click("#theme");
+  });
+
+  if (!phone) {
+    await step("desktop: the keys lead where they say", async () => {
+      await page.keyboard.press("s");
+      assert.equal(await page.isChecked("#ticket [value=sell]"), true);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("/");
+      await page.waitForSelector("#symbol-chooser .chooser-popover:not([hidden])");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("#symbol-chooser .chooser-popover", { state: "hidden" });
+      await page.keyboard.press("?");
+      await page.waitForSelector("#keys-dialog[open]");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("#keys-dialog", { state: "hidden" });
+    });
+    await step("desktop: an unknown symbol is said to be one", async () => {
+      await page.goto(`${base}/#/trade/NOSUCHSYMBOL`);
+      await page.waitForSelector("#unknown:not([hidden])");
+      await look(page, "desktop-unknown");
+    });
+  }
+
+  await step(`${name}: the system view has its charts`, async () => {
+    await page.click("#view-system");
+    await page.waitForFunction(() => document.querySelectorAll("#system-charts canvas").length === 8);
+    await page.waitForFunction(() => /\d/.test(document.querySelector("#system-charts .headline")?.textContent ?? ""));
+    assert.ok((await tooWide(page)) <= 0, "the system view is wider than the window");
+    assert.deepEqual(await tooFaint(page), []);
+    await look(page, `${name}-system`);
+  });
+
+  assert.deepEqual(complaints.heard, [], "the page complained");
+  await page.close();
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+});
+try {
+  /** @type {{symbols: SymbolInfo[]}} */
+  const { symbols } = await ask("GET", "/symbols");
+  if (symbols.length === 0) await emptyExchange(await browser.newContext({ viewport: sizes.desktop }));
+  let number = 0;
+  for (const name of /** @type {const} */ (["desktop", "phone"])) {
+    const market = new OwnMarket();
+    await market.make(number);
+    number += 1;
+    const context = await browser.newContext({ viewport: sizes[name], isMobile: name === "phone", hasTouch: name === "phone", reducedMotion: "reduce" });
+    context.setDefaultTimeout(20_000);
+    await keepSockets(context);
+    await trade(context, name, market);
+    await context.close();
+  }
+  console.log(`screenshots in ${out}`);
+} finally {
+  await browser.close();
+}

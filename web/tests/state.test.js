@@ -1,0 +1,166 @@
+// Tape, candles, one's own orders, and the loop that draws.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { read, write } from "../page/address.js";
+import { Frames } from "../page/frames.js";
+import { Candles } from "../page/state/candles.js";
+import { Holdings } from "../page/state/holdings.js";
+import { Tape } from "../page/state/tape.js";
+
+/** @import { Candle, Execution, Order, Trade } from "../page/types.js" */
+
+/** @param {number} trade_id @returns {Trade} */
+function trade(trade_id) {
+  return { trade_id, symbol: "SPY", price: "1", shares: "1", time: trade_id, aggressor: "buy", buy_order: 1, sell_order: 2 };
+}
+
+/** @param {number} start @param {string} [close] @returns {Candle} */
+function candle(start, close = "1") {
+  return { start, open: "1", high: "1", low: "1", close, volume: "1", money: "1", trades: 1 };
+}
+
+/** @param {number} order_id @param {Partial<Order>} [changes] @returns {Order} */
+function order(order_id, changes = {}) {
+  return { order_id, client_order_id: null, account: "1", symbol: "SPY", side: "buy", limit: "1", shares: "10", open: "10", executed: "0", canceled: "0", status: "open", time: 0, done_time: null, average_price: null, ...changes };
+}
+
+/** @param {number} trade_id @returns {Execution} */
+function execution(trade_id) {
+  return { trade_id, order_id: 7, account: "1", symbol: "SPY", side: "buy", role: "maker", price: "1", shares: "1", time: 0 };
+}
+
+const ACCOUNT = { account: "1", balance: "1", held: "0", positions: [{ symbol: "SPY", shares: "90", held: "10" }], open_orders: 0, sequence: 1 };
+
+test("the tape has the newest first, takes nothing twice and stays bounded", () => {
+  const tape = new Tape();
+  tape.add([trade(1)]);
+  assert.equal(tape.trades.length, 0, "nothing is taken before the snapshot");
+  tape.snapshot([trade(1), trade(2)]);
+  tape.add([trade(2), trade(3)]);
+  assert.deepEqual(tape.trades.map(({ trade_id }) => trade_id), [3, 2, 1]);
+  tape.add(Array.from({ length: 500 }, (_, at) => trade(at + 4)));
+  assert.equal(tape.trades.length, 100);
+  assert.equal(tape.trades[0].trade_id, 503);
+});
+
+test("a candle is updated in place, and a new span appended", () => {
+  const candles = new Candles();
+  candles.snapshot([candle(60), candle(120)]);
+  const redrawn = candles.redrawn;
+  candles.put(candle(120, "2"));
+  candles.put(candle(180, "3"));
+  assert.deepEqual(candles.all.map(({ start, close }) => `${start} ${close}`), ["60 1", "120 2", "180 3"]);
+  assert.equal(candles.redrawn, redrawn, "only the end changed");
+  candles.put(candle(60, "9"));
+  assert.equal(candles.all[0].close, "9");
+  assert.notEqual(candles.redrawn, redrawn);
+});
+
+test("older candles come in front, and a snapshot after a loss keeps them", () => {
+  const candles = new Candles();
+  candles.snapshot([candle(120), candle(180)]);
+  candles.putOlder([candle(0), candle(60), candle(120)]);
+  assert.deepEqual(candles.all.map(({ start }) => start), [0, 60, 120, 180]);
+  assert.equal(candles.older, true);
+  candles.snapshot([candle(180), candle(240)]);
+  assert.deepEqual(candles.all.map(({ start }) => start), [0, 60, 120, 180, 240]);
+  candles.putOlder([]);
+  assert.equal(candles.older, false);
+});
+
+/** Holdings over a feed and an interface that are the test's. @param {object} api */
+function holdings(api = {}) {
+  /** @type {any} */
+  let handler;
+  const feed = { subscribe: (/** @type {any} */ _topic, /** @type {any} */ given) => { handler = given; }, unsubscribe() {} };
+  const made = new Holdings(/** @type {any} */ (feed), /** @type {any} */ (api));
+  made.choose("1");
+  return { holdings: made, says: (/** @type {object} */ message) => handler.message({ account: ACCOUNT, executions: [], ...message }) };
+}
+
+test("open orders are those of the snapshot and the updates, without what is done", () => {
+  const { holdings: mine, says } = holdings();
+  says({ type: "snapshot", orders: [order(1), order(2)] });
+  says({ type: "update", orders: [order(3), order(1, { status: "executed", open: "0" })] });
+  assert.deepEqual([...mine.open.keys()], [2, 3]);
+  assert.equal(mine.orders.get(1)?.status, "executed");
+  assert.equal(mine.position("SPY")?.shares, "90");
+  assert.equal(mine.position("QQQ"), null);
+  says({ type: "snapshot", orders: [order(3)] });
+  assert.deepEqual([...mine.open.keys()], [3], "after a loss only what is still open");
+});
+
+test("an execution that an answer brought already is not listed twice", async () => {
+  const { holdings: mine, says } = holdings({ executions: async () => ({ executions: [execution(5), execution(4)], next: null }) });
+  says({ type: "snapshot", orders: [] });
+  await mine.moreExecutions();
+  says({ type: "update", orders: [], executions: [execution(5), execution(6)] });
+  assert.deepEqual(mine.executions.map(({ trade_id }) => trade_id), [6, 5, 4]);
+});
+
+test("history goes on where the last page ended, and what the feed said is newer", async () => {
+  /** @type {any[]} */
+  const asked = [];
+  const pages = [{ orders: [order(9), order(8)], next: 8 }, { orders: [order(7)], next: null }];
+  const { holdings: mine, says } = holdings({ orders: async (/** @type {string} */ _id, /** @type {any} */ before) => {
+    asked.push(before);
+    return pages[asked.length - 1];
+  } });
+  says({ type: "snapshot", orders: [] });
+  says({ type: "update", orders: [order(9, { status: "canceled" })] });
+  await mine.moreHistory();
+  await mine.moreHistory();
+  await mine.moreHistory();
+  assert.deepEqual(asked, [null, 8]);
+  assert.equal(mine.orders.get(9)?.status, "canceled");
+  assert.deepEqual([...mine.orders.keys()].sort(), [7, 8, 9]);
+});
+
+test("an answer for another account is dropped", async () => {
+  /** @type {(answer: any) => void} */
+  let answer = () => {};
+  const { holdings: mine, says } = holdings({ orders: () => new Promise((resolve) => { answer = resolve; }) });
+  says({ type: "snapshot", orders: [] });
+  const asking = mine.moreHistory();
+  mine.choose("2");
+  answer({ orders: [order(9)], next: null });
+  await asking;
+  assert.equal(mine.orders.size, 0);
+});
+
+test("a view is drawn once a frame, however often it is marked", () => {
+  /** @type {(() => void)[]} */
+  const asked = [];
+  const frames = new Frames((draw) => asked.push(draw));
+  let draws = 0;
+  const mark = frames.view(() => { draws += 1; });
+  for (let times = 0; times < 1000; times += 1) mark();
+  assert.equal(asked.length, 1);
+  asked.shift()?.();
+  assert.equal(draws, 1);
+  mark();
+  assert.equal(asked.length, 1);
+});
+
+test("a view that marks itself while it draws waits for the next frame", () => {
+  /** @type {(() => void)[]} */
+  const asked = [];
+  const frames = new Frames((draw) => asked.push(draw));
+  let draws = 0;
+  const mark = frames.view(() => {
+    draws += 1;
+    mark();
+  });
+  asked.shift()?.();
+  assert.equal(draws, 1);
+  assert.equal(asked.length, 1);
+});
+
+test("the address says what is shown, and nonsense in it is passed over", () => {
+  assert.deepEqual(read("#/trade/SPY"), { view: "trade", symbol: "SPY" });
+  assert.deepEqual(read("#/system"), { view: "system", symbol: null });
+  assert.deepEqual(read(""), { view: "trade", symbol: null });
+  assert.deepEqual(read("#/trade/<script>"), { view: "trade", symbol: null });
+  assert.equal(write(read("#/trade/SPY")), "#/trade/SPY");
+});
