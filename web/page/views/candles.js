@@ -13,8 +13,8 @@ import { find, make, setAttribute, setText } from "../dom.js";
 /** @type {[Interval, string][]} */
 const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
 
-/** Candles in view at first. */
-const IN_VIEW = 90;
+/** So wide is a candle at first, with the room beside it. */
+const CANDLE_PX = 9;
 
 /** @param {{market: Market, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
 export function candlesView({ market, frames, theme, chooseInterval }) {
@@ -54,7 +54,7 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     // Rising candles are hollow and falling ones filled, so that colour is not the only sign.
     prices.applyOptions({
       upColor: colour("panel"), downColor: colour("sell"), borderUpColor: colour("buy"), borderDownColor: colour("sell"),
-      wickUpColor: colour("buy"), wickDownColor: colour("sell"),
+      wickUpColor: colour("buy"), wickDownColor: colour("sell"), priceLineColor: colour("accent-fill"),
     });
     return { up: colour("buy-bar"), down: colour("sell-bar") };
   }
@@ -90,7 +90,7 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
       const view = `${market.symbol} ${market.interval}`;
       if (all.length > 0 && fitted !== view) {
         fitted = view;
-        chart.timeScale().setVisibleLogicalRange({ from: all.length - IN_VIEW, to: all.length + 4 });
+        chart.timeScale().setVisibleLogicalRange({ from: all.length - Math.max(20, container.clientWidth / CANDLE_PX), to: all.length + 4 });
       }
     } else {
       for (let at = Math.max(0, drawn - 1); at < all.length; at += 1) {

@@ -1,6 +1,6 @@
 // The depth of the book: how many shares up to each price, on both sides. Drawn on a canvas, so in Numbers.
 
-import { atLeast, format, forDrawing, group } from "../decimal.js";
+import { atLeast, format, forDrawing, group, places } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
 
 /** @import { Frames } from "../frames.js" */
@@ -42,6 +42,7 @@ export function depthView({ market, frames, theme }) {
     setText(note, market.book.state === "waiting" ? "Loading…" : "No open orders");
     context.clearRect(0, 0, canvas.width, canvas.height);
     if (empty || width === 0) return legend.replaceChildren();
+    const decimals = Math.max(2, ...[...bids, ...asks].map(({ level }) => places(level.limit)));
     const scale = scaleOf(bids, asks, width, height);
     area(bids, colours.buy, colours.buyArea, 0);
     area(asks, colours.sell, colours.sellArea, width);
@@ -78,7 +79,7 @@ export function depthView({ market, frames, theme }) {
       context.textBaseline = "bottom";
       const label = (/** @type {number} */ price, /** @type {CanvasTextAlign} */ align, /** @type {number} */ x) => {
         context.textAlign = align;
-        context.fillText(price.toPrecision(6).replace(/\.?0+$/, ""), x, height - 3);
+        context.fillText(price.toFixed(decimals), x, height - 3);
       };
       label(scale.low, "left", PADDING_PX);
       label((scale.low + scale.high) / 2, "center", width / 2);
@@ -146,9 +147,11 @@ function steps(levels) {
 /** @param {Step[]} bids @param {Step[]} asks @param {number} width @param {number} height */
 function scaleOf(bids, asks, width, height) {
   const middle = bids.length > 0 && asks.length > 0 ? (bids[0].price + asks[0].price) / 2 : (bids[0] ?? asks[0]).price;
-  // As far to both sides as nine tenths of the levels reach: a few absurd orders far away do not squeeze all others into a
-  // line.
-  const far = [bids, asks].filter((side) => side.length > 0).map((side) => Math.abs(side[Math.ceil(side.length * 0.9) - 1].price - middle));
+  // As far to both sides as most of the shares reach: a few small orders far away do not squeeze all others into a line.
+  const far = [bids, asks].filter((side) => side.length > 0).map((side) => {
+    const most = (side.at(-1)?.total ?? 0) * 0.95;
+    return Math.abs((side.find(({ total }) => total >= most) ?? side[0]).price - middle);
+  });
   const reach = Math.max(...far, middle * 0.0005) * 1.05;
   const low = middle - reach;
   const high = middle + reach;

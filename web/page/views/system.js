@@ -11,7 +11,7 @@ import { count, duration, plural, size, uptime } from "../format.js";
 /** @import uPlot from "uplot" */
 
 const SPAN_S = 300;
-const HEIGHT_PX = 150;
+const HEIGHT_PX = 190;
 const WIDTH_MIN_PX = 200;
 const NOT_MEASURED = "not measured";
 
@@ -164,7 +164,7 @@ function chart(Plot, root, kind, theme) {
         y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.15 : 1] },
       },
       axes: [
-        { ...axis, space: 70, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
+        { ...axis, size: 26, space: 40, values: (_plot, times) => times.map((time) => minute.format(time * 1000)) },
         { ...axis, size: 66, space: 28, values: (_plot, values) => values.map(kind.show) },
       ],
       series: [
@@ -203,4 +203,5 @@ function chart(Plot, root, kind, theme) {
   };
 }
 
+const minute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
