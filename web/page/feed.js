@@ -15,7 +15,7 @@ import { Watched } from "./state/watched.js";
 
 /**
  * The part of a WebSocket that is used.
- * @typedef {Pick<WebSocket, "send"|"close"|"onopen"|"onmessage"|"onclose">} Socket
+ * @typedef {Pick<WebSocket, "send"|"close"|"readyState"|"onopen"|"onmessage"|"onclose">} Socket
  */
 
 /**
@@ -33,6 +33,8 @@ const wallClock = {
   forget: (timer) => clearTimeout(timer),
 };
 
+/** `WebSocket.OPEN`, which a test has not. */
+const OPEN = 1;
 /** A connection that stood so long was a good one, and the next pause is short. */
 const GOOD_MS = 5_000;
 /** After so long without a message the server is asked whether it is there, and after as long again it is not. */
@@ -128,7 +130,8 @@ export class Feed extends Watched {
    */
   #send(op, topic) {
     this.#id += 1;
-    this.#socket?.send(JSON.stringify({ op, id: this.#id, ...topic }));
+    // One that is closing says so in a moment; what is asked for then is asked for again on the next.
+    if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify({ op, id: this.#id, ...topic }));
     return this.#id;
   }
 

@@ -198,9 +198,13 @@ function nameless(page) {
       .map((element) => element.outerHTML.slice(0, 120)));
 }
 
-/** @param {Page} page */
-function tooWide(page) {
-  return page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth);
+/** Controls that reach out of the window, beside those in parts that scroll. @param {Page} page */
+function outside(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("button, input, a, h2, output")]
+      .filter((element) => element.checkVisibility() && !element.closest(".tabs, .table-body, .unseen, .skip"))
+      .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+      .map((element) => element.outerHTML.slice(0, 120)));
 }
 
 /** An exchange without symbols says so, and the first ones are made through the page. @param {BrowserContext} context */
@@ -254,7 +258,7 @@ async function trade(context, name, market) {
     await page.goto(`${base}/#/trade/${market.symbol}`, { waitUntil: "networkidle" });
     await page.waitForSelector("body[data-connection=open][data-market=chosen]");
     await page.waitForFunction(() => Number(document.querySelector("#candles")?.getAttribute("data-candles")) >= 1);
-    await page.waitForFunction(() => ["asks", "bids"].every((side) => document.querySelectorAll(`#ladder-${side} button:not([hidden])`).length >= 5));
+    await page.waitForFunction(() => ["asks", "bids"].every((side) => document.querySelectorAll(`#ladder-${side} button:not([hidden])`).length >= 3));
     await page.waitForFunction(() => document.querySelectorAll("#tape li:not([hidden])").length >= 2);
     assert.deepEqual(foreign, [], "nothing comes from elsewhere");
     const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
@@ -335,7 +339,7 @@ async function trade(context, name, market) {
 
   await step(`${name}: a press on a level fills the price, and an order is canceled`, async () => {
     await go(page, phone, "book");
-    await page.locator("#ladder-bids button:not([hidden])").last().click();
+    await page.click("#ladder-bids button:has-text('144.75')");
     assert.equal(await page.inputValue("#ticket-limit"), "144.75");
     await page.fill("#ticket-shares", "3");
     await page.click("#ticket-submit");
@@ -382,7 +386,7 @@ async function trade(context, name, market) {
         await go(page, phone, section);
         assert.deepEqual(await tooFaint(page), [], `faint in the ${theme} theme, ${section}`);
         assert.deepEqual(await nameless(page), [], `nameless, ${section}`);
-        assert.ok((await tooWide(page)) <= 0, `${section} is wider than the window`);
+        assert.deepEqual(await outside(page), [], `outside the window, ${section}`);
         await look(page, `${name}-${theme}${phone ? `-${section}` : ""}`);
       }
     }
@@ -417,7 +421,7 @@ async function trade(context, name, market) {
     await page.click("#view-system");
     await page.waitForFunction(() => document.querySelectorAll("#system-charts canvas").length === 8);
     await page.waitForFunction(() => /\d/.test(document.querySelector("#system-charts .headline")?.textContent ?? ""));
-    assert.ok((await tooWide(page)) <= 0, "the system view is wider than the window");
+    assert.deepEqual(await outside(page), [], "outside the window");
     assert.deepEqual(await tooFaint(page), []);
     await look(page, `${name}-system`);
   });

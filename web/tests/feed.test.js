@@ -10,6 +10,7 @@ class FakeSocket {
   /** @type {any[]} */
   sent = [];
   closed = false;
+  readyState = 1;
   /** @type {any} */ onopen = null;
   /** @type {any} */ onmessage = null;
   /** @type {any} */ onclose = null;
@@ -215,6 +216,18 @@ test("a refusal reaches who asked, by its id, and is not asked for again", () =>
   clock.turn(500);
   last().onopen();
   assert.deepEqual(last().sent.map(({ channel }) => channel), ["orders"]);
+});
+
+test("nothing is said to a socket that is closing, and all is asked for on the next", () => {
+  const { feed, clock, last } = begin();
+  last().onopen();
+  last().readyState = 2;
+  feed.subscribe(BOOK, { message() {} });
+  assert.deepEqual(last().sent, []);
+  last().onclose();
+  clock.turn(500);
+  last().onopen();
+  assert.deepEqual(last().sent.map(({ channel }) => channel), ["book"]);
 });
 
 test("connecting in a pause does not wait for its end, and not twice", () => {

@@ -22,7 +22,7 @@ import { find, make, setAttribute, setText } from "../dom.js";
 
 /** Room for the spread between the sides. */
 const MIDDLE_PX = 26;
-const ROWS_MIN = 5;
+const ROWS_MIN = 3;
 const ROWS_MAX = 40;
 
 /** @param {{market: Market, holdings: Holdings, frames: Frames, take: (limit: string) => void}} parts */

@@ -60,6 +60,7 @@ const CHARTS = [
 /** Colours of lines, and dashes, so that colour is not the only sign. */
 const STROKES = ["line-1", "line-2", "line-3"];
 const DASHES = [[], [6, 3], [2, 3]];
+const MARKERS = ["solid", "dashed", "dotted"];
 
 /** @param {{vitals: Vitals, frames: Frames, theme: Theme}} parts @returns {{show: () => void}} to be told when it comes into view */
 export function systemView({ vitals, frames, theme }) {
@@ -157,6 +158,7 @@ function chart(Plot, root, kind, theme) {
     /** @type {uPlot.Options} */
     const options = {
       width: Math.max(WIDTH_MIN_PX, canvas.clientWidth), height: HEIGHT_PX,
+      legend: { markers: { dash: (_plot, at) => MARKERS[at - 1] ?? "solid" } },
       cursor: { sync: { key: "system" }, drag: { x: false, y: false }, points: { size: 5 } },
       scales: {
         x: { time: true },
