@@ -130,21 +130,38 @@ test("an answer for another account is dropped", async () => {
 });
 
 test("a view is drawn once a frame, however often it is marked", () => {
-  /** @type {(() => void)[]} */
+  /** @type {((now_ms: number) => void)[]} */
   const asked = [];
   const frames = new Frames((draw) => asked.push(draw));
   let draws = 0;
   const mark = frames.view(() => { draws += 1; });
   for (let times = 0; times < 1000; times += 1) mark();
   assert.equal(asked.length, 1);
-  asked.shift()?.();
+  asked.shift()?.(0);
   assert.equal(draws, 1);
   mark();
   assert.equal(asked.length, 1);
 });
 
+test("a costly view waits for its pause, and is not forgotten", () => {
+  /** @type {((now_ms: number) => void)[]} */
+  const asked = [];
+  const frames = new Frames((draw) => asked.push(draw));
+  let draws = 0;
+  const mark = frames.view(() => { draws += 1; }, 100);
+  asked.shift()?.(1000);
+  assert.equal(draws, 1);
+  mark();
+  asked.shift()?.(1016);
+  asked.shift()?.(1033);
+  assert.equal(draws, 1);
+  asked.shift()?.(1100);
+  assert.equal(draws, 2);
+  assert.equal(asked.length, 0, "drawn, and nothing more is asked for");
+});
+
 test("a view that marks itself while it draws waits for the next frame", () => {
-  /** @type {(() => void)[]} */
+  /** @type {((now_ms: number) => void)[]} */
   const asked = [];
   const frames = new Frames((draw) => asked.push(draw));
   let draws = 0;
@@ -152,7 +169,7 @@ test("a view that marks itself while it draws waits for the next frame", () => {
     draws += 1;
     mark();
   });
-  asked.shift()?.();
+  asked.shift()?.(0);
   assert.equal(draws, 1);
   assert.equal(asked.length, 1);
 });

@@ -16,6 +16,9 @@ const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], 
 /** So wide is a candle at first, with the room beside it. */
 const CANDLE_PX = 9;
 
+/** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
+const PAUSE_MS = 100;
+
 /** @param {{market: Market, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
 export function candlesView({ market, frames, theme, chooseInterval }) {
   const container = find("candles");
@@ -102,10 +105,9 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     setText(note, candles.state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
     note.hidden = all.length > 0;
     setAttribute(container, "data-candles", String(all.length));
-    drawLegend();
-  });
+  }, PAUSE_MS);
 
-  function drawLegend() {
+  const markLegend = frames.view(() => {
     const all = market.candles.all;
     const candle = pointed === null ? all.at(-1) : all.findLast(({ start }) => start / 1_000_000 === pointed);
     if (!candle) {
@@ -120,11 +122,11 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     legend.replaceChildren(
       ...legendPart("O", show(candle.open)), ...legendPart("H", show(candle.high)), ...legendPart("L", show(candle.low)),
       ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"), ...legendPart("V", group(candle.volume)));
-  }
+  });
 
   chart.subscribeCrosshairMove(({ time }) => {
     pointed = time === undefined ? null : Number(time);
-    mark();
+    markLegend();
   });
   chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
     if (range && range.from < 10) market.olderCandles();
@@ -141,6 +143,7 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
   });
   market.watch(markButtons);
   market.candles.watch(mark);
+  market.candles.watch(markLegend);
 }
 
 /** @param {(interval: Interval) => void} choose */

@@ -14,6 +14,9 @@ const LEVELS = 60;
 const FOOT_PX = 18;
 const PADDING_PX = 6;
 
+/** A canvas is costly, and a curve is no faster understood. */
+const PAUSE_MS = 100;
+
 /** @typedef {{price: number, total: number, level: Level, exact: bigint}} Step */
 
 /** @param {{market: Market, frames: Frames, theme: Theme}} parts */
@@ -111,7 +114,7 @@ export function depthView({ market, frames, theme }) {
       const words = (/** @type {Step|undefined} */ step) => (step ? `${format(step.exact)} shares to ${step.level.limit}` : "none");
       setAttribute(canvas, "aria-label", `Depth of the book: buy orders ${words(bids.at(-1))}, sell orders ${words(asks.at(-1))}`);
     }
-  });
+  }, PAUSE_MS);
 
   new ResizeObserver(([entry]) => {
     ({ width, height } = entry.contentRect);

@@ -6,40 +6,88 @@ import { timeOfDay } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Trade } from "../types.js" */
 
-const ROWS = 60;
+const ROWS_MAX = 60;
+
+/**
+ * @typedef {object} Row
+ * @property {HTMLLIElement} item
+ * @property {HTMLElement} price
+ * @property {HTMLElement} shares
+ * @property {HTMLElement} time
+ * @property {number|null} trade_id
+ */
 
 /** @param {{market: Market, frames: Frames}} parts */
 export function tapeView({ market, frames }) {
   const list = find("tape");
   const note = find("tape-note");
-  const rows = Array.from({ length: ROWS }, () => {
-    const price = make("span", { class: "level-price" });
-    const shares = make("span");
-    const time = make("span", { class: "muted" });
-    const item = make("li", { hidden: true }, price, shares, time);
-    return { item, price, shares, time, shown: "" };
-  });
-  list.append(...rows.map(({ item }) => item));
+  /** As they stand, the newest first. @type {Row[]} */
+  let rows = [];
+  /** Prices are filled up to so many decimals. */
+  let decimals = 2;
+
+  /** @param {number} wanted */
+  function fit(wanted) {
+    while (rows.length < wanted) rows.push(makeRow(list));
+    for (const row of rows.splice(wanted)) row.item.remove();
+  }
 
   const mark = frames.view(() => {
     const { trades, state } = market.tape;
-    const decimals = trades.slice(0, ROWS).reduce((most, { price }) => Math.max(most, places(price)), 2);
-    rows.forEach((row, at) => {
-      const trade = trades[at];
-      row.item.hidden = !trade;
-      if (!trade) return;
-      const shown = `${trade.trade_id} ${decimals}`;
-      if (shown === row.shown) return;
-      row.shown = shown;
-      setAttribute(row.item, "data-direction", trade.aggressor === "buy" ? "up" : "down");
-      setText(row.price, `${trade.aggressor === "buy" ? "▲" : "▼"} ${group(atLeast(trade.price, decimals))}`);
-      setText(row.shares, group(trade.shares));
-      setText(row.time, timeOfDay(trade.time));
-    });
+    const shown = trades.slice(0, rows.length);
+    const needed = shown.reduce((most, { price }) => Math.max(most, places(price)), 2);
+    if (needed === decimals) rows = turned(rows, shown, list);
+    else for (const row of rows) row.trade_id = null;
+    decimals = needed;
+    rows.forEach((row, at) => fill(row, shown[at], decimals));
     note.hidden = trades.length > 0;
     setText(note, state === "waiting" ? "Loading trades…" : "No trades yet");
     setAttribute(list, "data-last", String(trades[0]?.trade_id ?? ""));
   });
+
+  fit(1);
+  new ResizeObserver(([entry]) => {
+    const row = Number.parseFloat(getComputedStyle(list).getPropertyValue("--row"));
+    fit(Math.min(ROWS_MAX, Math.max(1, Math.ceil(entry.contentRect.height / row))));
+    mark();
+  }).observe(find("tape-body"));
   market.tape.watch(mark);
+}
+
+/** @param {HTMLElement} list @returns {Row} */
+function makeRow(list) {
+  const price = make("span", { class: "level-price" });
+  const shares = make("span");
+  const time = make("span", { class: "muted" });
+  const item = make("li", { hidden: true }, price, shares, time);
+  list.append(item);
+  return { item, price, shares, time, trade_id: null };
+}
+
+/**
+ * New trades come in front: as many rows go from the foot to the head, and all others stay as they are.
+ * @param {Row[]} rows
+ * @param {Trade[]} trades
+ * @param {HTMLElement} list
+ */
+function turned(rows, trades, list) {
+  const fresh = trades.findIndex(({ trade_id }) => trade_id === rows[0].trade_id);
+  if (fresh <= 0) return rows;
+  const moved = rows.slice(-fresh);
+  list.prepend(...moved.map(({ item }) => item));
+  return [...moved, ...rows.slice(0, -fresh)];
+}
+
+/** @param {Row} row @param {Trade|undefined} trade @param {number} decimals */
+function fill(row, trade, decimals) {
+  row.item.hidden = !trade;
+  if (!trade || trade.trade_id === row.trade_id) return;
+  row.trade_id = trade.trade_id;
+  const buys = trade.aggressor === "buy";
+  setAttribute(row.item, "data-direction", buys ? "up" : "down");
+  setText(row.price, `${buys ? "▲" : "▼"} ${group(atLeast(trade.price, decimals))}`);
+  setText(row.shares, group(trade.shares));
+  setText(row.time, timeOfDay(trade.time));
 }
