@@ -65,7 +65,7 @@ export function accountChooser({ holdings, frames, api, choose }) {
     chooser.offer(accounts.map(({ account, balance }) => ({ id: account, note: group(balance) })), note);
   }
 
-  const mark = frames.view(() => chooser.show(holdings.id, "Choose an account"));
+  const mark = frames.view(() => chooser.show(holdings.id, "No account"));
   holdings.watch(mark);
   return chooser;
 }

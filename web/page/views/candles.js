@@ -29,6 +29,7 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     // The link that its licence asks for is beneath the chart, in our own words and styles.
     layout: { attributionLogo: false, fontSize: 11 },
     crosshair: { mode: CrosshairMode.Normal },
+    kineticScroll: { mouse: false, touch: !matchMedia("(prefers-reduced-motion: reduce)").matches },
     rightPriceScale: { scaleMargins: { top: 0.08, bottom: 0.24 }, borderVisible: false },
     timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1, tickMarkFormatter: (/** @type {Time} */ time, /** @type {TickMarkType} */ type) => tick(Number(time), type, market.interval) },
     localization: { timeFormatter: (/** @type {Time} */ time) => moment(Number(time), market.interval) },

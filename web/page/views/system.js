@@ -129,7 +129,8 @@ function library() {
     const script = make("script", { src: "vendor/uPlot.iife.min.js" });
     script.addEventListener("load", () => loaded(/** @type {any} */ (window).uPlot));
     script.addEventListener("error", () => failed(new Error("the chart library cannot be loaded")));
-    document.head.append(script);
+    // Its styles go first, so that ours come after them and count more.
+    document.head.prepend(make("link", { rel: "stylesheet", href: "vendor/uPlot.min.css" }), script);
   });
 }
 
