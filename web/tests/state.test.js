@@ -69,6 +69,15 @@ test("older candles come in front, and a snapshot after a loss keeps them", () =
   assert.equal(candles.older, false);
 });
 
+test("candles stay bounded, and those that went can be asked for again", () => {
+  const candles = new Candles();
+  candles.snapshot([candle(0)]);
+  for (let start = 1; start <= 25_000; start += 1) candles.put(candle(start));
+  assert.ok(candles.all.length <= 20_000);
+  assert.equal(candles.all.at(-1)?.start, 25_000);
+  assert.equal(candles.older, true);
+});
+
 /** Holdings over a feed and an interface that are the test's. @param {object} api */
 function holdings(api = {}) {
   /** @type {any} */

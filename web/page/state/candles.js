@@ -6,6 +6,8 @@ import { Watched } from "./watched.js";
 
 /** A snapshot holds so many; with fewer there are no older ones. */
 const IN_SNAPSHOT = 500;
+/** A page that stays open for days keeps no more than these; older ones are asked for again. */
+const KEPT = 20_000;
 
 export class Candles extends Watched {
   /** Oldest first. @type {Candle[]} */
@@ -36,6 +38,7 @@ export class Candles extends Watched {
     const last = this.all.at(-1);
     if (!last || candle.start > last.start) {
       this.all.push(candle);
+      if (this.all.length > KEPT) this.#replace(this.all.slice(-KEPT / 2), "live", true);
     } else if (candle.start === last.start) {
       this.all[this.all.length - 1] = candle;
     } else {
