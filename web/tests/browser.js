@@ -276,6 +276,31 @@ async function trade(context, name, market) {
     await shows(page, "#market-last", "145.00");
   });
 
+  await step(`${name}: what stands in ladder and tape is what the server has`, async () => {
+    await go(page, phone, "book");
+    for (const shares of ["7", "8.5", "9"]) {
+      await market.place("sell", "145.01", shares);
+      await market.place("buy", "145.01", shares);
+    }
+    await market.place("buy", "144.9", "1234.5");
+    const { trades } = await ask("GET", `/symbols/${market.symbol}/trades?limit=4`);
+    const wanted = trades.map((/** @type {any} */ trade) => `${Number(trade.price).toFixed(2)} ${trade.shares}`);
+    await page.waitForFunction((all) => all.every((/** @type {string} */ text, /** @type {number} */ at) => {
+      const row = document.querySelectorAll("#tape li")[at];
+      return `${row?.children[0]?.textContent?.slice(2)} ${row?.children[1]?.textContent}` === text;
+    }), wanted);
+    const book = await ask("GET", `/symbols/${market.symbol}/book?depth=4`);
+    for (const [list, levels] of [["bids", book.bids], ["asks", book.asks]]) {
+      const shown = levels.map((/** @type {[string, string, number]} */ [limit, shares]) => `${Number(limit).toFixed(2)} ${Number(shares).toLocaleString("en-GB")}`);
+      await page.waitForFunction(([at, all]) => {
+        const rows = [...document.querySelectorAll(`#ladder-${at} .level:not([hidden])`)].map((row) => `${row.children[1].textContent} ${row.children[2].textContent}`);
+        if (at === "asks") rows.reverse();
+        return all.every((/** @type {string} */ text, /** @type {number} */ place) => rows[place] === text);
+      }, /** @type {const} */ ([list, shown]));
+    }
+    await go(page, phone, "chart");
+  });
+
   await step(`${name}: chooses an account by typing its number`, async () => {
     await page.click("#account-chooser .chooser-button");
     await page.fill("#account-chooser input", market.trader);
