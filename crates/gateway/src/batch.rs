@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::Instant;
 
 use engine::{DoneOrder, Execution, OrderId};
 use wire::{Answer, Requests, Unavailable};
@@ -32,6 +33,8 @@ pub struct Batch {
     pub(crate) origins: Vec<Origin>,
     /// Its place among its worker's batches.
     pub(crate) number: u64,
+    /// When it was handed inward.
+    pub(crate) submitted: Option<Instant>,
     /// Bytes of the bodies parsed into it.
     pub(crate) body_bytes: usize,
     /// What it holds of its worker's inward bound.
@@ -52,14 +55,27 @@ pub(crate) struct Origin {
 
 enum Home<T> {
     Worker(Arc<Mailbox>),
-    Channel(Sender<T>),
+    /// Called once.
+    Caller(Option<Box<dyn FnOnce(T) + Send>>),
+}
+
+impl<T> Home<T> {
+    fn caller(back: impl FnOnce(T) + Send + 'static) -> Home<T> {
+        Home::Caller(Some(Box::new(back)))
+    }
 }
 
 impl Batch {
     /// An empty batch that comes back through a channel rather than to a worker: for requests that did not come over a
     /// gateway's sockets, as in tests and measurements of an exchange.
     pub fn detached(back: Sender<Box<Batch>>) -> Box<Batch> {
-        Batch::with_home(Home::Channel(back))
+        // Whoever no longer listens does not want it.
+        Batch::calling(move |batch| drop(back.send(batch)))
+    }
+
+    /// An empty batch that comes back by a call, on whatever thread gives it back: for gateways of other protocols.
+    pub fn calling(back: impl FnOnce(Box<Batch>) + Send + 'static) -> Box<Batch> {
+        Batch::with_home(Home::caller(back))
     }
 
     /// Posts the answered batch to its worker and wakes it if it sleeps. Panics unless there is one answer an op, which
@@ -81,13 +97,13 @@ impl Batch {
         self.abandoned
     }
 
-    fn post(self: Box<Self>) {
-        match &self.home {
+    fn post(mut self: Box<Self>) {
+        match &mut self.home {
             Home::Worker(mailbox) => Arc::clone(mailbox).post(|letters| letters.batches.push(self)),
-            Home::Channel(back) => {
-                let back = back.clone();
-                // Whoever no longer listens does not want it.
-                let _ = back.send(self);
+            Home::Caller(back) => {
+                if let Some(back) = back.take() {
+                    back(self);
+                }
             }
         }
     }
@@ -119,6 +135,7 @@ impl Batch {
             executions: Vec::new(),
             origins: Vec::new(),
             number: 0,
+            submitted: None,
             body_bytes: 0,
             reserved: 0,
             abandoned: false,
@@ -157,7 +174,9 @@ pub(crate) struct Found {
 impl Lookup {
     /// A look-up that is answered through a channel rather than to a worker; see [`Batch::detached`].
     pub fn detached(order: OrderId, back: Sender<Outcome>) -> Lookup {
-        Lookup { order, place: Place { kept: 0, request: 0, op: 0 }, home: Home::Channel(back) }
+        // Whoever no longer listens does not want it.
+        let home = Home::caller(move |outcome| drop(back.send(outcome)));
+        Lookup { order, place: Place { kept: 0, request: 0, op: 0 }, home }
     }
 
     /// The order asked for.
@@ -179,9 +198,10 @@ impl Lookup {
         let place = self.place;
         match self.home {
             Home::Worker(mailbox) => mailbox.post(|letters| letters.found.push(Found { place, outcome })),
-            Home::Channel(back) => {
-                // Whoever no longer listens does not want it.
-                let _ = back.send(outcome);
+            Home::Caller(back) => {
+                if let Some(back) = back {
+                    back(outcome);
+                }
             }
         }
     }

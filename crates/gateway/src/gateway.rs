@@ -94,6 +94,12 @@ impl Gateway {
         self.shared.snapshot()
     }
 
+    /// Says what it has done so far, for as long as somebody wants to know.
+    pub fn counting(&self) -> impl Fn() -> Counters + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.snapshot()
+    }
+
     /// Requests whose reply was made; those of clients that left meanwhile included.
     pub fn requests_answered(&self) -> u64 {
         self.shared.answered.load(Ordering::SeqCst)

@@ -2,6 +2,7 @@
 //! It knows no sockets.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::batch::{Batch, Exchange, Lookup, Origin, Place};
 use crate::mailbox::Mailbox;
@@ -73,6 +74,7 @@ impl Intake {
     pub fn submit(&mut self) {
         if let Some(mut batch) = self.current.take() {
             batch.answers.reserve(batch.requests.ops().len());
+            batch.submitted = Some(Instant::now());
             self.submitted += batch.requests.len() as u64;
             self.exchange.submit(batch);
         }

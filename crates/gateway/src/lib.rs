@@ -1,4 +1,4 @@
-//! Sockets, sessions and limits: XML over TCP, and health over HTTP.
+//! Sockets, sessions and limits: XML over TCP.
 //!
 //! A [`Gateway`] runs worker threads. Each has its own epoll loop and its own listener on the one address, splits what
 //! clients send into requests, hands *one [`Batch`] a turn of its loop* to an [`Exchange`], and writes the replies when the
@@ -17,10 +17,10 @@ mod batch;
 mod connection;
 mod counters;
 mod gateway;
-mod http;
 mod intake;
 mod listener;
 mod mailbox;
+mod pulse;
 mod replies;
 mod sessions;
 mod settings;
@@ -31,6 +31,7 @@ mod worker;
 pub use batch::{Batch, Exchange, Lookup, Outcome};
 pub use counters::Counters;
 pub use gateway::{Gateway, start};
-pub use http::Http;
+pub use listener::bind_error;
+pub use pulse::{Beats, Pulse, Turn};
 pub use settings::Settings;
 pub use status::{State, Status};

@@ -43,7 +43,7 @@ pub(crate) fn bind(address: SocketAddr, count: usize, backlog: u32) -> io::Resul
 }
 
 /// The same error in words that name the address and the setting to change.
-pub(crate) fn bind_error(address: SocketAddr, flag: &str, error: io::Error) -> io::Error {
+pub fn bind_error(address: SocketAddr, flag: &str, error: io::Error) -> io::Error {
     let text = match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("{address} is in use by another program; stop it or choose another address with {flag}")

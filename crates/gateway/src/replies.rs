@@ -81,6 +81,9 @@ impl Worker {
     /// Returns how many were made.
     pub(crate) fn batch_came_back(&mut self, batch: Box<Batch>) -> u64 {
         self.intake.came_back(&batch);
+        if let Some(submitted) = batch.submitted {
+            self.settings.pulse.answered(batch.requests.len(), submitted.elapsed());
+        }
         if batch.number != self.waiting.next_number {
             self.waiting.early.insert(batch.number, batch);
             return 0;

@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::pulse::Pulse;
+
 /// The settings of a gateway. Limits are explained in docs/PROTOCOL.md, framing.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -41,6 +43,8 @@ pub struct Settings {
     /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
     /// are disconnected that have the most unread and more than `unsent_bytes_max`.
     pub unread_bytes_max: usize,
+    /// Where it is written down how long answers take.
+    pub pulse: Pulse,
 }
 
 impl Default for Settings {
@@ -61,6 +65,7 @@ impl Default for Settings {
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,
             unread_bytes_max: 256 << 20,
+            pulse: Pulse::new(),
         }
     }
 }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{DoneOrders, Engine, Sequence};
-use gateway::{Exchange, State, Status};
+use feed::Asker;
+use gateway::{Exchange, Pulse, State, Status};
 use journal::{DataLock, Disk, Journal, Options};
 use store::{History, Stop, Store, StoreError, StoreUrl};
+use web::Hub;
 
 use crate::archive_gate::ArchiveGate;
-use crate::market::{Failed, Market, MarketOptions};
+use crate::market::{Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
+use crate::projection::Projection;
 use crate::recovery::{self, Report};
 use crate::settings::{Durability, Settings};
 use crate::snapshots;
@@ -28,13 +31,14 @@ pub enum Backend {
     /// A data folder with a journal.
     Folder(Box<Folder>),
     /// A PostgreSQL database.
-    Database(SqlMarket),
+    Database(SqlMarket, Option<Projection>),
 }
 
 /// A market on its data folder.
 pub struct Folder {
     storage: Disk,
     market: Market<Disk>,
+    projection: Option<Projection>,
     /// Held for as long as the server runs.
     _lock: DataLock,
 }
@@ -52,9 +56,14 @@ pub struct Opened {
 impl Backend {
     /// Opens what the settings name, reads what was there, and starts the market. `failed` is called when nothing more may
     /// be acknowledged. Errors: what keeps it from starting.
-    pub fn open(settings: &Settings, status: &Status, failed: Failed) -> Result<(Backend, Opened), String> {
+    pub fn open(
+        settings: &Settings,
+        status: &Status,
+        pulse: Pulse,
+        failed: Failed,
+    ) -> Result<(Backend, Opened), String> {
         match &settings.store {
-            Place::Journal => open_folder(settings, failed),
+            Place::Journal => open_folder(settings, pulse, failed),
             Place::Database(url) => open_database(url, settings, status, failed),
         }
     }
@@ -63,24 +72,40 @@ impl Backend {
     pub fn door(&self) -> Arc<dyn Exchange> {
         match self {
             Backend::Folder(folder) => folder.market.door(),
-            Backend::Database(market) => market.door(),
+            Backend::Database(market, _) => market.door(),
         }
+    }
+
+    /// Who looks at the market; none where it is not followed.
+    pub fn asker(&self) -> Option<Asker<Hub>> {
+        let projection = match self {
+            Backend::Folder(folder) => &folder.projection,
+            Backend::Database(_, projection) => projection,
+        };
+        projection.as_ref().map(Projection::asker)
     }
 
     /// Answers what was handed in, brings everything to where it is kept, and ends. Gives the last command.
     pub fn stop(self, settings: &Settings) -> Result<Sequence, String> {
         match self {
             Backend::Folder(folder) => {
-                let (engine, journal) = folder.market.stop().map_err(|error| error.to_string())?;
-                snapshot_if_cheap(&folder.storage, &engine, &journal, settings);
+                let Folder { storage, market, projection, _lock } = *folder;
+                let (engine, journal) = market.stop().map_err(|error| error.to_string())?;
+                // A snapshot leaves out what the history holds.
+                projection.map_or(Ok(()), Projection::stop).map_err(|error| error.to_string())?;
+                snapshot_if_cheap(&storage, &engine, &journal, settings);
                 Ok(engine.sequence())
             }
-            Backend::Database(market) => Ok(market.stop().sequence()),
+            Backend::Database(market, projection) => {
+                let sequence = market.stop().sequence();
+                projection.map_or(Ok(()), Projection::stop).map_err(|error| error.to_string())?;
+                Ok(sequence)
+            }
         }
     }
 }
 
-fn open_folder(settings: &Settings, failed: Failed) -> Result<(Backend, Opened), String> {
+fn open_folder(settings: &Settings, pulse: Pulse, failed: Failed) -> Result<(Backend, Opened), String> {
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
@@ -91,7 +116,16 @@ fn open_folder(settings: &Settings, failed: Failed) -> Result<(Backend, Opened),
             Durability::Written => journal::Durability::Written,
         },
     };
-    let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
+    let mut projection = None;
+    let recovered = recovery::open_followed(&storage, options, |engine| {
+        if settings.feed {
+            projection = Some(Projection::start(engine, Some(&settings.data), &failed)?);
+        }
+        Ok(projection.as_ref().map(Projection::sink))
+    });
+    let recovered = recovered.map_err(|error| error.to_string())?;
+    let projection = projection.map(|projection| projection.fit(&recovered.engine, &failed)).transpose();
+    let projection = projection.map_err(|error| error.to_string())?;
     let promise = match settings.durability {
         Durability::Synced => "synced: a reply means that it is on the disk",
         Durability::Written => "written: a reply survives a crash of the server, not of the machine",
@@ -115,10 +149,15 @@ fn open_folder(settings: &Settings, failed: Failed) -> Result<(Backend, Opened),
         keep_journal: settings.keep_journal,
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low.0,
+        pulse,
     };
     let gate = ArchiveGate::open(&settings.data).map_err(|error| format!("archive.gate: {error}"))?;
-    let market = Market::start(storage.clone(), recovered, gate, market_options, failed).map_err(no_threads)?;
-    Ok((Backend::Folder(Box::new(Folder { storage, market, _lock: lock })), opened))
+    let follower = projection
+        .as_ref()
+        .map(|projection| Follower { events: projection.sink(), checkpoint: projection.checkpoint() });
+    let market =
+        Market::start(storage.clone(), recovered, gate, market_options, follower, failed).map_err(no_threads)?;
+    Ok((Backend::Folder(Box::new(Folder { storage, market, projection, _lock: lock })), opened))
 }
 
 fn notes(report: &Report) -> Vec<String> {
@@ -195,10 +234,12 @@ fn open_database(
     };
     let patience = settings.store_patience.0;
     let history = History::connect(url, &name, patience, stop.clone()).map_err(say)?;
-    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience };
-    let market =
-        SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed).map_err(no_threads)?;
-    Ok((Backend::Database(market), opened))
+    let projection = settings.feed.then(|| Projection::start(&loaded.engine, None, &failed)).transpose();
+    let projection = projection.map_err(|error| error.to_string())?;
+    let events = projection.as_ref().map(Projection::sink);
+    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events };
+    let market = SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed);
+    Ok((Backend::Database(market.map_err(no_threads)?, projection), opened))
 }
 
 /// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.

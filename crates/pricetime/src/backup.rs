@@ -1,8 +1,8 @@
 //! `pricetime backup`: a consistent copy of a data folder, also of one that a server is writing to, checked afterwards.
 //!
 //! The order makes it consistent. First the newest snapshot; then the archive, which holds all that was done before that
-//! snapshot; last the journal. The archive's writer is kept out while its file is copied; journal files are
-//! only ever appended to, and are copied up to their last whole unit.
+//! snapshot, and the history likewise; last the journal. The archive's writer is kept out while its file is copied; journal
+//! files are only ever appended to, and are copied up to their last whole unit.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use feed::{CHECKPOINT_NAME, TABLE_NAMES};
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, snapshot};
 
 use crate::archive_gate::ArchiveGate;
+use crate::projection::HISTORY_FOLDER;
 use crate::{inspect, recovery};
 
 /// How often to begin again when the server retires files while they are being copied.
@@ -50,6 +52,7 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
 fn copy(disk: &Disk, target: &Path) -> Result<(), String> {
     copy_snapshot(disk, target).map_err(|error| error.to_string())?;
     copy_archive(disk.path(), target).map_err(|error| format!("{ARCHIVE_NAME}: {error}"))?;
+    copy_history(disk.path(), target).map_err(|error| format!("{HISTORY_FOLDER}: {error}"))?;
     copy_journal(disk, target)?;
     fs::File::open(target).and_then(|folder| folder.sync_all()).map_err(|error| error.to_string())
 }
@@ -65,6 +68,20 @@ fn copy_archive(folder: &Path, target: &Path) -> io::Result<()> {
     let gate = ArchiveGate::open(folder)?;
     let _writer_kept_out = gate.close()?;
     copy_file(&folder.join(ARCHIVE_NAME), &target.join(ARCHIVE_NAME), u64::MAX)
+}
+
+/// The checkpoint first: what the files get meanwhile lies behind it, and is written again from the journal.
+fn copy_history(folder: &Path, target: &Path) -> io::Result<()> {
+    let (from, to) = (folder.join(HISTORY_FOLDER), target.join(HISTORY_FOLDER));
+    if !from.join(CHECKPOINT_NAME).exists() {
+        return Ok(());
+    }
+    fs::create_dir(&to)?;
+    copy_file(&from.join(CHECKPOINT_NAME), &to.join(CHECKPOINT_NAME), u64::MAX)?;
+    for table in TABLE_NAMES {
+        copy_file(&from.join(table), &to.join(table), u64::MAX)?;
+    }
+    fs::File::open(&to)?.sync_all()
 }
 
 /// Copies all journal files that are kept. The last one may be written to: what stands behind its last whole unit becomes
@@ -101,7 +118,11 @@ fn copy_file(from: &Path, to: &Path, bytes: u64) -> io::Result<()> {
 
 fn clear(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        fs::remove_file(entry?.path())?;
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
     Ok(())
 }

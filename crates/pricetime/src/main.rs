@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
+use pricetime::demo::{self, DemoArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::send::SendArgs;
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Run the exchange (what happens without a command, too)
     Serve(Box<ServeArgs>),
+    /// Run a market of play money and simulated traders, to look at and to try things on
+    Demo(Box<DemoArgs>),
     /// Send XML files to a server and print its replies
     Send(SendArgs),
     /// Ask a server whether it serves
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Send(args)) => send::run(args).map_err(|error| error.to_string()),
         Some(Command::Health(args)) => health::run(&args),
         Some(Command::State(args)) => state::run(&args),

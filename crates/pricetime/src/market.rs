@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{Engine, Sequence, Time};
-use gateway::Batch;
+use feed::EventSink;
+use gateway::{Batch, Pulse, Turn};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
@@ -16,9 +17,10 @@ use crate::archive_gate::ArchiveGate;
 use crate::archiver::{self, Archiver, Handover};
 use crate::door::Door;
 use crate::inbox::Taken;
+use crate::projection::Checkpoint;
 use crate::recovery::Recovered;
 use crate::sequencer::{Conditions, Sequencer};
-use crate::snapshots::{Landmarks, Snapshots};
+use crate::snapshots::{Behind, Landmarks, Snapshots};
 
 /// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
 const TURN_OPS_MAX: usize = 1 << 15;
@@ -41,6 +43,14 @@ pub struct MarketOptions {
     pub snapshot_every: u64,
     /// Free bytes on the disk below which new orders and accounts are refused.
     pub disk_low_bytes: u64,
+    /// Where it is written down how long turns take.
+    pub pulse: Pulse,
+}
+
+/// Who follows what happens.
+pub struct Follower {
+    pub events: EventSink,
+    pub checkpoint: Checkpoint,
 }
 
 /// What ends a server.
@@ -62,6 +72,7 @@ impl<S: Storage> Market<S> {
         recovered: Recovered<S>,
         gate: ArchiveGate,
         options: MarketOptions,
+        follower: Option<Follower>,
         failed: Failed,
     ) -> std::io::Result<Market<S>> {
         let Recovered { engine, journal, archive, report } = recovered;
@@ -74,13 +85,16 @@ impl<S: Storage> Market<S> {
         let landmarks = Arc::new(Landmarks::default());
         let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes)?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
-        let snapshots =
-            Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), archiver.sync_handle())?;
+        let (events, history) = follower.map(|follower| (follower.events, follower.checkpoint)).unzip();
+        let behind = Behind { archive: archiver.sync_handle(), history };
+        let snapshots = Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), behind)?;
         let run = Run {
             sequencer: Sequencer::new(engine, journal, ReplyLimits { reply_bytes_max: options.reply_bytes_max }),
             door: door.clone(),
             handover,
             landmarks,
+            events,
+            pulse: options.pulse,
             keep_journal: options.keep_journal,
             disk_low: disk.low.clone(),
             in_archive: 0,
@@ -124,6 +138,8 @@ struct Run<S: Storage> {
     door: Arc<Door>,
     handover: Handover,
     landmarks: Arc<Landmarks>,
+    events: Option<EventSink>,
+    pulse: Pulse,
     keep_journal: bool,
     disk_low: Arc<AtomicBool>,
     /// Batches of done orders on their way to the archive.
@@ -185,8 +201,26 @@ impl<S: Storage> Run<S> {
                     Work { requests, answers, executions }
                 })
                 .collect();
-            self.sequencer.turn(&mut work, now(), conditions, &mut |_, _| {})?;
+            let begun = Instant::now();
+            let mut synced = begun;
+            let journaled = || synced = Instant::now();
+            match &self.events {
+                Some(sink) => {
+                    let mut events = sink.batch();
+                    self.sequencer.turn(&mut work, now(), conditions, journaled, &mut |sequence, event| {
+                        events.add(sequence, event);
+                    })?;
+                    // Before the replies leave: whoever has read one sees all that it tells of.
+                    let engine = self.sequencer.engine();
+                    events.seal(engine.sequence(), engine.time());
+                    sink.push(events);
+                }
+                None => self.sequencer.turn(&mut work, now(), conditions, journaled, &mut |_, _| {})?,
+            }
             drop(work);
+            let ops = ops_of(&batches[..turn]);
+            let (journal, apply) = (synced - begun, synced.elapsed());
+            self.pulse.turned(Turn { journal, apply, ops, queue: ops_of(batches) });
             for batch in batches.drain(..turn) {
                 batch.give_back();
             }
@@ -233,6 +267,10 @@ impl<S: Storage> Run<S> {
         self.in_archive -= 1;
         self.spare.push(batch);
     }
+}
+
+fn ops_of(batches: &[Box<Batch>]) -> usize {
+    batches.iter().map(|batch| batch.requests.ops().len()).sum()
 }
 
 /// The only clock of the market.

@@ -4,12 +4,14 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence};
+use feed::{EventSink, HistoryError};
 use journal::{
     ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options,
     SnapshotError, SnapshotInfo, Storage, VisitError, snapshot,
 };
 
 use crate::give_way::GiveWay;
+use crate::projection::Replay;
 
 /// Commands replayed between two looks for done orders: so few that what is looked at is still in the cache.
 const GATHER_EVERY: u64 = 1 << 10;
@@ -48,6 +50,8 @@ pub enum RecoveryError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
     #[error("cannot list the snapshots: {0}")]
     Snapshots(SnapshotError),
     #[error("{source}; the snapshots that would do without it cannot be used: {}", refused.join("; "))]
@@ -67,19 +71,35 @@ pub enum LoadError {
 
 /// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
 pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, RecoveryError> {
+    open_followed(storage, options, |_| Ok(None))
+}
+
+/// As `open`. `follow` is shown the state that the replay begins with; who it names is given the events of the replay.
+pub fn open_followed<S: Storage>(
+    storage: &S,
+    options: Options,
+    follow: impl FnOnce(&Engine) -> Result<Option<EventSink>, HistoryError>,
+) -> Result<Recovered<S>, RecoveryError> {
     let archive = Archive::open(storage)?;
     let (loaded, refused_snapshots) = load_newest(storage, DoneOrders::Keep, archive.position())?;
     let (snapshot, mut engine, from) = match loaded {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(random_seed(), DoneOrders::Keep), JournalPoint::ZERO),
     };
+    let mut replay = follow(&engine)?.map(Replay::new);
     let mut batch = ArchiveBatch::new();
     let mut scratch = Vec::new();
     let mut since = 0u64;
     let time_floor = engine.time();
     let (journal, recovery) =
         Journal::recover(storage.clone(), options, from, time_floor, &mut |entry: Entry| -> Result<(), VisitError> {
-            engine.apply(&entry, &mut scratch, &mut |_| {});
+            match &mut replay {
+                Some(replay) => {
+                    replay.begin(&entry);
+                    engine.apply(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
+                }
+                None => drop(engine.apply(&entry, &mut scratch, &mut |_| {})),
+            }
             scratch.clear();
             since += 1;
             if since >= GATHER_EVERY {
@@ -95,6 +115,9 @@ pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, R
             true => RecoveryError::Journal(source),
             false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
         })?;
+    if let Some(replay) = &mut replay {
+        replay.hand_over();
+    }
     gather_done(&mut engine, &mut batch);
     store(&engine, &archive, &mut batch, true)?;
     if archive.position() > engine.sequence() {

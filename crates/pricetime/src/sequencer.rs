@@ -44,13 +44,15 @@ impl<S: Storage> Sequencer<S> {
         &self.journal
     }
 
-    /// Orders, journals, applies and answers all of `work`, in order. Events go to `events`.
+    /// Orders, journals, applies and answers all of `work`, in order. `journaled` is called between journaling and
+    /// applying. Events go to `events`.
     /// Errors: the journal's; then nothing of this turn was answered and the sequencer must not be used again.
     pub fn turn(
         &mut self,
         work: &mut [Work<'_>],
         now: Time,
         conditions: Conditions,
+        journaled: impl FnOnce(),
         events: &mut impl FnMut(Sequence, Event),
     ) -> Result<(), JournalError> {
         let time = now.max(self.engine.time());
@@ -59,6 +61,7 @@ impl<S: Storage> Sequencer<S> {
         if count > 0 {
             self.journal.append(first, time, count, &self.payload)?;
         }
+        journaled();
         let mut admitted = std::mem::take(&mut self.admitted);
         let mut next_admitted = admitted.iter().copied();
         for work in work.iter_mut() {

@@ -1,20 +1,22 @@
 //! `pricetime serve`: opens the data folder, starts the market and its gateways, and stops them in order.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use gateway::{Gateway, Http, State, Status};
+use gateway::{Gateway, Pulse, State, Status};
 use journal::ARCHIVE_NAME;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use web::{About, Web};
 
 use crate::backend::{Backend, Opened};
+use crate::demo::{Crowd, Plan, Traders};
 use crate::logging;
+use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
 
 /// How long a stopping server waits for its clients to take their replies.
@@ -29,8 +31,16 @@ enum Ending {
 
 /// Runs the server until it is told to stop. Errors: what keeps it from starting or from going on.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
-    let settings = args.settings()?;
-    if args.print_config {
+    serve(args.settings()?, args.print_config, None)
+}
+
+/// Runs a demo's server: the crowd trades on it.
+pub fn run_demo(settings: Settings, print_config: bool, demo: (Plan, Crowd)) -> Result<ExitCode, String> {
+    serve(settings, print_config, Some(demo))
+}
+
+fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) -> Result<ExitCode, String> {
+    if print_config {
         print!("{}", settings.to_toml());
         return Ok(ExitCode::SUCCESS);
     }
@@ -40,47 +50,79 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
     let (endings, ended) = channel();
     let status = Status::new();
     catch_signals(endings.clone(), status.clone())?;
-    let http = Http::start(settings.http, status.clone()).map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &status, &endings)?;
+    let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
+    let web_settings = web::Settings { address: settings.http, hosts: hosts.collect() };
+    let web = Web::start(web_settings, status.clone()).map_err(|error| error.to_string())?;
+    let server = Server::start(&settings, &status, &endings, web, demo)?;
     status.set(State::Ready);
-    server.announce(&settings, http.local_addr());
+    server.announce(&settings);
     server.run(&settings, &ended, &status, started)
 }
 
 /// A running server.
 struct Server {
+    web: Web,
+    traders: Option<Traders>,
     backend: Backend,
     gateway: Gateway,
     opened: Opened,
 }
 
 impl Server {
-    fn start(settings: &Settings, status: &Status, endings: &Sender<Ending>) -> Result<Server, String> {
+    fn start(
+        settings: &Settings,
+        status: &Status,
+        endings: &Sender<Ending>,
+        web: Web,
+        demo: Option<(Plan, Crowd)>,
+    ) -> Result<Server, String> {
         let failed = {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
-        let (backend, opened) = Backend::open(settings, status, failed)?;
-        let gateway = gateway::start(gateway_settings(settings), backend.door()).map_err(|error| error.to_string())?;
+        let pulse = Pulse::new();
+        let (backend, opened) = Backend::open(settings, status, pulse.clone(), failed)?;
+        let gateway = gateway::start(gateway_settings(settings, pulse.clone()), backend.door())
+            .map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
-        Ok(Server { backend, gateway, opened })
+        if let Some(asker) = backend.asker() {
+            let store = match settings.store {
+                Place::Journal => "journal",
+                Place::Database(_) => "postgres",
+            };
+            let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
+            let counters = Box::new(gateway.counting());
+            web.open(web::Market { about, exchange: backend.door(), asker, counters, pulse });
+        }
+        let mut opened = opened;
+        if demo.is_some() {
+            opened.notes.push(crate::demo::NOTE.to_owned());
+        }
+        let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.door())).transpose();
+        let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
+        Ok(Server { web, traders, backend, gateway, opened })
     }
 
     /// Says where everything is, what was recovered, and how to try it.
-    fn announce(&self, settings: &Settings, http: SocketAddr) {
-        let xml = self.gateway.local_addr();
+    fn announce(&self, settings: &Settings) {
+        let (xml, http) = (self.gateway.local_addr(), self.web.local_addr());
         let Opened { kept, recovered, notes } = &self.opened;
         let mut text = format!(
             "pricetime {version}\n\
              \x20 XML        {xml} ({workers} workers)\n\
+             {page}\
              \x20 health     http://{http}/health and /ready\n\
              \x20 {kept}\n\
              \x20 recovered  {recovered}\n",
             version = env!("CARGO_PKG_VERSION"),
             workers = settings.workers,
+            page = match settings.feed {
+                true => format!("  page       http://{http}/ (REST at /api/v1, WebSocket at /ws/v1)\n"),
+                false => String::new(),
+            },
         );
         for note in notes {
             text += &format!("  {note}\n");
@@ -129,13 +171,17 @@ impl Server {
     fn stop(self, settings: &Settings) -> Result<ExitCode, String> {
         self.gateway.stop_accepting();
         self.gateway.drain(DRAIN_PATIENCE);
+        drop(self.web);
+        if let Some(traders) = self.traders {
+            traders.stop();
+        }
         let last = self.backend.stop(settings)?;
         tracing::info!(commands = last.0, "stopped");
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn gateway_settings(settings: &Settings) -> gateway::Settings {
+fn gateway_settings(settings: &Settings, pulse: Pulse) -> gateway::Settings {
     gateway::Settings {
         address: settings.xml,
         workers: settings.workers,
@@ -147,6 +193,7 @@ fn gateway_settings(settings: &Settings) -> gateway::Settings {
         idle_timeout: settings.idle_timeout.0,
         close_after_reply: settings.close_after_reply,
         reply_length: settings.reply_length,
+        pulse,
         ..gateway::Settings::default()
     }
 }

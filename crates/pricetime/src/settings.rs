@@ -61,8 +61,13 @@ macro_rules! settings {
 settings! {
     /// Address of the XML protocol
     xml: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 12345)), "PRICETIME_XML";
-    /// Address of /health and /ready
+    /// Address of the page, REST, WebSocket, /health and /ready
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
+    /// Names by which HTTP clients may call this server, beyond its addresses and localhost; with commas
+    http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
+    /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    feed: bool = true, "PRICETIME_FEED";
     /// Data folder; made if missing
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
     /// Where the market is kept: `journal`, in the data folder, or in a database,

@@ -12,6 +12,7 @@ use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, 
 
 use crate::archiver::SyncHandle;
 use crate::give_way::GiveWay;
+use crate::projection::Checkpoint;
 use crate::recovery::{self, RecoveryError};
 
 /// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
@@ -55,8 +56,16 @@ pub enum MakeError {
     Snapshot(#[from] SnapshotError),
     #[error("the archive did not sync in {0:?}")]
     ArchiveBehind(Duration),
+    #[error("the history did not sync")]
+    HistoryBehind,
     #[error("the server stops")]
     Stopping,
+}
+
+/// Who has to hold durably what a snapshot leaves out, before there is one.
+pub struct Behind {
+    pub archive: SyncHandle,
+    pub history: Option<Checkpoint>,
 }
 
 /// The snapshot thread.
@@ -73,13 +82,13 @@ impl Snapshots {
         every: u64,
         last: Sequence,
         landmarks: Arc<Landmarks>,
-        archive: SyncHandle,
+        behind: Behind,
     ) -> std::io::Result<Snapshots> {
         let (stop, stopped) = channel();
         let shared = landmarks.clone();
         let thread = std::thread::Builder::new()
             .name("snapshots".to_string())
-            .spawn(move || run(&storage, every, last, &shared, &archive, &stopped))?;
+            .spawn(move || run(&storage, every, last, &shared, &behind, &stopped))?;
         Ok(Snapshots { stop, landmarks, thread })
     }
 
@@ -96,7 +105,7 @@ fn run<S: Storage>(
     every: u64,
     mut last: Sequence,
     landmarks: &Landmarks,
-    archive: &SyncHandle,
+    behind: &Behind,
     stopped: &Receiver<()>,
 ) {
     // Snapshots give way to requests.
@@ -113,7 +122,7 @@ fn run<S: Storage>(
         }
         let started = Instant::now();
         let replicated = replicate(storage, closed, &landmarks.stopping);
-        match replicated.and_then(|(engine, point)| publish(storage, &engine, point, archive)) {
+        match replicated.and_then(|(engine, point)| publish(storage, &engine, point, behind)) {
             Ok(info) => {
                 last = info.sequence;
                 tracing::info!(sequence = last.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
@@ -161,15 +170,19 @@ pub fn replicate<S: Storage>(
     }
 }
 
-/// Writes a snapshot once the archive durably holds every order that was done before it.
+/// Writes a snapshot once the archive durably holds every order that was done before it, and the history all that
+/// happened.
 pub fn publish<S: Storage>(
     storage: &S,
     engine: &Engine,
     point: JournalPoint,
-    archive: &SyncHandle,
+    behind: &Behind,
 ) -> Result<SnapshotInfo, MakeError> {
-    if !archive.wait_for(point.sequence, ARCHIVE_PATIENCE) {
+    if !behind.archive.wait_for(point.sequence, ARCHIVE_PATIENCE) {
         return Err(MakeError::ArchiveBehind(ARCHIVE_PATIENCE));
+    }
+    if behind.history.as_ref().is_some_and(|checkpoint| !checkpoint()) {
+        return Err(MakeError::HistoryBehind);
     }
     let info = write(storage, engine, point)?;
     snapshot::retire(storage, GENERATIONS)?;

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
+use feed::{EventBatch, EventSink};
 use gateway::{Batch, Lookup, State, Status};
 use store::{Effects, History, Stop, StoreError, Writer};
 use wire::{Answer, Unavailable};
@@ -30,12 +31,13 @@ const GLANCE: Duration = Duration::from_millis(50);
 const LOOKUPS_MAX: usize = 256;
 
 /// Settings of the running market.
-#[derive(Clone, Copy, Debug)]
 pub struct SqlOptions {
     /// The longest reply in bytes.
     pub reply_bytes_max: usize,
     /// How long requests wait for a database that is away.
     pub patience: Duration,
+    /// Where events go once they are committed.
+    pub events: Option<EventSink>,
 }
 
 /// A market with its threads.
@@ -71,7 +73,7 @@ impl SqlMarket {
         let lookups = start_reader(history, failed.clone())?;
         let door = Arc::new(Door::new(lookups));
         let (outbox, committed) = channel();
-        let committer = Committer { writer, between: between.clone(), outbox };
+        let committer = Committer { writer, between: between.clone(), outbox, events: options.events.clone() };
         let committer =
             std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
                 Ok(()) => {}
@@ -85,6 +87,7 @@ impl SqlMarket {
             door: door.clone(),
             between: between.clone(),
             committed,
+            events: options.events,
             limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
@@ -144,6 +147,8 @@ struct Waiting {
     batches: Vec<Box<Batch>>,
     /// Orders that the engine may forget then, for SQL answers for them.
     done: Vec<OrderId>,
+    /// What whoever follows is told then.
+    events: Vec<EventBatch>,
 }
 
 struct Committing {
@@ -228,6 +233,7 @@ struct Committer {
     writer: Writer,
     between: Arc<Between>,
     outbox: Sender<Vec<OrderId>>,
+    events: Option<EventSink>,
 }
 
 impl Committer {
@@ -236,6 +242,9 @@ impl Committer {
         while self.between.take(&mut effects) {
             self.writer.commit(&effects)?;
             let waiting = self.between.committed();
+            if let Some(events) = &self.events {
+                waiting.events.into_iter().for_each(|batch| events.push(batch));
+            }
             waiting.batches.into_iter().for_each(Batch::give_back);
             // When the sequencer has ended nothing is left to forget.
             let _ = self.outbox.send(waiting.done);
@@ -250,6 +259,7 @@ struct Run {
     door: Arc<Door>,
     between: Arc<Between>,
     committed: Receiver<Vec<OrderId>>,
+    events: Option<EventSink>,
     limits: ReplyLimits,
 }
 
@@ -285,10 +295,18 @@ impl Run {
         let time = now().max(self.engine.time());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
+        let mut events = self.events.as_ref().map(EventSink::batch);
         answer(&mut self.engine, self.limits, &mut work, time, &mut std::iter::repeat(true), &mut |sequence, event| {
             effects.add(sequence, time, event);
+            if let Some(events) = &mut events {
+                events.add(sequence, event);
+            }
         });
         effects.seal(&self.engine);
+        if let Some(mut events) = events {
+            events.seal(self.engine.sequence(), time);
+            waiting.events.push(events);
+        }
         // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
         *ops += batch.requests.ops().len().max(1);
         self.engine.take_done(&mut |done| waiting.done.push(done.order));

@@ -7,6 +7,7 @@ pub mod client;
 pub mod decimal;
 pub mod folder;
 pub mod heartbeat;
+pub mod http;
 pub mod load;
 pub mod orders;
 pub mod reply;

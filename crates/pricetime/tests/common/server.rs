@@ -30,6 +30,7 @@ pub struct Launch {
     wrapper: Vec<String>,
     arguments: Vec<String>,
     ports: [String; 2],
+    demo: bool,
 }
 
 impl Launch {
@@ -42,6 +43,7 @@ impl Launch {
             wrapper: Vec::new(),
             arguments: Vec::new(),
             ports: [free.clone(), free],
+            demo: false,
         }
     }
 
@@ -60,6 +62,12 @@ impl Launch {
     /// Run by another program that becomes the server (`prlimit`, `strace -D`).
     pub fn through(mut self, wrapper: &[&str]) -> Launch {
         self.wrapper = wrapper.iter().map(|word| (*word).to_string()).collect();
+        self
+    }
+
+    /// As `pricetime demo`, which has a data folder of its own.
+    pub fn with_traders(mut self) -> Launch {
+        self.demo = true;
         self
     }
 
@@ -83,8 +91,8 @@ impl Launch {
         let log = self.data.with_extension(format!("{log_number}.log"));
         let mut child = Command::new(words[0])
             .args(&words[1..])
-            .args(["serve", "--xml", &self.ports[0], "--http", &self.ports[1], "--data"])
-            .arg(&self.data)
+            .args([if self.demo { "demo" } else { "serve" }, "--xml", &self.ports[0], "--http", &self.ports[1]])
+            .args((!self.demo).then_some([Path::new("--data"), &self.data]).into_iter().flatten())
             .args(&self.arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

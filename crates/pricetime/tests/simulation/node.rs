@@ -103,8 +103,9 @@ impl Node {
             .collect();
         let mut events = Vec::new();
         let closed_before = self.sequencer.closed_through();
-        let turned =
-            self.sequencer.turn(&mut work, now, conditions, &mut |sequence, event| events.push((sequence, event)));
+        let turned = self
+            .sequencer
+            .turn(&mut work, now, conditions, || (), &mut |sequence, event| events.push((sequence, event)));
         drop(work);
         if let Err(error) = turned {
             let silent = replies.iter().all(|(answers, executions)| answers.is_empty() && executions.is_empty());
@@ -154,7 +155,7 @@ impl Node {
         let (mut answers, mut executions) = (Vec::new(), Vec::new());
         let work = Work { requests: &requests, answers: &mut answers, executions: &mut executions };
         let later = self.sequencer.engine().time();
-        match self.sequencer.turn(&mut [work], later, Conditions::default(), &mut |_, _| {}) {
+        match self.sequencer.turn(&mut [work], later, Conditions::default(), || (), &mut |_, _| {}) {
             Ok(()) => Stop::Wrong(format!("a turn was acknowledged after the journal failed: {error}")),
             Err(_) if answers.is_empty() => Stop::Dead(error),
             Err(_) => Stop::Wrong(format!("a turn was answered after the journal failed: {error}")),

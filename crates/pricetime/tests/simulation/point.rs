@@ -376,6 +376,7 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         }
         RecoveryError::Journal(_)
         | RecoveryError::Archive(_)
+        | RecoveryError::History(_)
         | RecoveryError::Snapshots(_)
         | RecoveryError::NoSnapshot { .. } => return Err(format!("a refusal that names no damage: {error}")),
     };

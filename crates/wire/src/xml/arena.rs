@@ -96,6 +96,12 @@ impl Requests {
         self.refuse_with(|text| push_escaped(text, why.as_bytes()));
     }
 
+    /// Appends one request of ops that came in another form than XML. Its reply is not XML either.
+    pub fn append(&mut self, ops: &[Op]) {
+        self.ops.extend_from_slice(ops);
+        self.end_request();
+    }
+
     /// The number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()

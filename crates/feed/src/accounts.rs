@@ -1,0 +1,97 @@
+//! Accounts as their owners see them: what can be spent and sold, and what open orders hold.
+
+use std::hash::BuildHasher;
+
+use engine::{AccountId, AccountIndex, Money, Position, SymbolIndex};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::orders::List;
+
+/// Shares of one symbol that an account has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    pub symbol: SymbolIndex,
+    /// What it may sell.
+    pub shares: Position,
+    /// What its open sells hold.
+    pub held: Position,
+}
+
+/// An account.
+#[derive(Debug)]
+pub struct Account {
+    pub id: AccountId,
+    /// What it may spend.
+    pub balance: Money,
+    /// What its open buys hold.
+    pub held: Money,
+    /// By symbol, in order of their creation.
+    pub holdings: Vec<Holding>,
+    pub open_orders: u32,
+    pub(crate) orders: List,
+    /// Somebody is told what happens to it.
+    pub(crate) watched: bool,
+}
+
+impl Account {
+    /// Its shares of a symbol; adds the symbol when it has had none.
+    pub(crate) fn holding(&mut self, symbol: SymbolIndex) -> &mut Holding {
+        let at = match self.holdings.binary_search_by_key(&symbol, |holding| holding.symbol) {
+            Ok(at) => at,
+            Err(at) => {
+                self.holdings.insert(at, Holding { symbol, shares: Position::ZERO, held: Position::ZERO });
+                at
+            }
+        };
+        &mut self.holdings[at]
+    }
+}
+
+/// All accounts, by index and by id.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    all: Vec<Account>,
+    by_id: HashTable<u32>,
+    /// Clients choose ids: a seed that they do not know keeps them from choosing ones that collide.
+    hasher: RandomState,
+}
+
+impl Accounts {
+    pub(crate) fn all(&self) -> &[Account] {
+        &self.all
+    }
+
+    pub(crate) fn get(&self, account: AccountIndex) -> &Account {
+        &self.all[account.0 as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, account: AccountIndex) -> &mut Account {
+        &mut self.all[account.0 as usize]
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Account> {
+        self.all.iter_mut()
+    }
+
+    pub(crate) fn find(&self, id: AccountId) -> Option<AccountIndex> {
+        let same = |index: &u32| self.all[*index as usize].id == id;
+        self.by_id.find(self.hasher.hash_one(id), same).map(|index| AccountIndex(*index))
+    }
+
+    /// Adds the account of the next index.
+    pub(crate) fn add(&mut self, id: AccountId, balance: Money) {
+        let index = u32::try_from(self.all.len()).expect("invariant: the engine keeps at most 2^32 - 1 accounts");
+        self.all.push(Account {
+            id,
+            balance,
+            held: Money::ZERO,
+            holdings: Vec::new(),
+            open_orders: 0,
+            orders: List::default(),
+            watched: false,
+        });
+        let (all, hasher) = (&self.all, &self.hasher);
+        self.by_id.insert_unique(hasher.hash_one(id), index, |at| hasher.hash_one(all[*at as usize].id));
+    }
+}

@@ -1,0 +1,110 @@
+//! Candles of any interval: from memory where it reaches far enough, else from the history.
+
+use engine::{SymbolIndex, Time};
+
+use crate::candle::{Candle, Interval};
+use crate::history::{History, HistoryError};
+use crate::trade::Trade;
+use crate::view::View;
+
+/// Trades looked at for candles of a second at most.
+const TRADES_MAX: usize = 5_000;
+
+/// The last `limit` candles that began before `before`, oldest first.
+pub(crate) fn candles(
+    view: &View,
+    history: Option<&History>,
+    symbol: SymbolIndex,
+    interval: Interval,
+    before: Option<Time>,
+    limit: usize,
+) -> Result<Vec<Candle>, HistoryError> {
+    // A candle that is cut in two would be a wrong one.
+    let before =
+        before.map(|before| Time(before.0.saturating_add(interval.micros() - 1))).map(|end| interval.start_of(end));
+    let mut candles = match interval {
+        Interval::Minute | Interval::Hour | Interval::Day => kept(view, history, symbol, interval, before, limit)?,
+        Interval::FiveMinutes | Interval::FifteenMinutes => {
+            let minutes = limit.saturating_mul((interval.micros() / Interval::Minute.micros()) as usize);
+            // The first one may lack its first minutes: one more, and it is cut off.
+            let minutes = minutes.saturating_add(15);
+            joined(&kept(view, history, symbol, Interval::Minute, before, minutes)?, interval)
+        }
+        Interval::Second => {
+            let trades = trades(view, history, symbol, before, limit)?;
+            let seconds: Vec<Candle> = trades.iter().rev().map(|trade| Candle::of(trade, interval)).collect();
+            joined(&seconds, interval)
+        }
+    };
+    candles.drain(..candles.len().saturating_sub(limit));
+    Ok(candles)
+}
+
+fn joined(shorter: &[Candle], interval: Interval) -> Vec<Candle> {
+    let mut longer = Vec::new();
+    shorter.iter().for_each(|candle| Candle::join(&mut longer, candle, interval));
+    longer
+}
+
+fn kept(
+    view: &View,
+    history: Option<&History>,
+    symbol: SymbolIndex,
+    interval: Interval,
+    before: Option<Time>,
+    limit: usize,
+) -> Result<Vec<Candle>, HistoryError> {
+    let Some(series) = view.listing(symbol).series(interval) else { return Ok(Vec::new()) };
+    let early = |candle: &&Candle| before.is_none_or(|before| candle.start < before);
+    let in_memory = series.closed.iter().chain(&series.current).filter(early);
+    let mut candles: Vec<Candle> = in_memory.copied().collect();
+    if let Some(history) = history.filter(|_| candles.len() < limit) {
+        let earliest = candles.first().map(|candle| candle.start).or(before);
+        let mut older = history.closed_candles(symbol, interval, earliest, limit - candles.len())?;
+        older.append(&mut candles);
+        candles = older;
+    }
+    candles.drain(..candles.len().saturating_sub(limit));
+    Ok(candles)
+}
+
+/// Trades of so many seconds, newest first.
+fn trades(
+    view: &View,
+    history: Option<&History>,
+    symbol: SymbolIndex,
+    before: Option<Time>,
+    seconds: usize,
+) -> Result<Vec<Trade>, HistoryError> {
+    let early = |trade: &Trade| before.is_none_or(|before| trade.time < before);
+    let mut found: Vec<Trade> = Vec::new();
+    let (mut starts, mut last_start) = (0usize, None);
+    let mut add = |trade: &Trade, found: &mut Vec<Trade>| {
+        if !early(trade) {
+            return true;
+        }
+        let start = Interval::Second.start_of(trade.time);
+        if last_start != Some(start) {
+            starts += 1;
+            last_start = Some(start);
+        }
+        if starts <= seconds {
+            found.push(*trade);
+        }
+        starts <= seconds
+    };
+    let Some(history) = history else {
+        view.listing(symbol).recent().take_while(|trade| add(trade, &mut found)).for_each(drop);
+        return Ok(found);
+    };
+    let (mut cursor, mut looked_at) = (None, 0);
+    while looked_at < TRADES_MAX {
+        let Some((page, next)) = history.trades_of(symbol, cursor, 500)? else { break };
+        looked_at += page.len();
+        if !page.iter().all(|trade| add(trade, &mut found)) || next.is_none() {
+            break;
+        }
+        cursor = next;
+    }
+    Ok(found)
+}

@@ -1,0 +1,117 @@
+//! How far the history goes, on disk: written aside, synced and renamed, so that there is always a whole one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use engine::{Engine, OrderId, Sequence};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::HistoryError;
+use super::codec::{Put, Take};
+use super::heads::{AccountChain, CandleChain, Heads, SymbolChain};
+use super::record::{put_candle, take_candle};
+
+/// The file that says how far the others go.
+pub const CHECKPOINT_NAME: &str = "checkpoint";
+const ASIDE: &str = "checkpoint.new";
+/// The last byte is the version of the format.
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x01");
+
+pub(super) struct Checkpoint {
+    pub(super) heads: Heads,
+    /// Records of each table that belong to it.
+    pub(super) orders: u64,
+    pub(super) trades: u64,
+    pub(super) candles: u64,
+}
+
+impl Checkpoint {
+    /// Of a history that begins where an engine stands.
+    pub(super) fn begin(engine: &Engine) -> Checkpoint {
+        let (through, first_order) = (engine.sequence(), engine.next_order());
+        let heads = Heads { through, first_order, accounts: Vec::new(), symbols: Vec::new() };
+        Checkpoint { heads, orders: 0, trades: 0, candles: 0 }
+    }
+
+    /// The one in a folder, if there is one.
+    pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, HistoryError> {
+        let path = folder.join(CHECKPOINT_NAME);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(HistoryError::Io { path, source }),
+        };
+        let damaged = |fault: &str| HistoryError::Damaged { path: path.clone(), fault: fault.to_owned() };
+        let (body, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| damaged("it is too short"))?;
+        if xxh3_64(body) != u64::from_le_bytes(*sum) {
+            return Err(damaged("its checksum is wrong"));
+        }
+        let mut take = Take(body);
+        if take.u64() != Some(MAGIC) {
+            return Err(damaged("it is of another version of this program"));
+        }
+        decode(&mut take).map(Some).ok_or_else(|| damaged("it ends in the middle"))
+    }
+
+    pub(super) fn write(folder: &Path, heads: &Heads, records: [u64; 3]) -> Result<(), HistoryError> {
+        let mut bytes = Vec::new();
+        encode(&mut Put(&mut bytes), heads, records);
+        let sum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        let (path, aside) = (folder.join(CHECKPOINT_NAME), folder.join(ASIDE));
+        replace(folder, &path, &aside, &bytes).map_err(|source| HistoryError::Io { path, source })
+    }
+}
+
+fn replace(folder: &Path, path: &PathBuf, aside: &PathBuf, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(aside)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    std::fs::rename(aside, path)?;
+    File::open(folder)?.sync_all()
+}
+
+fn encode(put: &mut Put<'_>, heads: &Heads, records: [u64; 3]) {
+    put.u64(MAGIC).u64(heads.through.0).u64(heads.first_order.0);
+    for count in records {
+        put.u64(count);
+    }
+    put.u64(heads.accounts.len() as u64);
+    for AccountChain { order, trade } in &heads.accounts {
+        put.link(order.map(|order| order.0)).link(*trade);
+    }
+    put.u64(heads.symbols.len() as u64);
+    for SymbolChain { trade, candles } in &heads.symbols {
+        put.link(*trade);
+        for CandleChain { last, current } in candles {
+            put.link(*last).u8(u8::from(current.is_some()));
+            if let Some(candle) = current {
+                put_candle(put, candle);
+            }
+        }
+    }
+}
+
+fn decode(take: &mut Take<'_>) -> Option<Checkpoint> {
+    let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
+    let (orders, trades, candles) = (take.u64()?, take.u64()?, take.u64()?);
+    let mut accounts = Vec::new();
+    for _ in 0..take.u64()? {
+        accounts.push(AccountChain { order: take.link()?.map(OrderId), trade: take.link()? });
+    }
+    let mut symbols = Vec::new();
+    for _ in 0..take.u64()? {
+        let mut chain = SymbolChain { trade: take.link()?, ..SymbolChain::default() };
+        for candles in &mut chain.candles {
+            let last = take.link()?;
+            let current = match take.u8()? {
+                0 => None,
+                _ => Some(take_candle(take)?),
+            };
+            *candles = CandleChain { last, current };
+        }
+        symbols.push(chain);
+    }
+    Some(Checkpoint { heads: Heads { through, first_order, accounts, symbols }, orders, trades, candles })
+}

@@ -1,0 +1,109 @@
+//! Numbers to bytes and back, little-endian, one behind the other.
+
+use engine::{Money, Position, Price, Sequence, Shares, Side, Time};
+
+/// Writes into an array or a vector.
+pub(super) struct Put<'a>(pub(super) &'a mut Vec<u8>);
+
+impl Put<'_> {
+    pub(super) fn u64(&mut self, value: u64) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(super) fn u32(&mut self, value: u32) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(super) fn i64(&mut self, value: i64) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(super) fn i128(&mut self, value: i128) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(super) fn u8(&mut self, value: u8) -> &mut Self {
+        self.0.push(value);
+        self
+    }
+
+    pub(super) fn side(&mut self, side: Side) -> &mut Self {
+        self.u8(match side {
+            Side::Buy => 1,
+            Side::Sell => 2,
+        })
+    }
+
+    /// A number from 1, or none.
+    pub(super) fn link(&mut self, number: Option<u64>) -> &mut Self {
+        self.u64(number.unwrap_or(0))
+    }
+}
+
+/// Reads what `Put` wrote; none where it never wrote such a thing.
+pub(super) struct Take<'a>(pub(super) &'a [u8]);
+
+impl Take<'_> {
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.bytes().map(u8::from_le_bytes)
+    }
+
+    pub(super) fn skip(&mut self, bytes: usize) -> Option<()> {
+        self.0 = self.0.get(bytes..)?;
+        Some(())
+    }
+
+    pub(super) fn price(&mut self) -> Option<Price> {
+        self.bytes().map(i64::from_le_bytes).and_then(Price::from_units)
+    }
+
+    pub(super) fn shares(&mut self) -> Option<Shares> {
+        self.bytes().map(i64::from_le_bytes).and_then(Shares::from_units)
+    }
+
+    pub(super) fn money(&mut self) -> Option<Money> {
+        self.bytes().map(i128::from_le_bytes).map(Money::from_units)
+    }
+
+    pub(super) fn position(&mut self) -> Option<Position> {
+        self.bytes().map(i128::from_le_bytes).map(Position::from_units)
+    }
+
+    pub(super) fn time(&mut self) -> Option<Time> {
+        self.u64().map(Time)
+    }
+
+    pub(super) fn sequence(&mut self) -> Option<Sequence> {
+        self.u64().map(Sequence)
+    }
+
+    pub(super) fn side(&mut self) -> Option<Side> {
+        match self.u8()? {
+            1 => Some(Side::Buy),
+            2 => Some(Side::Sell),
+            _ => None,
+        }
+    }
+
+    pub(super) fn link(&mut self) -> Option<Option<u64>> {
+        self.u64().map(|number| (number > 0).then_some(number))
+    }
+}

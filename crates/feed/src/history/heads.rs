@@ -1,0 +1,78 @@
+//! Where the chains through the history begin, and how far it goes.
+
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
+
+use crate::candle::{Candle, Interval};
+use crate::market::KEPT;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heads {
+    /// All events up to this command are in the files, for certain.
+    pub(super) through: Sequence,
+    /// The order of the first record.
+    pub(super) first_order: OrderId,
+    pub(super) accounts: Vec<AccountChain>,
+    pub(super) symbols: Vec<SymbolChain>,
+}
+
+/// The last of an account's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AccountChain {
+    pub(super) order: Option<OrderId>,
+    pub(super) trade: Option<u64>,
+}
+
+/// The last of a symbol's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SymbolChain {
+    pub(super) trade: Option<u64>,
+    pub(super) candles: [CandleChain; KEPT.len()],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CandleChain {
+    /// The last complete one, counted from 1.
+    pub(super) last: Option<u64>,
+    /// The one that is not complete, at the checkpoint.
+    pub(super) current: Option<Candle>,
+}
+
+impl Heads {
+    pub(super) fn account(&mut self, account: AccountIndex) -> &mut AccountChain {
+        let at = account.0 as usize;
+        if at >= self.accounts.len() {
+            self.accounts.resize(at + 1, AccountChain::default());
+        }
+        &mut self.accounts[at]
+    }
+
+    pub(super) fn get_account(&self, account: AccountIndex) -> Option<&AccountChain> {
+        self.accounts.get(account.0 as usize)
+    }
+
+    pub(super) fn symbol_mut(&mut self, symbol: SymbolIndex) -> &mut SymbolChain {
+        let at = symbol.0 as usize;
+        if at >= self.symbols.len() {
+            self.symbols.resize(at + 1, SymbolChain::default());
+        }
+        &mut self.symbols[at]
+    }
+
+    pub(super) fn symbol(&self, symbol: SymbolIndex) -> Option<&SymbolChain> {
+        self.symbols.get(symbol.0 as usize)
+    }
+}
+
+impl SymbolChain {
+    pub(super) fn candles(&self, interval: Interval) -> &CandleChain {
+        &self.candles[place(interval)]
+    }
+
+    pub(super) fn candles_mut(&mut self, interval: Interval) -> &mut CandleChain {
+        &mut self.candles[place(interval)]
+    }
+}
+
+fn place(interval: Interval) -> usize {
+    KEPT.iter().position(|kept| *kept == interval).expect("invariant: only candles of these intervals are kept")
+}

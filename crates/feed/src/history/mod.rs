@@ -1,0 +1,352 @@
+//! What was: every order and trade since the history began, and the candles made of them, in files of records of one
+//! size. An order's id says where its record is. Each account and symbol has a chain through its records, newest first,
+//! so that a page of history costs what it shows, however long the history is. Kept for ever: 144 bytes an order, 88 a
+//! trade.
+//!
+//! Nothing is synced but at a checkpoint, which says up to which command the files are complete. What was written behind it
+//! is written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
+
+mod checkpoint;
+mod codec;
+mod heads;
+mod record;
+mod table;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use engine::{AccountIndex, Engine, OrderId, Sequence, SymbolIndex, Time};
+
+use crate::candle::{Candle, Interval};
+use crate::market::{KEPT, Series};
+use crate::orders::Open;
+use crate::trade::Trade;
+use crate::view::{Ended, View};
+pub use checkpoint::CHECKPOINT_NAME;
+use checkpoint::Checkpoint;
+use heads::Heads;
+pub use record::PastOrder;
+use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
+use table::Table;
+
+/// Records looked at for one page at most: past it the page ends early and says where to go on.
+const LOOKED_AT_MAX: usize = 10_000;
+
+/// Trades of each symbol that a start puts back into memory.
+const RECALLED: usize = 100;
+
+/// Why the history cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    #[error("the history {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error(
+        "the history {} is damaged: {fault}; move its folder away: the market is whole, and a new history begins", path.display()
+    )]
+    Damaged { path: PathBuf, fault: String },
+    #[error("the history has ended")]
+    Ended,
+}
+
+/// The files of records.
+pub const TABLE_NAMES: [&str; 3] = ["orders.tab", "trades.tab", "candles.tab"];
+
+/// The files, and where the chains through them begin.
+#[derive(Debug)]
+pub struct History {
+    folder: PathBuf,
+    heads: Heads,
+    orders: Table<ORDER_BYTES>,
+    trades: Table<TRADE_BYTES>,
+    candles: Table<CANDLE_BYTES>,
+}
+
+/// A page, and where the next one begins.
+pub type Page<T, C> = (Vec<T>, Option<C>);
+
+impl History {
+    /// Opens the history in a folder, or begins one that goes on from `engine`. One that ended before the engine's state
+    /// has a gap that nothing can fill: it is set aside, and a new one begins.
+    pub fn open(folder: &Path, engine: &Engine) -> Result<History, HistoryError> {
+        let at = |source| HistoryError::Io { path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(at)?;
+        let checkpoint = match Checkpoint::read(folder)? {
+            Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
+                set_aside(folder, checkpoint.heads.through)?;
+                std::fs::create_dir_all(folder).map_err(at)?;
+                Checkpoint::begin(engine)
+            }
+            Some(checkpoint) => checkpoint,
+            None => Checkpoint::begin(engine),
+        };
+        let [orders, trades, candles] = TABLE_NAMES;
+        Ok(History {
+            orders: Table::open(folder.join(orders), checkpoint.orders)?,
+            trades: Table::open(folder.join(trades), checkpoint.trades)?,
+            candles: Table::open(folder.join(candles), checkpoint.candles)?,
+            heads: checkpoint.heads,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Puts the files aside, because they tell of commands that never happened, and begins anew.
+    pub fn begin_anew(self, engine: &Engine) -> Result<History, HistoryError> {
+        let History { folder, heads, .. } = self;
+        set_aside(&folder, heads.through)?;
+        History::open(&folder, engine)
+    }
+
+    /// All events up to this command are in it.
+    pub fn through(&self) -> Sequence {
+        self.heads.through
+    }
+
+    /// The first order that it knows.
+    pub fn first_order(&self) -> OrderId {
+        self.heads.first_order
+    }
+
+    pub(crate) fn next_trade(&self) -> u64 {
+        self.trades.len() + 1
+    }
+
+    /// Gives a view back what was known of its symbols' markets.
+    pub fn recall(&self, view: &mut View) -> Result<(), HistoryError> {
+        let symbols = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
+        for symbol in (0..symbols).map(SymbolIndex) {
+            let Some(chain) = self.heads.symbol(symbol).cloned() else { continue };
+            let mut trades = self.trades_of(symbol, None, RECALLED)?.map(|(trades, _)| trades).unwrap_or_default();
+            trades.reverse();
+            for (series, interval) in KEPT.into_iter().enumerate() {
+                let closed = self.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
+                view.listing_mut(symbol).recall(interval, closed, chain.candles[series].current);
+            }
+            let listing = view.listing_mut(symbol);
+            trades.into_iter().for_each(|trade| listing.remember(trade));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn opened(&mut self, open: &Open, sequence: Sequence) -> Result<(), HistoryError> {
+        if sequence <= self.heads.through {
+            return Ok(());
+        }
+        let here = self.heads.first_order.0 + self.orders.len();
+        if open.order.0 != here {
+            return Err(self.damaged(format!("order {} follows order {}", open.order, here - 1)));
+        }
+        let before = self.heads.account(open.account).order.replace(open.order);
+        self.orders.append(&order_record(open, sequence, before))
+    }
+
+    pub(crate) fn ended(&mut self, ended: &Ended) -> Result<(), HistoryError> {
+        let order = ended.order.order;
+        if ended.sequence <= self.heads.through || order < self.heads.first_order {
+            return Ok(());
+        }
+        let (at, bytes) = record::ending(ended);
+        self.orders.patch(order.0 - self.heads.first_order.0, at, &bytes)
+    }
+
+    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+        let number = Some(trade.id);
+        let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
+        let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);
+        let of_aggressor = match trade.maker_account == trade.aggressor_account {
+            true => of_maker,
+            false => std::mem::replace(&mut self.heads.account(trade.aggressor_account).trade, number),
+        };
+        self.trades.append(&TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor }.encode())
+    }
+
+    /// A candle that is complete.
+    pub(crate) fn candle(
+        &mut self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        candle: &Candle,
+    ) -> Result<(), HistoryError> {
+        let number = self.candles.len() + 1;
+        let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
+        let before = chain.last.replace(number);
+        self.candles.append(&CandleRecord { candle: *candle, before }.encode())
+    }
+
+    /// Makes all that it was told durable, so that the journal may forget it. `view` has followed the same events.
+    pub fn checkpoint(&mut self, view: &View) -> Result<(), HistoryError> {
+        if view.sequence() <= self.heads.through {
+            return Ok(());
+        }
+        for (symbol, listing) in (0..).map(SymbolIndex).zip(view.listings()) {
+            for interval in KEPT {
+                if let Some(series) = listing.series(interval) {
+                    self.heads.symbol_mut(symbol).candles_mut(interval).current = series.current;
+                }
+            }
+        }
+        self.orders.sync()?;
+        self.trades.sync()?;
+        self.candles.sync()?;
+        self.heads.through = view.sequence();
+        let (orders, trades, candles) = (self.orders.len(), self.trades.len(), self.candles.len());
+        Checkpoint::write(&self.folder, &self.heads, [orders, trades, candles])
+    }
+
+    /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
+    pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
+        at.map(|at| self.read_order(at)).transpose()
+    }
+
+    /// Orders of an account that `wanted` likes, newest first: those placed before `before`, which must be one of them
+    /// (none otherwise), and with what to go on.
+    pub fn orders_of(
+        &self,
+        account: AccountIndex,
+        before: Option<OrderId>,
+        limit: usize,
+        wanted: &mut dyn FnMut(&PastOrder) -> bool,
+    ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
+        let first = match before {
+            None => self.heads.get_account(account).and_then(|chain| chain.order),
+            Some(before) => match self.order(before)?.filter(|order| order.account == account) {
+                Some(order) => order.before,
+                None => return Ok(None),
+            },
+        };
+        walk(first, limit, |order: OrderId| {
+            let order = self.read_order(order.0 - self.heads.first_order.0)?;
+            Ok((order.before, wanted(&order).then_some(order)))
+        })
+        .map(Some)
+    }
+
+    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise), and with
+    /// what to go on.
+    pub fn trades_of(
+        &self,
+        symbol: SymbolIndex,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let last = self.heads.symbol(symbol).and_then(|chain| chain.trade);
+        let next = |record: &TradeRecord| (record.trade.symbol == symbol).then_some(record.of_symbol);
+        self.walk_trades(last, before, limit, next, |_| true)
+    }
+
+    /// Trades of an account that `wanted` likes, as `trades_of`; where both orders were its own, once.
+    pub fn trades_of_account(
+        &self,
+        account: AccountIndex,
+        before: Option<u64>,
+        limit: usize,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let last = self.heads.get_account(account).and_then(|chain| chain.trade);
+        let next = |record: &TradeRecord| match record.trade {
+            trade if trade.maker_account == account => Some(record.of_maker),
+            trade if trade.aggressor_account == account => Some(record.of_aggressor),
+            _ => None,
+        };
+        self.walk_trades(last, before, limit, next, wanted)
+    }
+
+    /// Follows a chain; `next` gives where it goes on from a record, none if that is not of this chain.
+    fn walk_trades(
+        &self,
+        last: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+        next: impl Fn(&TradeRecord) -> Option<Option<u64>>,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let first = match before {
+            None => last,
+            Some(before) if (1..=self.trades.len()).contains(&before) => match next(&self.read_trade(before)?) {
+                Some(first) => first,
+                None => return Ok(None),
+            },
+            Some(_) => return Ok(None),
+        };
+        walk(first, limit, |number: u64| {
+            let record = self.read_trade(number)?;
+            Ok((next(&record).flatten(), wanted(&record.trade).then_some(record.trade)))
+        })
+        .map(Some)
+    }
+
+    /// Complete candles of a kept interval that began before `before`, oldest first.
+    pub(crate) fn closed_candles(
+        &self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        before: Option<Time>,
+        limit: usize,
+    ) -> Result<Vec<Candle>, HistoryError> {
+        let mut found = Vec::new();
+        let mut at = self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).last);
+        while let Some(number) = at {
+            if found.len() >= limit {
+                break;
+            }
+            let record =
+                CandleRecord::decode(&self.candles.read(number - 1)?).ok_or_else(|| self.unreadable("candles"))?;
+            at = record.before;
+            if before.is_none_or(|before| record.candle.start < before) {
+                found.push(record.candle);
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
+        let order = OrderId(self.heads.first_order.0 + at);
+        PastOrder::decode(order, &self.orders.read(at)?).ok_or_else(|| self.unreadable("orders"))
+    }
+
+    fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
+        TradeRecord::decode(number, &self.trades.read(number - 1)?).ok_or_else(|| self.unreadable("trades"))
+    }
+
+    fn unreadable(&self, what: &str) -> HistoryError {
+        self.damaged(format!("a record of {what} holds what was never written"))
+    }
+
+    fn damaged(&self, fault: String) -> HistoryError {
+        HistoryError::Damaged { path: self.folder.clone(), fault }
+    }
+}
+
+/// A page of a chain. `read` gives where the chain goes on and what is wanted of a record. With a page comes the last record
+/// that was looked at, if there are more: the next page begins behind it.
+fn walk<T, C: Copy>(
+    first: Option<C>,
+    limit: usize,
+    mut read: impl FnMut(C) -> Result<(Option<C>, Option<T>), HistoryError>,
+) -> Result<Page<T, C>, HistoryError> {
+    let (mut found, mut at) = (Vec::new(), first);
+    let mut last = None;
+    for _ in 0..LOOKED_AT_MAX {
+        let Some(here) = at.filter(|_| found.len() < limit) else { break };
+        let (next, wanted) = read(here)?;
+        found.extend(wanted);
+        (at, last) = (next, Some(here));
+    }
+    Ok((found, at.and(last)))
+}
+
+/// Moves a history to a folder beside, named after where it ends.
+fn set_aside(folder: &Path, through: Sequence) -> Result<(), HistoryError> {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(format!("-through-{through}"));
+    let aside = PathBuf::from(name);
+    let at = |source| HistoryError::Io { path: folder.to_owned(), source };
+    match std::fs::remove_dir_all(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
+        Ok(()) | Err(_) => {}
+    }
+    std::fs::rename(folder, &aside).map_err(at)?;
+    tracing::warn!(folder = %aside.display(), "the history does not fit the market and is set aside; a new one begins");
+    Ok(())
+}

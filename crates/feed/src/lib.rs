@@ -1,0 +1,32 @@
+//! What people look at: books, trades, candles, accounts and histories, made of the engine's events and of nothing else.
+//!
+//! ```text
+//! sequencer ─► Feed: a thread of its own ─► View      what is open now, in memory
+//!              events in, questions in      History   what was, in files
+//!                                           Watcher   what changed, told to whoever subscribed
+//! ```
+//! Events come before the replies that they belong to leave, and a question waits in the same line as events: so what is
+//! read is at least as new as the last reply that its asker got. It knows no socket, no JSON, no journal and no engine.
+
+mod accounts;
+mod book;
+mod candle;
+mod candles;
+mod events;
+mod feed;
+mod history;
+mod market;
+mod orders;
+mod trade;
+mod view;
+
+pub use accounts::{Account, Holding};
+pub use book::{Book, Level, LevelChange};
+pub use candle::{Candle, Interval};
+pub use events::EventBatch;
+pub use feed::{Asker, EventSink, Feed, Scene, Watcher};
+pub use history::{CHECKPOINT_NAME, History, HistoryError, PastOrder, TABLE_NAMES};
+pub use market::{Day, Listing};
+pub use orders::Open;
+pub use trade::Trade;
+pub use view::{Ended, News, View};

@@ -1,0 +1,155 @@
+//! One symbol: its book, its last trades and its candles.
+
+use std::collections::VecDeque;
+
+use engine::{Money, Position, Price, Side, Symbol, Time};
+
+use crate::book::Book;
+use crate::candle::{Candle, Interval};
+use crate::trade::Trade;
+
+/// Trades kept in memory.
+const RECENT_MAX: usize = 1000;
+/// Candles kept in memory for each interval: a day of minutes, and some.
+const CANDLES_MAX: usize = 1500;
+const DAY_MICROS: u64 = 86_400_000_000;
+
+/// Intervals whose candles are kept; the others are made of these, or of trades.
+pub(crate) const KEPT: [Interval; 3] = [Interval::Minute, Interval::Hour, Interval::Day];
+
+/// A symbol with what is known of it.
+#[derive(Debug)]
+pub struct Listing {
+    pub name: Symbol,
+    /// All its shares, of whoever has them.
+    pub issued: Position,
+    pub book: Book,
+    /// How often what people are told of the book has changed.
+    pub update: u64,
+    pub last: Option<Trade>,
+    recent: VecDeque<Trade>,
+    series: [Series; KEPT.len()],
+    /// Somebody is told what happens in it.
+    pub(crate) watched: bool,
+    /// Levels that changed since watchers were told.
+    pub(crate) touched: Vec<(Side, Price)>,
+    /// Trades since watchers were told.
+    pub(crate) news: Vec<Trade>,
+}
+
+/// The last 24 hours, by the minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Day {
+    pub open: Price,
+    pub high: Price,
+    pub low: Price,
+    pub volume: Position,
+    pub money: Money,
+    pub trades: u64,
+}
+
+/// Candles of one interval.
+#[derive(Debug, Default)]
+pub(crate) struct Series {
+    /// The one that trades still change.
+    pub(crate) current: Option<Candle>,
+    /// Those before, oldest first.
+    pub(crate) closed: VecDeque<Candle>,
+}
+
+impl Listing {
+    pub(crate) fn new(name: Symbol) -> Listing {
+        Listing {
+            name,
+            issued: Position::ZERO,
+            book: Book::default(),
+            update: 0,
+            last: None,
+            recent: VecDeque::new(),
+            series: Default::default(),
+            watched: false,
+            touched: Vec::new(),
+            news: Vec::new(),
+        }
+    }
+
+    /// The last trades, newest first: some that memory still has.
+    pub fn recent(&self) -> impl Iterator<Item = &Trade> {
+        self.recent.iter().rev()
+    }
+
+    /// The last 24 hours before `now`; none without a trade in them.
+    pub fn day(&self, now: Time) -> Option<Day> {
+        let from = now.0.saturating_sub(DAY_MICROS);
+        let minutes = &self.series[0];
+        let inside = minutes.closed.iter().chain(&minutes.current).filter(|candle| candle.start.0 >= from);
+        let mut joined: Option<Candle> = None;
+        for candle in inside {
+            match &mut joined {
+                Some(joined) => joined.extend(candle),
+                None => joined = Some(*candle),
+            }
+        }
+        let Candle { open, high, low, volume, money, trades, .. } = joined?;
+        Some(Day { open, high, low, volume, money, trades })
+    }
+
+    /// Candles of one of the kept intervals.
+    pub(crate) fn series(&self, interval: Interval) -> Option<&Series> {
+        KEPT.iter().position(|kept| *kept == interval).map(|at| &self.series[at])
+    }
+
+    /// Takes in a trade. Candles that it closes are given to `closed`.
+    pub(crate) fn traded(&mut self, trade: &Trade, closed: &mut impl FnMut(Interval, &Candle)) {
+        self.remember(*trade);
+        for (series, interval) in self.series.iter_mut().zip(KEPT) {
+            let next = Candle::of(trade, interval);
+            match &mut series.current {
+                Some(current) if current.start == next.start => current.extend(&next),
+                current => {
+                    if let Some(full) = current.replace(next) {
+                        closed(interval, &full);
+                        series.keep(full);
+                    }
+                }
+            }
+        }
+        if self.watched {
+            self.news.push(*trade);
+        }
+    }
+
+    /// Puts back what is known of former trades, which are nobody's news.
+    pub(crate) fn remember(&mut self, trade: Trade) {
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(trade);
+        self.last = Some(trade);
+    }
+
+    /// Puts back the candles of a kept interval, the current one last.
+    pub(crate) fn recall(&mut self, interval: Interval, closed: Vec<Candle>, current: Option<Candle>) {
+        let at = KEPT.iter().position(|kept| *kept == interval).expect("invariant: only kept candles are recalled");
+        self.series[at] = Series { current, closed: closed.into() };
+    }
+
+    /// A level changed.
+    pub(crate) fn touch(&mut self, side: Side, limit: Price) {
+        if self.watched && self.touched.last() != Some(&(side, limit)) {
+            self.touched.push((side, limit));
+        }
+    }
+}
+
+impl Series {
+    fn keep(&mut self, candle: Candle) {
+        if self.closed.len() == CANDLES_MAX {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(candle);
+    }
+
+    /// How many closed ones memory holds at most.
+    pub(crate) const KEPT_MAX: usize = CANDLES_MAX;
+}

@@ -1,0 +1,226 @@
+//! The open orders: by id, in the queue of their price level, and in the list of their account. A slab with links, so
+//! that an order costs one place however it is looked for.
+
+use std::hash::BuildHasher;
+
+use engine::{AccountIndex, Money, OrderId, Price, Shares, Side, SymbolIndex, Time};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+const NONE: u32 = u32::MAX;
+
+/// An open order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    pub order: OrderId,
+    pub account: AccountIndex,
+    pub symbol: SymbolIndex,
+    pub side: Side,
+    pub limit: Price,
+    /// When it was placed.
+    pub shares: Shares,
+    /// What is left of them.
+    pub open: Shares,
+    /// What was paid for those that are executed.
+    pub money: Money,
+    /// When it was placed; zero where only the history knows.
+    pub time: Time,
+}
+
+/// The two lists that an order stands in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum In {
+    /// Of its price level, first come first.
+    Queue = 0,
+    /// Of its account, in order of placing.
+    Account = 1,
+}
+
+/// First and last of a list of orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    first: u32,
+    last: u32,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List { first: NONE, last: NONE }
+    }
+}
+
+impl List {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    behind: u32,
+}
+
+#[derive(Debug)]
+struct Node {
+    open: Open,
+    links: [Link; 2],
+}
+
+/// All open orders.
+#[derive(Debug, Default)]
+pub struct Orders {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    by_id: HashTable<u32>,
+    /// Ids are the engine's to give: nobody can choose ones that collide.
+    hasher: FixedState,
+}
+
+impl Orders {
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(crate) fn insert(&mut self, open: Open) -> u32 {
+        let node = Node { open, links: [Link { before: NONE, behind: NONE }; 2] };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.nodes[slot as usize] = node;
+                slot
+            }
+            None => {
+                let slot =
+                    u32::try_from(self.nodes.len()).expect("invariant: the engine keeps at most 2^32 - 1 orders");
+                self.nodes.push(node);
+                slot
+            }
+        };
+        let (nodes, hasher) = (&self.nodes, &self.hasher);
+        let hash = |slot: &u32| hasher.hash_one(nodes[*slot as usize].open.order);
+        self.by_id.insert_unique(hasher.hash_one(open.order), slot, hash);
+        slot
+    }
+
+    /// Where an open order stands.
+    pub(crate) fn find(&self, order: OrderId) -> Option<u32> {
+        let same = |slot: &u32| self.nodes[*slot as usize].open.order == order;
+        self.by_id.find(self.hasher.hash_one(order), same).copied()
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> &Open {
+        &self.nodes[slot as usize].open
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Open {
+        &mut self.nodes[slot as usize].open
+    }
+
+    /// Takes out an order that stands in no list any more.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let order = self.get(slot).order;
+        if let Ok(entry) = self.by_id.find_entry(self.hasher.hash_one(order), |at| *at == slot) {
+            entry.remove();
+        }
+        self.free.push(slot);
+    }
+
+    /// Puts an order at a list's end.
+    pub(crate) fn append(&mut self, list: &mut List, which: In, slot: u32) {
+        let before = list.last;
+        self.nodes[slot as usize].links[which as usize] = Link { before, behind: NONE };
+        match before {
+            NONE => list.first = slot,
+            _ => self.nodes[before as usize].links[which as usize].behind = slot,
+        }
+        list.last = slot;
+    }
+
+    /// Takes an order out of a list.
+    pub(crate) fn unlink(&mut self, list: &mut List, which: In, slot: u32) {
+        let Link { before, behind } = self.nodes[slot as usize].links[which as usize];
+        match before {
+            NONE => list.first = behind,
+            _ => self.nodes[before as usize].links[which as usize].behind = behind,
+        }
+        match behind {
+            NONE => list.last = before,
+            _ => self.nodes[behind as usize].links[which as usize].before = before,
+        }
+    }
+
+    /// Brings a list into the order of placing.
+    pub(crate) fn sort(&mut self, list: &mut List, which: In) {
+        let (mut slots, mut at) = (Vec::new(), list.first);
+        while at != NONE {
+            slots.push(at);
+            at = self.nodes[at as usize].links[which as usize].behind;
+        }
+        slots.sort_unstable_by_key(|slot| self.get(*slot).order);
+        *list = List::default();
+        slots.into_iter().for_each(|slot| self.append(list, which, slot));
+    }
+
+    /// A list from its first.
+    pub(crate) fn forwards(&self, list: List, which: In) -> impl Iterator<Item = &Open> {
+        self.walk(list.first, move |node| node.links[which as usize].behind)
+    }
+
+    /// A list from its last.
+    pub(crate) fn backwards(&self, list: List, which: In) -> impl Iterator<Item = &Open> {
+        self.walk(list.last, move |node| node.links[which as usize].before)
+    }
+
+    fn walk(&self, from: u32, next: impl Fn(&Node) -> u32) -> impl Iterator<Item = &Open> {
+        let mut at = from;
+        std::iter::from_fn(move || {
+            let node = (at != NONE).then(|| &self.nodes[at as usize])?;
+            at = next(node);
+            Some(&node.open)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn open(order: u64) -> Open {
+        Open {
+            order: OrderId(order),
+            account: AccountIndex(0),
+            symbol: SymbolIndex(0),
+            side: Side::Buy,
+            limit: Price::from_units(1).unwrap(),
+            shares: Shares::ZERO,
+            open: Shares::ZERO,
+            money: Money::ZERO,
+            time: Time(0),
+        }
+    }
+
+    fn ids<'a>(orders: impl Iterator<Item = &'a Open>) -> Vec<u64> {
+        orders.map(|open| open.order.0).collect()
+    }
+
+    #[test]
+    fn an_order_leaves_from_anywhere_in_a_list() {
+        let (mut orders, mut list) = (Orders::default(), List::default());
+        for order in 1..=4 {
+            let slot = orders.insert(open(order));
+            orders.append(&mut list, In::Queue, slot);
+        }
+        for (gone, left) in [(2, vec![1, 3, 4]), (4, vec![1, 3]), (1, vec![3]), (3, vec![])] {
+            let slot = orders.find(OrderId(gone)).unwrap();
+            orders.unlink(&mut list, In::Queue, slot);
+            orders.remove(slot);
+            assert_eq!(ids(orders.forwards(list, In::Queue)), left);
+            assert_eq!(ids(orders.backwards(list, In::Queue)), left.iter().rev().copied().collect::<Vec<u64>>());
+            assert_eq!(orders.find(OrderId(gone)), None);
+        }
+        assert!(list.is_empty());
+        assert_eq!(orders.insert(open(9)), 2, "places are used again");
+    }
+}

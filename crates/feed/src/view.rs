@@ -1,0 +1,466 @@
+//! What is so now: accounts, open orders, books, last trades. Built from a state once, then kept by events alone.
+
+use engine::{
+    AccountId, AccountIndex, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolIndex, Time,
+};
+
+use crate::accounts::{Account, Accounts};
+use crate::candle::Interval;
+use crate::events::EventBatch;
+use crate::history::{History, HistoryError};
+use crate::market::Listing;
+use crate::orders::{In, Open, Orders};
+use crate::trade::Trade;
+
+/// The market as it stands after a command.
+#[derive(Debug)]
+pub struct View {
+    sequence: Sequence,
+    time: Time,
+    accounts: Accounts,
+    listings: Vec<Listing>,
+    orders: Orders,
+    next_trade: u64,
+    /// Trades up to here are known already, from the history: only orders and accounts follow these events.
+    trades_known: Sequence,
+    /// What the history knows of trades up to there was put back.
+    recalled: bool,
+    /// The order that is being placed. It rests when all that it executed with is known.
+    arriving: Option<Arriving>,
+    news: Vec<News>,
+    /// Symbols and accounts that watchers are to be told of.
+    news_symbols: Vec<SymbolIndex>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    slot: u32,
+    sequence: Sequence,
+}
+
+/// An order with nothing open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// As it was at the end: nothing open.
+    pub order: Open,
+    /// What was canceled of it.
+    pub canceled: Shares,
+    /// When it ended.
+    pub time: Time,
+    /// The command that ended it.
+    pub sequence: Sequence,
+}
+
+/// Something that the owner of a watched account is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Its money or shares changed.
+    Account(AccountIndex),
+    /// An order of it was opened or executed and is open.
+    Order(AccountIndex, OrderId),
+    /// An order of it ended.
+    Ended(AccountIndex, Ended),
+    /// It traded: with the side that it took.
+    Traded(AccountIndex, Trade, Side),
+}
+
+impl View {
+    /// Of an engine's state, and of a history that may be behind or ahead of it.
+    pub fn new(engine: &Engine, history: Option<&History>) -> View {
+        let mut view = View {
+            sequence: Sequence::ZERO,
+            time: Time::ZERO,
+            accounts: Accounts::default(),
+            listings: Vec::new(),
+            orders: Orders::default(),
+            next_trade: history.map_or(1, History::next_trade),
+            trades_known: history.map_or(Sequence::ZERO, History::through),
+            recalled: false,
+            arriving: None,
+            news: Vec::new(),
+            news_symbols: Vec::new(),
+        };
+        let mut last = None;
+        engine.export(&mut |item| view.take_in(item, &mut last));
+        // They came book by book.
+        view.accounts.all_mut().for_each(|account| view.orders.sort(&mut account.orders, In::Account));
+        view
+    }
+
+    /// The last command whose events are in.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// Its time.
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    /// By index.
+    pub fn accounts(&self) -> &[Account] {
+        self.accounts.all()
+    }
+
+    pub fn account(&self, account: AccountIndex) -> &Account {
+        self.accounts.get(account)
+    }
+
+    pub fn find_account(&self, id: AccountId) -> Option<AccountIndex> {
+        self.accounts.find(id)
+    }
+
+    /// By index.
+    pub fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    pub fn listing(&self, symbol: SymbolIndex) -> &Listing {
+        &self.listings[symbol.0 as usize]
+    }
+
+    pub fn find_symbol(&self, name: Symbol) -> Option<SymbolIndex> {
+        let at = self.listings.iter().position(|listing| listing.name == name)?;
+        u32::try_from(at).ok().map(SymbolIndex)
+    }
+
+    pub fn open_orders(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// The number that the next trade gets.
+    pub fn next_trade(&self) -> u64 {
+        self.next_trade
+    }
+
+    pub fn open_order(&self, order: OrderId) -> Option<&Open> {
+        self.orders.find(order).map(|slot| self.orders.get(slot))
+    }
+
+    /// Open orders of an account, newest first.
+    pub fn orders_of(&self, account: AccountIndex) -> impl Iterator<Item = &Open> {
+        self.orders.backwards(self.accounts.get(account).orders, In::Account)
+    }
+
+    /// Open orders of a side in the order in which they execute.
+    pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = &Open> {
+        self.listing(symbol).book.queue(&self.orders, side)
+    }
+
+    /// Whether somebody is to be told of this symbol from now on.
+    pub fn watch_symbol(&mut self, symbol: SymbolIndex, watched: bool) {
+        self.listings[symbol.0 as usize].watched = watched;
+    }
+
+    /// Whether somebody is to be told of this account from now on.
+    pub fn watch_account(&mut self, account: AccountIndex, watched: bool) {
+        self.accounts.get_mut(account).watched = watched;
+    }
+
+    /// Gives what watched accounts are to be told, and forgets it.
+    pub fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Gives the watched symbols in which something happened.
+    pub fn take_symbols(&mut self) -> Vec<SymbolIndex> {
+        std::mem::take(&mut self.news_symbols)
+    }
+
+    /// Gives the levels of a symbol that changed, each once, and its trades, and forgets them. When levels changed, the
+    /// book's number of updates counts on.
+    pub fn take_symbol_news(&mut self, symbol: SymbolIndex) -> (Vec<(Side, Price)>, Vec<Trade>) {
+        let listing = &mut self.listings[symbol.0 as usize];
+        let mut touched = std::mem::take(&mut listing.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        if !touched.is_empty() {
+            listing.update += 1;
+        }
+        (touched, std::mem::take(&mut listing.news))
+    }
+
+    /// Follows a turn's events, and has the history follow them.
+    pub fn apply(&mut self, batch: &EventBatch, history: &mut Option<History>) -> Result<(), HistoryError> {
+        let time = batch.time.unwrap_or(self.time);
+        for (sequence, event) in &batch.events {
+            if *sequence != self.sequence {
+                self.arrive(history)?;
+                self.recall_before(*sequence, history)?;
+                self.sequence = *sequence;
+                self.time = time;
+            }
+            self.follow(event, history)?;
+        }
+        self.arrive(history)?;
+        self.sequence = batch.through.unwrap_or(self.sequence).max(self.sequence);
+        self.time = time;
+        self.recall_before(self.sequence.next(), history)
+    }
+
+    /// Puts back what the history knows of trades, once all events up to there were followed.
+    pub(crate) fn recall_before(&mut self, next: Sequence, history: &mut Option<History>) -> Result<(), HistoryError> {
+        if self.recalled || next <= self.trades_known {
+            return Ok(());
+        }
+        self.recalled = true;
+        match history {
+            Some(history) => history.recall(self),
+            None => Ok(()),
+        }
+    }
+
+    fn follow(&mut self, event: &Event, history: &mut Option<History>) -> Result<(), HistoryError> {
+        match *event {
+            Event::AccountCreated { id, .. } => self.accounts.add(id, Money::ZERO),
+            Event::SymbolCreated { name, .. } => self.listings.push(Listing::new(name)),
+            Event::BalanceChanged { account, balance } => {
+                self.accounts.get_mut(account).balance = balance;
+                self.tell(account, News::Account(account));
+            }
+            Event::PositionChanged { account, symbol, shares } => {
+                let holding = self.accounts.get_mut(account).holding(symbol);
+                let more = shares.minus(holding.shares);
+                holding.shares = shares;
+                let listing = &mut self.listings[symbol.0 as usize];
+                listing.issued = listing.issued.plus(more);
+                self.tell(account, News::Account(account));
+            }
+            Event::OrderOpened { order, account, symbol, side, limit, shares } => {
+                let time = self.time;
+                let open = Open { order, account, symbol, side, limit, shares, open: shares, money: Money::ZERO, time };
+                if let Some(history) = history {
+                    history.opened(&open, self.sequence)?;
+                }
+                let slot = self.enter(open);
+                self.arriving = Some(Arriving { slot, sequence: self.sequence });
+            }
+            Event::Executed { symbol, maker, aggressor, price, shares } => {
+                return self.executed(symbol, maker, aggressor, price, shares, history);
+            }
+            Event::OrderCanceled { order, shares, .. } => {
+                let slot = self.find(order);
+                self.take_shares(slot, shares, Money::ZERO);
+                self.leave_book(slot, shares, true);
+                return self.end(slot, shares, history);
+            }
+        }
+        Ok(())
+    }
+
+    fn executed(
+        &mut self,
+        symbol: SymbolIndex,
+        maker: OrderId,
+        aggressor: OrderId,
+        price: Price,
+        shares: Shares,
+        history: &mut Option<History>,
+    ) -> Result<(), HistoryError> {
+        let (maker_slot, aggressor_slot) = (self.find(maker), self.find(aggressor));
+        let side = self.orders.get(aggressor_slot).side;
+        let trade = Trade {
+            id: self.next_trade,
+            symbol,
+            price,
+            shares,
+            time: self.time,
+            sequence: self.sequence,
+            aggressor: side,
+            maker_order: maker,
+            aggressor_order: aggressor,
+            maker_account: self.orders.get(maker_slot).account,
+            aggressor_account: self.orders.get(aggressor_slot).account,
+        };
+        self.take_shares(aggressor_slot, shares, trade.money());
+        self.take_shares(maker_slot, shares, trade.money());
+        let maker_done = self.orders.get(maker_slot).open.is_zero();
+        self.leave_book(maker_slot, shares, maker_done);
+        if self.sequence > self.trades_known {
+            self.next_trade += 1;
+            self.record(&trade, history)?;
+        }
+        self.tell(trade.maker_account, News::Traded(trade.maker_account, trade, side.opposite()));
+        self.tell(trade.aggressor_account, News::Traded(trade.aggressor_account, trade, side));
+        match maker_done {
+            true => self.end(maker_slot, Shares::ZERO, history),
+            false => {
+                self.tell(trade.maker_account, News::Order(trade.maker_account, maker));
+                Ok(())
+            }
+        }
+    }
+
+    /// What a trade means for the symbol's market, and for the history.
+    fn record(&mut self, trade: &Trade, history: &mut Option<History>) -> Result<(), HistoryError> {
+        let listing = &mut self.listings[trade.symbol.0 as usize];
+        let Some(history) = history else {
+            listing.traded(trade, &mut |_, _| {});
+            self.symbol_news(trade.symbol);
+            return Ok(());
+        };
+        history.traded(trade)?;
+        let mut kept = Ok(());
+        listing.traded(trade, &mut |interval: Interval, candle| {
+            if kept.is_ok() {
+                kept = history.candle(trade.symbol, interval, candle);
+            }
+        });
+        self.symbol_news(trade.symbol);
+        kept
+    }
+
+    /// The order that was being placed, once all that it executed with is known.
+    fn arrive(&mut self, history: &mut Option<History>) -> Result<(), HistoryError> {
+        let Some(Arriving { slot, sequence }) = self.arriving.take() else { return Ok(()) };
+        debug_assert!(sequence == self.sequence, "invariant: an order arrives with its own command");
+        let Open { account, order, open, .. } = *self.orders.get(slot);
+        if open.is_zero() {
+            return self.end(slot, Shares::ZERO, history);
+        }
+        self.rest(slot);
+        self.tell(account, News::Order(account, order));
+        Ok(())
+    }
+
+    /// Adds an open order to all but its book.
+    fn enter(&mut self, open: Open) -> u32 {
+        let slot = self.orders.insert(open);
+        let account = self.accounts.get_mut(open.account);
+        self.orders.append(&mut account.orders, In::Account, slot);
+        account.open_orders += 1;
+        self.hold(slot, open.open, true);
+        slot
+    }
+
+    fn rest(&mut self, slot: u32) {
+        let Open { symbol, side, limit, .. } = *self.orders.get(slot);
+        let listing = &mut self.listings[symbol.0 as usize];
+        listing.book.rest(&mut self.orders, slot);
+        listing.touch(side, limit);
+        self.symbol_news(symbol);
+    }
+
+    /// Shares of a resting order go, and the order too if it `leaves`.
+    fn leave_book(&mut self, slot: u32, shares: Shares, leaves: bool) {
+        let Open { symbol, side, limit, .. } = *self.orders.get(slot);
+        let listing = &mut self.listings[symbol.0 as usize];
+        listing.book.take(&mut self.orders, slot, shares, leaves);
+        listing.touch(side, limit);
+        self.symbol_news(symbol);
+    }
+
+    /// Shares of an order are executed or canceled: it no longer holds what they took.
+    fn take_shares(&mut self, slot: u32, shares: Shares, money: Money) {
+        self.hold(slot, shares, false);
+        let order = self.orders.get_mut(slot);
+        order.open = order.open.less(shares);
+        order.money = order.money.plus(money);
+    }
+
+    /// What an order holds of its account grows or shrinks.
+    fn hold(&mut self, slot: u32, shares: Shares, grows: bool) {
+        let Open { account, symbol, side, limit, .. } = *self.orders.get(slot);
+        let account = self.accounts.get_mut(account);
+        match side {
+            Side::Buy => {
+                let money = limit.times(shares);
+                account.held = if grows { account.held.plus(money) } else { account.held.minus(money) };
+            }
+            Side::Sell => {
+                let (shares, listing) = (shares.position(), &mut self.listings[symbol.0 as usize]);
+                let holding = account.holding(symbol);
+                (holding.held, listing.issued) = match grows {
+                    true => (holding.held.plus(shares), listing.issued.plus(shares)),
+                    false => (holding.held.minus(shares), listing.issued.minus(shares)),
+                };
+            }
+        }
+    }
+
+    /// Forgets an order with nothing open, which is in no book any more.
+    fn end(&mut self, slot: u32, canceled: Shares, history: &mut Option<History>) -> Result<(), HistoryError> {
+        let order = *self.orders.get(slot);
+        let ended = Ended { order, canceled, time: self.time, sequence: self.sequence };
+        if let Some(history) = history {
+            history.ended(&ended)?;
+        }
+        let account = self.accounts.get_mut(order.account);
+        account.open_orders -= 1;
+        self.orders.unlink(&mut account.orders, In::Account, slot);
+        self.orders.remove(slot);
+        self.tell(order.account, News::Ended(order.account, ended));
+        Ok(())
+    }
+
+    fn find(&self, order: OrderId) -> u32 {
+        self.orders.find(order).expect("invariant: events are about orders that are open")
+    }
+
+    fn tell(&mut self, account: AccountIndex, news: News) {
+        if self.accounts.get(account).watched {
+            self.news.push(news);
+        }
+    }
+
+    fn symbol_news(&mut self, symbol: SymbolIndex) {
+        if self.listings[symbol.0 as usize].watched && self.news_symbols.last() != Some(&symbol) {
+            self.news_symbols.push(symbol);
+        }
+    }
+
+    /// One part of the state that the view begins with. `last` is the order that executions belong to.
+    fn take_in(&mut self, item: StateItem, last: &mut Option<u32>) {
+        match item {
+            StateItem::Head { sequence, time, .. } => (self.sequence, self.time) = (sequence, time),
+            StateItem::Account { id, balance } => self.accounts.add(id, balance),
+            StateItem::Symbol { name, issued } => {
+                let mut listing = Listing::new(name);
+                listing.issued = issued;
+                self.listings.push(listing);
+            }
+            StateItem::Position { account, symbol, shares } => {
+                self.accounts.get_mut(account).holding(symbol).shares = shares;
+            }
+            StateItem::Order { order, account, symbol, side, limit, open } => {
+                let time = Time::ZERO;
+                let slot = self.enter(Open {
+                    order,
+                    account,
+                    symbol,
+                    side,
+                    limit,
+                    shares: open,
+                    open,
+                    money: Money::ZERO,
+                    time,
+                });
+                // What is issued includes what open orders hold.
+                if side == Side::Sell {
+                    let listing = &mut self.listings[symbol.0 as usize];
+                    listing.issued = listing.issued.minus(open.position());
+                }
+                self.rest(slot);
+                *last = Some(slot);
+            }
+            StateItem::Execution(execution) => {
+                let order = self.orders.get_mut(last.expect("invariant: an execution follows its order"));
+                let shares = order.shares.units().checked_add(execution.shares.units()).and_then(Shares::from_units);
+                order.shares = shares.expect("invariant: an order has at most so many shares");
+                order.money = order.money.plus(execution.price.times(execution.shares));
+            }
+        }
+    }
+
+    /// Puts back what a history knows of a symbol's market.
+    pub(crate) fn listing_mut(&mut self, symbol: SymbolIndex) -> &mut Listing {
+        &mut self.listings[symbol.0 as usize]
+    }
+
+    /// Shares of an account that nobody told it of: none yet.
+    pub fn holding(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
+        let holdings = &self.account(account).holdings;
+        holdings.iter().find(|holding| holding.symbol == symbol).map_or(Position::ZERO, |holding| holding.shares)
+    }
+}

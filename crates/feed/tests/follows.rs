@@ -1,0 +1,407 @@
+//! Random markets followed by events alone: what the view and the history say is what the naive model says, at every turn,
+//! with crashes between.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use engine::{
+    AccountIndex, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side, SymbolIndex,
+    Time,
+};
+use feed::{Candle, EventBatch, Feed, History, Interval, Scene, Trade, View, Watcher};
+use model::Model;
+use model::workload::{Random, Workload};
+
+/// Some commands of a test fall into one minute, others hours apart.
+const TICK_US: u64 = 7_700_003;
+const TURN_MAX: usize = 9;
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn look(_scene: &mut Scene<Nobody>) -> Duration {
+        Duration::MAX
+    }
+}
+
+/// The last command of a turn, its time, and its events.
+type Turn = (Sequence, Time, Vec<(Sequence, Event)>);
+
+/// The market by the model, and what a listener wrote down.
+struct Market {
+    model: Model,
+    engine: Engine,
+    workload: Workload,
+    random: Random,
+    trades: Vec<Trade>,
+    /// When each order was placed and ended, with what was canceled.
+    placed: BTreeMap<OrderId, Time>,
+    ended: BTreeMap<OrderId, (Time, Shares)>,
+    entries: Vec<Entry>,
+    /// All batches, for replays.
+    batches: Vec<Turn>,
+}
+
+impl Market {
+    fn new(seed: u64) -> Market {
+        Market {
+            model: Model::new(),
+            engine: Engine::new(seed, DoneOrders::Keep),
+            workload: Workload::new(seed),
+            random: Random::new(seed ^ 0xFEED),
+            trades: Vec::new(),
+            placed: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            entries: Vec::new(),
+            batches: Vec::new(),
+        }
+    }
+
+    /// A turn of a few commands.
+    fn turn(&mut self) {
+        let mut events = Vec::new();
+        let time = Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US);
+        for _ in 0..=self.random.below(TURN_MAX) {
+            if let Op::Command(command) = self.workload.next_op(&self.model) {
+                self.apply(command, time, &mut events);
+            }
+        }
+        self.batches.push((self.engine.sequence(), time, events));
+    }
+
+    fn apply(&mut self, command: Command, time: Time, events: &mut Vec<(Sequence, Event)>) {
+        let sequence = self.engine.sequence().next();
+        let entry = Entry { sequence, time, command };
+        self.entries.push(entry);
+        let mut happened = Vec::new();
+        self.engine.apply(&entry, &mut Vec::new(), &mut |event| happened.push(event));
+        self.model.apply(&entry, &mut Vec::new(), &mut Vec::new());
+        for event in happened {
+            self.write_down(sequence, time, event);
+            events.push((sequence, event));
+        }
+    }
+
+    fn write_down(&mut self, sequence: Sequence, time: Time, event: Event) {
+        let mut done = Vec::new();
+        match event {
+            Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
+            Event::Executed { symbol, maker, aggressor, price, shares } => {
+                let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
+                self.trades.push(Trade {
+                    id: self.trades.len() as u64 + 1,
+                    symbol,
+                    price,
+                    shares,
+                    time,
+                    sequence,
+                    aggressor: aggressor_order.side,
+                    maker_order: maker,
+                    aggressor_order: aggressor,
+                    maker_account: maker_order.account,
+                    aggressor_account: aggressor_order.account,
+                });
+                done = vec![maker, aggressor];
+            }
+            Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (time, shares))),
+            Event::AccountCreated { .. }
+            | Event::SymbolCreated { .. }
+            | Event::BalanceChanged { .. }
+            | Event::PositionChanged { .. } => {}
+        }
+        // The model is ahead of the event by the rest of its command, which does not open an order again.
+        for order in done {
+            if self.model.order(order).open.is_zero() {
+                self.ended.insert(order, (time, Shares::ZERO));
+            }
+        }
+    }
+
+    fn check(&self, view: &View) {
+        assert_eq!(view.sequence(), self.engine.sequence());
+        assert_eq!(view.open_orders(), self.model.open_orders().len());
+        for (index, id) in (0..).map(AccountIndex).zip(self.model.accounts()) {
+            assert_eq!(view.find_account(id), Some(index));
+            let account = view.account(index);
+            assert_eq!(account.balance, self.model.balance(index));
+            let open: Vec<_> = self.model.open_orders().filter(|order| order.account == index).collect();
+            let held = open.iter().filter(|order| order.side == Side::Buy).map(|order| order.limit.times(order.open));
+            assert_eq!(account.held, held.fold(Money::ZERO, Money::plus));
+            assert_eq!(account.open_orders as usize, open.len());
+            let mut ids: Vec<OrderId> = open.iter().map(|order| order.id).collect();
+            ids.sort_by(|a, b| b.cmp(a));
+            assert_eq!(view.orders_of(index).map(|order| order.order).collect::<Vec<_>>(), ids);
+        }
+        for (symbol, name) in (0..).map(SymbolIndex).zip(self.model.symbols()) {
+            assert_eq!(view.find_symbol(name), Some(symbol));
+            assert_eq!(view.listing(symbol).issued, self.model.issued(symbol));
+            for side in [Side::Buy, Side::Sell] {
+                self.check_side(view, symbol, side);
+            }
+            let accounts = u32::try_from(self.model.accounts().count()).unwrap();
+            for account in (0..accounts).map(AccountIndex) {
+                assert_eq!(view.holding(account, symbol), self.model.position(account, symbol));
+            }
+        }
+    }
+
+    fn check_side(&self, view: &View, symbol: SymbolIndex, side: Side) {
+        let shown: Vec<_> =
+            view.listing(symbol).book.levels(side).map(|(limit, level)| (limit, level.shares)).collect();
+        let expected: Vec<_> = self.model.book(symbol, side).iter().map(|level| (level.price, level.shares)).collect();
+        assert_eq!(shown, expected);
+        let queue: Vec<_> = view.queue(symbol, side).map(|order| (order.order, order.open, order.shares)).collect();
+        let expected: Vec<_> = self
+            .model
+            .queue(symbol, side)
+            .iter()
+            .map(|order| (order.id, order.open, self.placed_shares(order.id)))
+            .collect();
+        assert_eq!(queue, expected);
+    }
+
+    fn placed_shares(&self, order: OrderId) -> Shares {
+        let executed: i64 = self
+            .trades
+            .iter()
+            .flat_map(|trade| [(trade.maker_order, trade.shares), (trade.aggressor_order, trade.shares)])
+            .filter(|(id, _)| *id == order)
+            .map(|(_, shares)| shares.units())
+            .sum();
+        let canceled = self.ended.get(&order).map_or(0, |(_, canceled)| canceled.units());
+        Shares::from_units(self.model.order(order).open.units() + executed + canceled).unwrap()
+    }
+
+    fn check_history(&self, history: &History, page: usize) {
+        for symbol in (0..).map(SymbolIndex).take(self.model.symbols().count()) {
+            let mut expected: Vec<Trade> = self.trades.iter().filter(|trade| trade.symbol == symbol).copied().collect();
+            expected.reverse();
+            let found = pages(|before| history.trades_of(symbol, before, page).unwrap().unwrap());
+            assert_eq!(found, expected);
+        }
+        for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
+            let its = |trade: &&Trade| trade.maker_account == account || trade.aggressor_account == account;
+            let mut expected: Vec<Trade> = self.trades.iter().filter(its).copied().collect();
+            expected.reverse();
+            assert_eq!(
+                pages(|before| history.trades_of_account(account, before, page, |_| true).unwrap().unwrap()),
+                expected
+            );
+            let orders = pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap());
+            let mut ids: Vec<OrderId> =
+                self.placed.keys().copied().filter(|order| self.model.order(*order).account == account).collect();
+            ids.reverse();
+            assert_eq!(orders.iter().map(|order| order.order).collect::<Vec<_>>(), ids);
+            for order in orders {
+                assert_eq!(history.order(order.order).unwrap(), Some(order));
+                assert_eq!(order.time, self.placed[&order.order]);
+                assert_eq!(order.shares, self.placed_shares(order.order));
+                let ended = order.ended.map(|ended| (ended.time, ended.canceled));
+                assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);
+                let paid = self
+                    .trades
+                    .iter()
+                    .flat_map(|trade| [(trade.maker_order, trade.money()), (trade.aggressor_order, trade.money())])
+                    .filter(|(id, _)| *id == order.order)
+                    .fold(Money::ZERO, |sum, (_, money)| sum.plus(money));
+                assert!(order.ended.is_none_or(|ended| ended.money == paid));
+            }
+        }
+    }
+
+    /// Candles made of all trades at once.
+    fn candles(&self, symbol: SymbolIndex, interval: Interval) -> Vec<Candle> {
+        let mut candles = Vec::new();
+        for trade in self.trades.iter().filter(|trade| trade.symbol == symbol) {
+            Candle::join(&mut candles, &Candle::of(trade, interval), interval);
+        }
+        candles
+    }
+
+    fn check_candles(&self, scene: &Scene<Nobody>) {
+        for symbol in (0..).map(SymbolIndex).take(self.model.symbols().count()) {
+            for interval in Interval::ALL {
+                let found = scene.candles(symbol, interval, None, 1_000_000).unwrap();
+                assert_eq!(found, self.candles(symbol, interval), "{}", interval.name());
+                let some = scene.candles(symbol, interval, None, 3).unwrap();
+                assert_eq!(some, found[found.len().saturating_sub(3)..]);
+                if let Some(middle) = found.get(found.len() / 2) {
+                    let before = scene.candles(symbol, interval, Some(middle.start), 1_000_000).unwrap();
+                    assert_eq!(before, found[..found.len() / 2]);
+                }
+            }
+        }
+    }
+
+    /// An engine as a snapshot after so many turns would give it, and the turns behind it.
+    fn engine_after(&self, turns: usize) -> Engine {
+        let through = turns.checked_sub(1).map_or(Sequence::ZERO, |last| self.batches[last].0);
+        let mut engine = Engine::new(1, DoneOrders::Keep);
+        for entry in self.entries.iter().take_while(|entry| entry.sequence <= through) {
+            engine.apply(entry, &mut Vec::new(), &mut |_| {});
+        }
+        engine
+    }
+
+    fn push(&self, feed: &Feed<Nobody>, turns: std::ops::Range<usize>) {
+        let sink = feed.sink();
+        for (through, time, events) in &self.batches[turns] {
+            let mut batch = sink.batch();
+            events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+            batch.seal(*through, *time);
+            sink.push(batch);
+        }
+    }
+
+    fn check_all(&self, scene: &Scene<Nobody>, page: usize) {
+        self.check(&scene.view);
+        self.check_history(scene.history.as_ref().unwrap(), page);
+        self.check_candles(scene);
+    }
+}
+
+fn start(engine: &Engine, folder: &Path) -> Feed<Nobody> {
+    let history = History::open(folder, engine).unwrap();
+    Feed::start(engine, Some(history), Nobody, |fault| panic!("{fault}")).unwrap()
+}
+
+/// Waits until the feed has followed all that it was given, and looks at it.
+fn look<T: Send + 'static>(feed: &Feed<Nobody>, look: impl FnOnce(&mut Scene<Nobody>) -> T + Send + 'static) -> T {
+    let (told, done) = std::sync::mpsc::channel();
+    feed.asker().ask(move |scene| told.send(look(scene)).unwrap());
+    done.recv().unwrap()
+}
+
+/// What a crash leaves: the files as they are, whatever was written of them.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn a_view_is_what_the_model_says_at_every_turn() {
+    let mut trades = 0;
+    for seed in 0..6 {
+        let mut market = Market::new(seed);
+        let mut view = View::new(&market.engine, None);
+        for turn in 0..300 {
+            market.turn();
+            let (through, time, events) = &market.batches[turn];
+            let mut batch = EventBatch::default();
+            events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+            batch.seal(*through, *time);
+            view.apply(&batch, &mut None).unwrap();
+            market.check(&view);
+            if turn % 50 == 0 {
+                market.check(&View::new(&market.engine, None));
+            }
+        }
+        trades += market.trades.len();
+    }
+    assert!(trades > 400, "the markets must trade: {trades}");
+}
+
+#[test]
+fn a_history_survives_crashes_and_stops() {
+    for seed in 0..6 {
+        let mut market = Market::new(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let mut at = folder.path().join("history");
+        let mut feed = start(&market.engine, &at);
+        // The turn of the last snapshot: the history covers it.
+        let mut snapshot = 0;
+        for round in 0..8 {
+            let begun = market.batches.len();
+            for _ in 0..60 {
+                market.turn();
+            }
+            let half = begun + 20 + market.random.below(30);
+            market.push(&feed, begun..half);
+            if round % 3 != 2 {
+                assert!(feed.asker().checkpoint());
+                snapshot = snapshot.max(half - market.random.below(20));
+            }
+            market.push(&feed, half..market.batches.len());
+            if round % 2 == 0 {
+                let scene = feed.stop().unwrap();
+                market.check_all(&scene, 1 + round);
+                snapshot = market.batches.len() - market.random.below(30);
+            } else {
+                look(&feed, |_| ());
+                let crashed = folder.path().join(format!("crashed-{round}"));
+                copy(&at, &crashed);
+                drop(feed.stop().unwrap());
+                at = crashed;
+            }
+            let engine = market.engine_after(snapshot);
+            feed = start(&engine, &at);
+            market.push(&feed, snapshot..market.batches.len());
+        }
+        let scene = feed.stop().unwrap();
+        market.check_all(&scene, 7);
+    }
+}
+
+#[test]
+fn a_history_that_lacks_commands_is_set_aside() {
+    let mut market = Market::new(3);
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("history");
+    for _ in 0..50 {
+        market.turn();
+    }
+    let feed = start(&market.engine_after(0), &at);
+    market.push(&feed, 0..20);
+    drop(feed.stop().unwrap());
+    let feed = start(&market.engine_after(30), &at);
+    market.push(&feed, 30..50);
+    let scene = feed.stop().unwrap();
+    market.check(&scene.view);
+    let history = scene.history.unwrap();
+    assert!(history.through() == market.engine.sequence() && history.first_order().0 > 1);
+    assert!(folder.path().join(format!("history-through-{}", market.batches[19].0)).exists());
+}
+
+#[test]
+fn damage_is_named() {
+    let mut market = Market::new(4);
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("history");
+    for _ in 0..50 {
+        market.turn();
+    }
+    let feed = start(&market.engine_after(0), &at);
+    market.push(&feed, 0..50);
+    drop(feed.stop().unwrap());
+    let checkpoint = std::fs::read(at.join("checkpoint")).unwrap();
+    for byte in 0..checkpoint.len() {
+        let mut damaged = checkpoint.clone();
+        damaged[byte] ^= 0x20;
+        std::fs::write(at.join("checkpoint"), damaged).unwrap();
+        let error = History::open(&at, &market.engine).unwrap_err().to_string();
+        assert!(error.contains("checkpoint is damaged"), "{error}");
+    }
+    std::fs::write(at.join("checkpoint"), checkpoint).unwrap();
+    let orders = std::fs::OpenOptions::new().write(true).open(at.join("orders.tab")).unwrap();
+    orders.set_len(100).unwrap();
+    let error = History::open(&at, &market.engine).unwrap_err().to_string();
+    assert!(error.contains("orders.tab is damaged: it holds 100 bytes"), "{error}");
+}
+
+/// All pages of a list.
+fn pages<T, C: Copy>(mut page: impl FnMut(Option<C>) -> (Vec<T>, Option<C>)) -> Vec<T> {
+    let (mut all, mut before) = (Vec::new(), None);
+    loop {
+        let (found, next) = page(before);
+        all.extend(found);
+        match next {
+            Some(next) => before = Some(next),
+            None => return all,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The simulated traders. Each symbol has a fair price that wanders; market makers quote around it, noise traders take what is
+//! offered, momentum traders follow where it went. They trade with each other and with whoever comes.
+
+use std::collections::VecDeque;
+
+use engine::{AccountId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
+use wire::Answer;
+
+use super::random::Random;
+use super::venue::Venue;
+
+/// Symbols, with their first fair price in cents and how much a turn moves it, in millionths.
+const SYMBOLS: [(&str, i64, i64); 4] =
+    [("ACME", 15_000, 300), ("BOLT", 4_250, 450), ("CRUX", 98_000, 250), ("DUNE", 725, 700)];
+/// Whoever looks at the demo trades with this account.
+const YOURS: u64 = 1;
+const MAKERS: [u64; 3] = [101, 102, 103];
+const NOISE: [u64; 4] = [201, 202, 203, 204];
+const MOMENTUM: [u64; 2] = [301, 302];
+/// Levels that a maker quotes on a side.
+const LEVELS: i64 = 5;
+/// Turns over which momentum traders look back.
+const LOOK_BACK: usize = 40;
+
+/// All of them.
+pub struct Crowd {
+    random: Random,
+    markets: Vec<Market>,
+}
+
+struct Market {
+    symbol: Symbol,
+    /// In cents, times a thousand.
+    fair: i64,
+    /// Millionths that a turn moves it.
+    moves: i64,
+    first: i64,
+    before: VecDeque<i64>,
+    /// What each maker has quoted.
+    quotes: [Vec<OrderId>; MAKERS.len()],
+}
+
+impl Crowd {
+    pub fn new(seed: u64) -> Crowd {
+        let market = |(name, cents, moves): (&str, i64, i64)| Market {
+            symbol: Symbol::parse(name.as_bytes()).expect("invariant: letters"),
+            fair: cents * 1000,
+            moves,
+            first: cents * 1000,
+            before: VecDeque::new(),
+            quotes: Default::default(),
+        };
+        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into() }
+    }
+
+    /// Creates accounts and symbols. None when the market has ended.
+    pub fn open(&mut self, venue: &mut impl Venue) -> Option<()> {
+        let rich = MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).map(|id| (*id, "1000000000", "10000000"));
+        let all = std::iter::once((YOURS, "100000", "500")).chain(rich);
+        let mut ops = Vec::new();
+        for (id, balance, shares) in all {
+            let account = account(id);
+            let balance = number(balance).money().expect("invariant: within the bounds");
+            ops.push(Op::Command(Command::CreateAccount { account, balance }));
+            for market in &self.markets {
+                let shares: Position = number(shares).position().expect("invariant: within the bounds");
+                ops.push(Op::Command(Command::CreateSymbol { symbol: market.symbol }));
+                ops.push(Op::Command(Command::IssueShares { symbol: market.symbol, account, shares }));
+            }
+        }
+        venue.send(&ops)?;
+        for market in 0..self.markets.len() {
+            for maker in 0..MAKERS.len() {
+                self.quote(market, maker, venue)?;
+            }
+        }
+        Some(())
+    }
+
+    /// One of them does something. Gives how many commands that took; none when the market has ended.
+    pub fn turn(&mut self, venue: &mut impl Venue) -> Option<u64> {
+        let market = self.random.below(self.markets.len() as u64) as usize;
+        self.wander(market);
+        match self.random.below(100) {
+            0..25 => {
+                let maker = self.random.below(MAKERS.len() as u64) as usize;
+                self.quote(market, maker, venue)
+            }
+            25..85 => {
+                let side = if self.random.below(2) == 0 { Side::Buy } else { Side::Sell };
+                let trader = self.one_of(&NOISE);
+                self.take(market, trader, side, venue)
+            }
+            _ => {
+                let Market { fair, before, .. } = &self.markets[market];
+                let rises = before.front().is_none_or(|then| fair >= then);
+                let side = if rises { Side::Buy } else { Side::Sell };
+                let trader = self.one_of(&MOMENTUM);
+                self.take(market, trader, side, venue)
+            }
+        }
+    }
+
+    fn one_of(&mut self, traders: &[u64]) -> u64 {
+        traders[self.random.below(traders.len() as u64) as usize]
+    }
+
+    /// The fair price moves, and is drawn a little to where it began.
+    fn wander(&mut self, market: usize) {
+        let normal = self.random.normal();
+        let market = &mut self.markets[market];
+        let step = market.fair * market.moves / 1_000_000 * normal / 1000;
+        market.fair = (market.fair + step + (market.first - market.fair) / 4000).max(market.first / 10);
+        market.before.push_back(market.fair);
+        if market.before.len() > LOOK_BACK {
+            market.before.pop_front();
+        }
+    }
+
+    /// A maker takes its quotes back and quotes anew.
+    fn quote(&mut self, market: usize, maker: usize, venue: &mut impl Venue) -> Option<u64> {
+        let account = account(MAKERS[maker]);
+        let random = &mut self.random;
+        let Market { symbol, fair, quotes, .. } = &mut self.markets[market];
+        let cancels = quotes[maker].drain(..).map(|order| Op::Command(Command::CancelOrder { account, order }));
+        let mut ops: Vec<Op> = cancels.collect();
+        let cancels = ops.len();
+        // At least a cent from the fair price, and each level at least a cent further.
+        let gap = (*fair / 1000 / 2500).max(1);
+        for level in 0..LEVELS {
+            for side in [Side::Buy, Side::Sell] {
+                let away = gap * (1 + level) + random.below(gap as u64 + 1) as i64;
+                let cents = match side {
+                    Side::Buy => *fair / 1000 - away,
+                    Side::Sell => *fair / 1000 + 1 + away,
+                };
+                let (Some(limit), Some(shares)) = (price(cents), shares(10 + random.below(90 + 60 * level as u64)))
+                else {
+                    continue;
+                };
+                ops.push(Op::Command(Command::PlaceOrder { account, symbol: *symbol, side, limit, shares }));
+            }
+        }
+        let answers = venue.send(&ops)?;
+        quotes[maker].extend(answers.iter().skip(cancels).filter_map(|answer| match answer {
+            Answer::Reply(Reply::Opened(order)) => Some(*order),
+            Answer::Reply(_) | Answer::Unavailable(_) => None,
+        }));
+        Some(ops.len() as u64)
+    }
+
+    /// Somebody buys or sells at about what is offered; what is not executed is taken back.
+    fn take(&mut self, market: usize, id: u64, side: Side, venue: &mut impl Venue) -> Option<u64> {
+        let account = account(id);
+        let Market { symbol, fair, .. } = self.markets[market];
+        let far = fair / 1000 / 400 + 2;
+        let cents = match side {
+            Side::Buy => fair / 1000 + far,
+            Side::Sell => fair / 1000 - far,
+        };
+        // Mostly little, sometimes much.
+        let most = 10u64 << self.random.below(5);
+        let Some((limit, shares)) = price(cents).zip(shares(1 + self.random.below(most))) else { return Some(0) };
+        let placed = venue.send(&[Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })])?;
+        let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
+        venue.send(&[Op::Command(Command::CancelOrder { account, order: *order })])?;
+        Some(2)
+    }
+}
+
+fn account(id: u64) -> AccountId {
+    AccountId::parse(id.to_string().as_bytes()).expect("invariant: digits")
+}
+
+fn number(text: &str) -> Decimal {
+    Decimal::parse(text.as_bytes()).expect("invariant: digits")
+}
+
+fn price(cents: i64) -> Option<Price> {
+    Price::from_units(cents.checked_mul(1_000_000)?)
+}
+
+fn shares(count: u64) -> Option<Shares> {
+    Shares::from_units(i64::try_from(count).ok()?.checked_mul(100_000_000)?)
+}

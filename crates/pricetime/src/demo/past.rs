@@ -1,0 +1,64 @@
+//! Hours of trading before the demo's server starts, so that there are candles to look at: the same commands as later, with
+//! times that have passed.
+
+use std::time::Duration;
+
+use engine::{Op, Time};
+use journal::{DataLock, Disk, Durability, Options};
+use wire::{Answer, Requests};
+
+use super::crowd::Crowd;
+use super::venue::Venue;
+use crate::answering::{ReplyLimits, Work};
+use crate::market::now;
+use crate::recovery;
+use crate::sequencer::{Conditions, Sequencer};
+use crate::settings::Settings;
+
+/// Between two turns of the crowd.
+const STEP: Duration = Duration::from_millis(2_500);
+
+/// Makes the market in an empty data folder, and lets the crowd trade in it up to now.
+pub fn make(settings: &Settings, seed: u64, past: Duration) -> Result<Crowd, String> {
+    let _lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
+    let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
+    let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
+    let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
+    let limits = ReplyLimits { reply_bytes_max: settings.reply_bytes_max() };
+    let end = now();
+    let mut then = Then {
+        sequencer: Sequencer::new(recovered.engine, recovered.journal, limits),
+        time: Time(end.0.saturating_sub(past.as_micros() as u64)),
+        failed: None,
+    };
+    let mut crowd = Crowd::new(seed);
+    let mut goes_on = crowd.open(&mut then).is_some();
+    while goes_on && then.time < end {
+        goes_on = crowd.turn(&mut then).is_some();
+        then.time = Time(then.time.0 + STEP.as_micros() as u64);
+    }
+    then.failed.map_or(Ok(crowd), Err)
+}
+
+/// A market at a time that has passed.
+struct Then {
+    sequencer: Sequencer<Disk>,
+    time: Time,
+    failed: Option<String>,
+}
+
+impl Venue for Then {
+    fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
+        let mut requests = Requests::new();
+        requests.append(ops);
+        let (mut answers, mut executions) = (Vec::new(), Vec::new());
+        let mut work = [Work { requests: &requests, answers: &mut answers, executions: &mut executions }];
+        match self.sequencer.turn(&mut work, self.time, Conditions::default(), || (), &mut |_, _| {}) {
+            Ok(()) => Some(answers),
+            Err(error) => {
+                self.failed = Some(error.to_string());
+                None
+            }
+        }
+    }
+}

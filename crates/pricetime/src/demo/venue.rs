@@ -1,0 +1,37 @@
+//! Where the crowd's orders go: to a running server, or straight into a market whose past is being made.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use engine::Op;
+use gateway::{Batch, Exchange};
+use wire::Answer;
+
+/// Does ops and answers them.
+pub trait Venue {
+    /// None when the market has ended.
+    fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>>;
+}
+
+/// A server's exchange: the crowd's orders take the same way as everybody's.
+pub struct Live {
+    exchange: Arc<dyn Exchange>,
+}
+
+impl Live {
+    pub fn new(exchange: Arc<dyn Exchange>) -> Live {
+        Live { exchange }
+    }
+}
+
+impl Venue for Live {
+    fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
+        let (back, answered) = channel();
+        let mut batch = Batch::detached(back);
+        batch.requests.append(ops);
+        batch.answers.reserve(ops.len());
+        self.exchange.submit(batch);
+        let batch = answered.recv().ok()?;
+        (!batch.is_abandoned()).then_some(batch.answers)
+    }
+}

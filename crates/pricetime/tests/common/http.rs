@@ -1,0 +1,150 @@
+//! A plain HTTP client and a plain WebSocket client, and JSON to look at.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+use tungstenite::stream::MaybeTlsStream;
+use tungstenite::{Message, WebSocket};
+use ureq::Agent;
+use ureq::http::{Request, Response};
+
+use super::server::PATIENCE;
+
+/// Speaks to one server, over connections that it keeps.
+#[derive(Clone)]
+pub struct Http {
+    address: SocketAddr,
+    agent: Agent,
+}
+
+/// A status and what came with it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub kind: String,
+    pub body: Value,
+    pub text: String,
+}
+
+impl Http {
+    pub fn new(address: SocketAddr) -> Http {
+        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
+        Http { address, agent: agent.new_agent() }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None, &[])
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, None, &[])
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Some(&body.to_string()), &[("content-type", "application/json")])
+    }
+
+    /// With headers of one's own.
+    pub fn send(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answered = match body {
+            Some(body) => self.agent.run(request.body(body.to_owned()).unwrap()),
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        Answer::of(answered.unwrap())
+    }
+
+    /// What is there; panics unless it is.
+    pub fn read(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        answer.body
+    }
+
+    /// Has something made; panics unless it is.
+    pub fn make(&self, path: &str, body: &Value) -> Value {
+        let answer = self.post(path, body);
+        assert_eq!(answer.status, 201, "{path} {body}: {}", answer.text);
+        answer.body
+    }
+
+    /// A WebSocket.
+    pub fn listen(&self) -> Socket {
+        let (socket, _) = tungstenite::connect(format!("ws://{}/ws/v1", self.address)).unwrap();
+        if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        }
+        Socket(socket)
+    }
+}
+
+impl Answer {
+    fn of(mut answer: Response<ureq::Body>) -> Answer {
+        let kind = answer.headers().get("content-type").map_or("", |kind| kind.to_str().unwrap()).to_owned();
+        let text = answer.body_mut().read_to_string().unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Answer { status: answer.status().as_u16(), kind, body, text }
+    }
+
+    /// The code of a refusal; panics unless it is one, in the form of refusals.
+    pub fn code(&self) -> (u16, &str) {
+        assert_eq!(self.kind, "application/problem+json", "{}", self.text);
+        assert_eq!(self.body["status"], self.status, "{}", self.text);
+        (self.status, self.body["code"].as_str().unwrap())
+    }
+}
+
+/// A WebSocket connection.
+pub struct Socket(WebSocket<MaybeTlsStream<TcpStream>>);
+
+impl Socket {
+    pub fn send(&mut self, request: &Value) {
+        self.0.send(Message::text(request.to_string())).unwrap();
+    }
+
+    /// The next message; none when the server has ended the connection.
+    pub fn try_next(&mut self) -> Option<Value> {
+        loop {
+            match self.0.read() {
+                Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
+                Ok(Message::Close(_)) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    pub fn next(&mut self) -> Value {
+        self.try_next().expect("the server goes on")
+    }
+
+    /// Reads until a message is of this kind and channel; gives it.
+    pub fn next_of(&mut self, kind: &str, channel: &str) -> Value {
+        loop {
+            let message = self.next();
+            assert!(message["type"] != "error", "{message}");
+            if message["type"] == kind && message["channel"] == channel {
+                return message;
+            }
+        }
+    }
+
+    /// Subscribes, and gives the snapshot.
+    pub fn subscribe(&mut self, request: Value) -> Value {
+        self.send(&request);
+        let channel = request["channel"].as_str().unwrap();
+        let told = self.next_of("subscribed", channel);
+        assert_eq!(told["id"], request["id"]);
+        self.next_of("snapshot", channel)
+    }
+
+    /// How long to wait for a message.
+    pub fn patience(&mut self, patience: Duration) {
+        if let MaybeTlsStream::Plain(stream) = self.0.get_ref() {
+            stream.set_read_timeout(Some(patience)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What requests carry, read strictly: JSON bodies and query strings of known fields, and the values in them.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use engine::{AccountId, AmountError, Decimal, Money, OrderId, Position, Price, Shares, Symbol};
+use feed::Interval;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Body<T>, Problem> {
+        let kind =
+            request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
+            let detail = "a write needs the header content-type: application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "Not JSON", detail));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
+                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
+            }
+            _ => Problem::malformed(rejection.body_text()),
+        })?;
+        serde_json::from_slice(&bytes).map(Body).map_err(|error| named(&error.to_string()))
+    }
+}
+
+/// The longest body.
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Parameters behind the `?`.
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Parameters<T>, Problem> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(parameters)) => Ok(Parameters(parameters)),
+            Err(rejection) => {
+                let text = rejection.body_text();
+                Err(named(text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text)))
+            }
+        }
+    }
+}
+
+/// What stands in the path.
+pub(crate) struct Named<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Problem> {
+        let Path(named) = Path::<T>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| Problem::malformed(rejection.body_text()))?;
+        Ok(Named(named))
+    }
+}
+
+/// A fault that serde found: it names the field between backticks, where there is one.
+fn named(fault: &str) -> Problem {
+    let mut parts = fault.split('`');
+    match (parts.next(), parts.next()) {
+        (Some(start), Some(field)) if start.contains("field") => Problem::field(field, fault),
+        _ => Problem::malformed(fault),
+    }
+}
+
+fn fault(field: &str, why: impl std::fmt::Display) -> Problem {
+    Problem::field(field, format!("{field} {why}"))
+}
+
+pub(crate) fn account(text: &str) -> Result<AccountId, Problem> {
+    AccountId::parse(text.as_bytes()).map_err(|why| fault("account", why))
+}
+
+pub(crate) fn symbol(text: &str) -> Result<Symbol, Problem> {
+    Symbol::parse(text.as_bytes()).map_err(|why| fault("symbol", why))
+}
+
+/// An order's id; one that no order can have is the id of no order.
+pub(crate) fn order(text: &str) -> Result<OrderId, Problem> {
+    OrderId::parse(text.as_bytes()).ok_or_else(Problem::unknown_order)
+}
+
+fn amount<T>(field: &str, text: &str, of: impl FnOnce(Decimal) -> Result<T, AmountError>) -> Result<T, Problem> {
+    Decimal::parse(text.as_bytes()).and_then(of).map_err(|why| fault(field, why))
+}
+
+pub(crate) fn limit(text: &str) -> Result<Price, Problem> {
+    amount("limit", text, Decimal::price)
+}
+
+pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
+    // The side says which way.
+    match text.starts_with('-') {
+        true => Err(fault("shares", AmountError::Negative)),
+        false => amount("shares", text, Decimal::order_shares),
+    }
+}
+
+pub(crate) fn position(text: &str) -> Result<Position, Problem> {
+    amount("shares", text, Decimal::position)
+}
+
+pub(crate) fn balance(text: &str) -> Result<Money, Problem> {
+    amount("balance", text, Decimal::money)
+}
+
+pub(crate) fn interval(text: &str) -> Result<Interval, Problem> {
+    Interval::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = Interval::ALL.into_iter().map(Interval::name).collect();
+        fault("interval", format!("is not one of {}", names.join(", ")))
+    })
+}
+
+/// How many to show: as asked for, within bounds.
+pub(crate) fn count(field: &str, asked: Option<usize>, usual: usize, most: usize) -> Result<usize, Problem> {
+    match asked.unwrap_or(usual) {
+        count if (1..=most).contains(&count) => Ok(count),
+        count => Err(fault(field, format!("is {count}; it is 1 to {most}"))),
+    }
+}

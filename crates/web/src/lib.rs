@@ -1,0 +1,25 @@
+//! HTTP: health, REST, WebSocket and the live page, on one thread. docs/API.md is its interface.
+//!
+//! What is asked for is read from the [`feed`]; what is to be done goes to the same [`gateway::Exchange`] as XML does. It
+//! knows no engine, no journal and no database.
+
+mod desk;
+mod guard;
+mod health;
+mod hub;
+mod input;
+mod listener;
+mod messages;
+mod outbox;
+mod page;
+mod problem;
+mod rest;
+mod server;
+mod session;
+mod shapes;
+mod site;
+mod vitals;
+
+pub use hub::Hub;
+pub use server::{Settings, Web};
+pub use site::{About, Market};

@@ -1,0 +1,206 @@
+//! What goes over the WebSocket, as text.
+
+use axum::extract::ws::Utf8Bytes;
+use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
+use feed::{Candle, HistoryError, Interval, Scene, Trade, View};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::hub::{AccountNews, Hub, Topic};
+use crate::rest::now;
+use crate::shapes::{
+    AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, SymbolShape, TradeShape, checksum,
+    level,
+};
+use crate::vitals::Measured;
+
+/// Trades and candles that a snapshot shows.
+const TRADES_SHOWN: usize = 50;
+const CANDLES_SHOWN: usize = 500;
+
+/// How a topic stands; none for those that have nothing but updates.
+pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
+    let view = &scene.view;
+    let made = match topic {
+        Topic::Book(symbol) => Ok(book_snapshot(view, symbol)),
+        Topic::Trades(symbol) => {
+            let mut last: Vec<Trade> = view.listing(symbol).recent().take(TRADES_SHOWN).copied().collect();
+            last.reverse();
+            Ok(trades("snapshot", view, symbol, &last))
+        }
+        Topic::Candles(symbol, interval) => candles_snapshot(scene, symbol, interval),
+        Topic::Orders(account) => orders_snapshot(scene, account),
+        Topic::Symbols => {
+            let indices = (0..view.listings().len() as u32).map(SymbolIndex);
+            let shapes: Vec<_> = indices.map(|symbol| SymbolShape::of(view, symbol, Time(now()))).collect();
+            Ok(symbols("snapshot", &shapes.iter().collect::<Vec<_>>()))
+        }
+        Topic::Status => return None,
+    };
+    match made {
+        Ok(message) => Some(message),
+        Err(error) => {
+            tracing::error!(%error, "a snapshot cannot be made");
+            Some(refusal(None, "history-unreadable", &error.to_string()))
+        }
+    }
+}
+
+fn text(message: &impl Serialize) -> Utf8Bytes {
+    serde_json::to_string(message).unwrap_or_default().into()
+}
+
+/// What precedes each message of a channel.
+#[derive(Serialize)]
+struct Message<T> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    channel: &'static str,
+    #[serde(flatten)]
+    content: T,
+}
+
+fn book_snapshot(view: &View, symbol: SymbolIndex) -> Utf8Bytes {
+    text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, usize::MAX) })
+}
+
+#[derive(Serialize)]
+struct BookUpdate {
+    symbol: String,
+    update: u64,
+    sequence: u64,
+    time: u64,
+    bids: Vec<LevelShape>,
+    asks: Vec<LevelShape>,
+    checksum: u32,
+}
+
+/// Levels that changed, as they stand.
+pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> Utf8Bytes {
+    let listing = view.listing(symbol);
+    let of = |wanted: Side| {
+        let its = levels.iter().filter(|(side, _)| *side == wanted);
+        its.map(|(side, limit)| level(listing.book.level(*side, *limit))).collect()
+    };
+    let content = BookUpdate {
+        symbol: listing.name.to_string(),
+        update: listing.update,
+        sequence: view.sequence().0,
+        time: view.time().0,
+        bids: of(Side::Buy),
+        asks: of(Side::Sell),
+        checksum: checksum(view, symbol),
+    };
+    text(&Message { kind: "update", channel: "book", content })
+}
+
+/// Trades, oldest first.
+pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Trades {
+        symbol: String,
+        trades: Vec<TradeShape>,
+    }
+    let content = Trades {
+        symbol: view.listing(symbol).name.to_string(),
+        trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(),
+    };
+    text(&Message { kind, channel: "trades", content })
+}
+
+fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval) -> Result<Utf8Bytes, HistoryError> {
+    #[derive(Serialize)]
+    struct Candles {
+        symbol: String,
+        interval: &'static str,
+        candles: Vec<CandleShape>,
+    }
+    let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
+    let content = Candles {
+        symbol: scene.view.listing(symbol).name.to_string(),
+        interval: interval.name(),
+        candles: candles.iter().map(CandleShape::of).collect(),
+    };
+    Ok(text(&Message { kind: "snapshot", channel: "candles", content }))
+}
+
+/// The candle that trades have changed.
+pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Update {
+        symbol: String,
+        interval: &'static str,
+        candle: CandleShape,
+    }
+    let symbol = view.listing(symbol).name.to_string();
+    let content = Update { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
+    text(&Message { kind: "update", channel: "candles", content })
+}
+
+#[derive(Serialize)]
+struct Orders {
+    sequence: u64,
+    account: AccountShape,
+    orders: Vec<OrderShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<Vec<ExecutionShape>>,
+}
+
+fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Utf8Bytes, HistoryError> {
+    let (view, history) = (&scene.view, scene.history.as_ref());
+    let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(view, history, open)).collect();
+    let content = Orders {
+        sequence: view.sequence().0,
+        account: AccountShape::of(view, account),
+        orders: orders?,
+        executions: None,
+    };
+    Ok(text(&Message { kind: "snapshot", channel: "orders", content }))
+}
+
+/// What an account has been told of.
+pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &AccountNews) -> Utf8Bytes {
+    let (view, history) = (&scene.view, scene.history.as_ref());
+    let ended = news.ended.iter().map(|ended| OrderShape::ended(view, history, ended));
+    let open = news.open.iter().filter_map(|order| view.open_order(*order));
+    let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(view, history, open))).collect();
+    let orders = match orders {
+        Ok(orders) => orders,
+        Err(error) => return refusal(None, "history-unreadable", &error.to_string()),
+    };
+    let executions = news.trades.iter().map(|(trade, side)| ExecutionShape::of(view, trade, *side)).collect();
+    let content = Orders {
+        sequence: view.sequence().0,
+        account: AccountShape::of(view, account),
+        orders,
+        executions: Some(executions),
+    };
+    text(&Message { kind: "update", channel: "orders", content })
+}
+
+pub(crate) fn symbols(kind: &'static str, symbols: &[&SymbolShape]) -> Utf8Bytes {
+    text(&json!({"type": kind, "channel": "symbols", "symbols": symbols}))
+}
+
+pub(crate) fn status(measured: &Measured) -> Utf8Bytes {
+    text(&Message { kind: "update", channel: "status", content: measured })
+}
+
+/// The answer to a request that was understood.
+pub(crate) fn done(kind: &'static str, request: &Value) -> Utf8Bytes {
+    let mut told = json!({"type": kind});
+    for field in ["id", "channel", "symbol", "account", "interval"] {
+        if let Some(value) = request.get(field) {
+            told[field] = value.clone();
+        }
+    }
+    text(&told)
+}
+
+pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> Utf8Bytes {
+    let mut told = json!({"type": "error", "code": code, "detail": detail});
+    if let Some(id) = id {
+        told["id"] = id.clone();
+    }
+    text(&told)
+}

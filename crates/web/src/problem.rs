@@ -1,0 +1,113 @@
+//! Refusals as `application/problem+json`: a stable code for programs, a sentence for people, the field where there is one.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::Reject;
+use serde::Serialize;
+use wire::{Answer, Unavailable};
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    /// For programs; never changes its meaning.
+    pub code: &'static str,
+    /// For people.
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Problem {
+        Problem { kind: "about:blank", title, status: status.as_u16(), code, detail: detail.into(), field: None }
+    }
+
+    /// A field is missing, unknown or of the wrong form.
+    pub fn field(field: &str, detail: impl Into<String>) -> Problem {
+        Problem { field: Some(field.to_owned()), ..Problem::malformed(detail) }
+    }
+
+    pub fn malformed(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
+    }
+
+    pub fn unknown_account() -> Problem {
+        Problem::of(&Reject::UnknownAccount)
+    }
+
+    pub fn unknown_symbol() -> Problem {
+        Problem::of(&Reject::UnknownSymbol)
+    }
+
+    pub fn unknown_order() -> Problem {
+        Problem::of(&Reject::UnknownOrder)
+    }
+
+    pub fn nothing_open() -> Problem {
+        Problem::of(&Reject::NothingOpen)
+    }
+
+    /// The server is starting, waiting or stopping.
+    pub fn not_ready() -> Problem {
+        let detail = "the server does not serve clients at the moment; /ready says why";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
+    }
+
+    /// What became of the request will be known later.
+    pub fn unknown_outcome() -> Problem {
+        let detail = "what became of the request is not known yet: it may still be done; ask for its order later";
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "Outcome unknown", detail)
+    }
+
+    /// Why the engine refused.
+    pub fn of(reject: &Reject) -> Problem {
+        use StatusCode as Is;
+        let (status, code, title) = match reject {
+            Reject::AccountExists => (Is::CONFLICT, "account-exists", "Account exists"),
+            Reject::UnknownAccount => (Is::NOT_FOUND, "unknown-account", "Unknown account"),
+            Reject::UnknownSymbol => (Is::NOT_FOUND, "unknown-symbol", "Unknown symbol"),
+            Reject::TooMuchMoney { .. } => (Is::UNPROCESSABLE_ENTITY, "too-much-money", "Too much money"),
+            Reject::TooManyShares { .. } => (Is::UNPROCESSABLE_ENTITY, "too-many-shares", "Too many shares"),
+            Reject::InsufficientFunds { .. } => (Is::UNPROCESSABLE_ENTITY, "insufficient-funds", "Insufficient funds"),
+            Reject::InsufficientShares { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "insufficient-shares", "Insufficient shares")
+            }
+            Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
+            Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
+            Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
+        };
+        Problem::new(status, code, title, reject.to_string())
+    }
+
+    /// Why an op did not get as far as the engine.
+    pub fn unavailable(why: Unavailable) -> Problem {
+        let (code, title) = match why {
+            Unavailable::DiskLow => ("disk-low", "Disk nearly full"),
+            Unavailable::StoreAway => ("store-away", "Database away"),
+            Unavailable::Stopping => ("not-ready", "Stopping"),
+            Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
+        };
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())
+    }
+}
+
+/// The reply of the engine, if it was not a refusal.
+pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
+    match answer {
+        Answer::Reply(engine::Reply::Rejected(reject)) => Err(Problem::of(&reject)),
+        Answer::Reply(reply) => Ok(reply),
+        Answer::Unavailable(why) => Err(Problem::unavailable(why)),
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+    }
+}

@@ -1,0 +1,116 @@
+//! The HTTP server: one thread with its own event loop. It serves health from the start, and the market once it is there.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use gateway::{Status, bind_error};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::guard::guard;
+use crate::input::BODY_BYTES_MAX;
+use crate::listener::Bounded;
+use crate::site::{Market, Site};
+use crate::{health, page, rest, session};
+
+/// Connections at once; further ones wait.
+const CONNECTIONS_MAX: usize = 1024;
+
+/// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where to listen, and as whom.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub address: SocketAddr,
+    /// Names of this server that requests may use, beyond addresses and `localhost`.
+    pub hosts: Vec<String>,
+}
+
+/// A running HTTP server. Dropping it stops it.
+pub struct Web {
+    address: SocketAddr,
+    site: Site,
+    runtime: Handle,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Web {
+    /// Listens, and answers from `status` until a market is given.
+    /// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
+    pub fn start(settings: Settings, status: Status) -> io::Result<Web> {
+        let listener =
+            TcpListener::bind(settings.address).map_err(|error| bind_error(settings.address, "--http", error))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (site, handle) = (Site::new(status, settings.hosts), runtime.handle().clone());
+        let (stop, stopped) = watch::channel(false);
+        let served = site.clone();
+        let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    ended = serve(listener, served, told(stopped.clone())) => {
+                        if let Err(error) = ended {
+                            tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
+                        }
+                    }
+                    () = async { told(stopped).await; tokio::time::sleep(DRAIN_PATIENCE).await } => {}
+                }
+            });
+        })?;
+        Ok(Web { address, site, runtime: handle, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves a market from now on.
+    pub fn open(&self, market: Market) {
+        let _in_runtime = self.runtime.enter();
+        self.site.open(market);
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Returns when the server is to stop.
+async fn told(mut stopped: watch::Receiver<bool>) {
+    // Its sender lives as long as the server.
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+async fn serve(
+    listener: TcpListener,
+    site: Site,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let routes = Router::new()
+        .route("/health", get(health::health))
+        .route("/ready", get(health::ready))
+        .route("/ws/v1", get(session::upgrade))
+        .nest("/api/v1", rest::routes())
+        .fallback(page::file)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(site.clone(), guard))
+        .with_state(site);
+    let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?, CONNECTIONS_MAX);
+    axum::serve(listener, routes).with_graceful_shutdown(stopped).await
+}

@@ -1,0 +1,380 @@
+//! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
+
+use engine::{AccountIndex, Money, OrderId, Position, Price, Shares, Side, SymbolIndex, Time};
+use feed::{Candle, Ended, History, HistoryError, LevelChange, Open, PastOrder, Scene, Trade, View};
+use serde::Serialize;
+
+/// `buy` or `sell`.
+pub(crate) fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct SymbolShape {
+    pub(crate) symbol: String,
+    last: Option<String>,
+    last_time: Option<u64>,
+    change: Option<String>,
+    change_percent: Option<String>,
+    open_24h: Option<String>,
+    high_24h: Option<String>,
+    low_24h: Option<String>,
+    volume_24h: String,
+    money_24h: String,
+    trades_24h: u64,
+    best_bid: Option<String>,
+    best_ask: Option<String>,
+    issued: String,
+}
+
+impl SymbolShape {
+    pub(crate) fn of(view: &View, symbol: SymbolIndex, now: Time) -> SymbolShape {
+        let listing = view.listing(symbol);
+        let day = listing.day(now);
+        let (volume, money) = day.map_or((Position::ZERO, Money::ZERO), |day| (day.volume, day.money));
+        let last = listing.last.map(|trade| trade.price);
+        let change = last.zip(day).map(|(last, day)| last.units() - day.open.units());
+        SymbolShape {
+            symbol: listing.name.to_string(),
+            last: text(last),
+            last_time: listing.last.map(|trade| trade.time.0),
+            change: change.map(|units| Position::from_units(units.into()).to_string()),
+            change_percent: change.zip(day).map(|(units, day)| percent(units, day.open)),
+            open_24h: text(day.map(|day| day.open)),
+            high_24h: text(day.map(|day| day.high)),
+            low_24h: text(day.map(|day| day.low)),
+            volume_24h: volume.to_string(),
+            money_24h: money.to_string(),
+            trades_24h: day.map_or(0, |day| day.trades),
+            best_bid: text(listing.book.best(Side::Buy)),
+            best_ask: text(listing.book.best(Side::Sell)),
+            issued: listing.issued.to_string(),
+        }
+    }
+}
+
+fn text(amount: Option<impl ToString>) -> Option<String> {
+    amount.map(|amount| amount.to_string())
+}
+
+/// Of a price, with two decimals.
+fn percent(change: i64, of: Price) -> String {
+    format!("{:.2}", change as f64 / of.units() as f64 * 100.0)
+}
+
+/// Limit, shares, number of orders.
+pub(crate) type LevelShape = (String, String, u32);
+
+pub(crate) fn level(change: LevelChange) -> LevelShape {
+    (change.limit.to_string(), change.shares.to_string(), change.orders)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct BookShape {
+    symbol: String,
+    sequence: u64,
+    update: u64,
+    time: u64,
+    bids: Vec<LevelShape>,
+    asks: Vec<LevelShape>,
+    checksum: u32,
+}
+
+impl BookShape {
+    pub(crate) fn of(view: &View, symbol: SymbolIndex, depth: usize) -> BookShape {
+        let listing = view.listing(symbol);
+        let side = |side| {
+            let levels = listing.book.levels(side).take(depth);
+            levels.map(|(limit, at)| (limit.to_string(), at.shares.to_string(), at.orders)).collect()
+        };
+        BookShape {
+            symbol: listing.name.to_string(),
+            sequence: view.sequence().0,
+            update: listing.update,
+            time: view.time().0,
+            bids: side(Side::Buy),
+            asks: side(Side::Sell),
+            checksum: checksum(view, symbol),
+        }
+    }
+}
+
+/// Levels a side that the checksum covers.
+const CHECKED_LEVELS: usize = 10;
+
+/// The CRC-32 of the best levels, by which a follower sees that its book is ours.
+pub(crate) fn checksum(view: &View, symbol: SymbolIndex) -> u32 {
+    let book = &view.listing(symbol).book;
+    let (mut bids, mut asks) = (book.levels(Side::Buy), book.levels(Side::Sell));
+    let mut parts = Vec::new();
+    for _ in 0..CHECKED_LEVELS {
+        for (limit, level) in [bids.next(), asks.next()].into_iter().flatten() {
+            parts.push(format!("{limit}:{}", level.shares));
+        }
+    }
+    crc32fast::hash(parts.join(":").as_bytes())
+}
+
+/// An order in its queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct QueuedShape {
+    order_id: u64,
+    account: String,
+    limit: String,
+    open: String,
+    time: Option<u64>,
+}
+
+impl QueuedShape {
+    pub(crate) fn of(scene: &Scene<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
+        Ok(QueuedShape {
+            order_id: open.order.0,
+            account: scene.view.account(open.account).id.to_string(),
+            limit: open.limit.to_string(),
+            open: open.open.to_string(),
+            time: placed_at(scene.history.as_ref(), open)?,
+        })
+    }
+}
+
+/// When an open order was placed: the view does not know it of those that were open at the start.
+fn placed_at(history: Option<&History>, open: &Open) -> Result<Option<u64>, HistoryError> {
+    match (open.time, history) {
+        (Time::ZERO, Some(history)) => Ok(history.order(open.order)?.map(|order| order.time.0)),
+        (Time::ZERO, None) => Ok(None),
+        (time, _) => Ok(Some(time.0)),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct TradeShape {
+    pub(crate) trade_id: u64,
+    symbol: String,
+    price: String,
+    shares: String,
+    time: u64,
+    aggressor: &'static str,
+    buy_order: u64,
+    sell_order: u64,
+}
+
+impl TradeShape {
+    pub(crate) fn of(view: &View, trade: &Trade) -> TradeShape {
+        TradeShape {
+            trade_id: trade.id,
+            symbol: view.listing(trade.symbol).name.to_string(),
+            price: trade.price.to_string(),
+            shares: trade.shares.to_string(),
+            time: trade.time.0,
+            aggressor: side_name(trade.aggressor),
+            buy_order: trade.order(Side::Buy).0,
+            sell_order: trade.order(Side::Sell).0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct CandleShape {
+    start: u64,
+    open: String,
+    high: String,
+    low: String,
+    close: String,
+    volume: String,
+    money: String,
+    trades: u64,
+}
+
+impl CandleShape {
+    pub(crate) fn of(candle: &Candle) -> CandleShape {
+        CandleShape {
+            start: candle.start.0,
+            open: candle.open.to_string(),
+            high: candle.high.to_string(),
+            low: candle.low.to_string(),
+            close: candle.close.to_string(),
+            volume: candle.volume.to_string(),
+            money: candle.money.to_string(),
+            trades: candle.trades,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct AccountShape {
+    account: String,
+    balance: String,
+    held: String,
+    positions: Vec<HoldingShape>,
+    open_orders: u32,
+    sequence: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct HoldingShape {
+    symbol: String,
+    shares: String,
+    held: String,
+}
+
+impl AccountShape {
+    pub(crate) fn of(view: &View, account: AccountIndex) -> AccountShape {
+        let account = view.account(account);
+        let there = account
+            .holdings
+            .iter()
+            .filter(|holding| holding.shares != Position::ZERO || holding.held != Position::ZERO);
+        AccountShape {
+            account: account.id.to_string(),
+            balance: account.balance.to_string(),
+            held: account.held.to_string(),
+            positions: there
+                .map(|holding| HoldingShape {
+                    symbol: view.listing(holding.symbol).name.to_string(),
+                    shares: holding.shares.to_string(),
+                    held: holding.held.to_string(),
+                })
+                .collect(),
+            open_orders: account.open_orders,
+            sequence: view.sequence().0,
+        }
+    }
+}
+
+/// An order with all that became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct OrderShape {
+    pub(crate) order_id: u64,
+    client_order_id: Option<String>,
+    account: String,
+    symbol: String,
+    side: &'static str,
+    limit: String,
+    shares: String,
+    open: String,
+    executed: String,
+    canceled: String,
+    status: &'static str,
+    time: Option<u64>,
+    done_time: Option<u64>,
+    average_price: Option<String>,
+}
+
+impl OrderShape {
+    pub(crate) fn open(view: &View, history: Option<&History>, open: &Open) -> Result<OrderShape, HistoryError> {
+        let time = placed_at(history, open)?;
+        Ok(OrderShape::new(view, open, Shares::ZERO, time, None))
+    }
+
+    pub(crate) fn ended(view: &View, history: Option<&History>, ended: &Ended) -> Result<OrderShape, HistoryError> {
+        let time = placed_at(history, &ended.order)?;
+        Ok(OrderShape::new(view, &ended.order, ended.canceled, time, Some(ended.time)))
+    }
+
+    /// One of the history; what is still open is as the view knows it.
+    pub(crate) fn past(view: &View, past: &PastOrder) -> OrderShape {
+        let PastOrder { order, account, symbol, side, limit, shares, time, .. } = *past;
+        match (past.ended, view.open_order(order)) {
+            (None, Some(open)) => OrderShape::new(view, open, Shares::ZERO, Some(time.0), None),
+            (ended, _) => {
+                let money = ended.map_or(Money::ZERO, |ended| ended.money);
+                let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
+                let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
+                OrderShape::new(view, &done, canceled, Some(time.0), ended.map(|ended| ended.time))
+            }
+        }
+    }
+
+    fn new(view: &View, order: &Open, canceled: Shares, time: Option<u64>, done: Option<Time>) -> OrderShape {
+        let executed = order.shares.less(order.open).less(canceled);
+        let status = match (done, canceled.is_zero()) {
+            (None, _) => "open",
+            (Some(_), true) => "executed",
+            (Some(_), false) => "canceled",
+        };
+        OrderShape {
+            order_id: order.order.0,
+            client_order_id: None,
+            account: view.account(order.account).id.to_string(),
+            symbol: view.listing(order.symbol).name.to_string(),
+            side: side_name(order.side),
+            limit: order.limit.to_string(),
+            shares: order.shares.to_string(),
+            open: order.open.to_string(),
+            executed: executed.to_string(),
+            canceled: canceled.to_string(),
+            status,
+            time,
+            done_time: done.map(|time| time.0),
+            average_price: average(order.money, executed),
+        }
+    }
+}
+
+/// Money divided by shares, rounded down to the decimals of a price; none without shares.
+fn average(money: Money, shares: Shares) -> Option<String> {
+    let average = money.units().checked_div(shares.units().into())?;
+    i64::try_from(average).ok().and_then(Price::from_units).map(|price| price.to_string())
+}
+
+/// One side of a trade.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ExecutionShape {
+    trade_id: u64,
+    order_id: u64,
+    account: String,
+    symbol: String,
+    side: &'static str,
+    role: &'static str,
+    price: String,
+    shares: String,
+    time: u64,
+}
+
+impl ExecutionShape {
+    pub(crate) fn of(view: &View, trade: &Trade, side: Side) -> ExecutionShape {
+        let (role, account) = match side == trade.aggressor {
+            true => ("aggressor", trade.aggressor_account),
+            false => ("maker", trade.maker_account),
+        };
+        ExecutionShape {
+            trade_id: trade.id,
+            order_id: trade.order(side).0,
+            account: view.account(account).id.to_string(),
+            symbol: view.listing(trade.symbol).name.to_string(),
+            side: side_name(side),
+            role,
+            price: trade.price.to_string(),
+            shares: trade.shares.to_string(),
+            time: trade.time.0,
+        }
+    }
+}
+
+/// An accepted order, as it was placed: the same each time that it is told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct PlacedShape {
+    pub(crate) order_id: u64,
+    pub(crate) client_order_id: Option<String>,
+    pub(crate) account: String,
+    pub(crate) symbol: String,
+    pub(crate) side: &'static str,
+    pub(crate) limit: String,
+    pub(crate) shares: String,
+}
+
+/// The order of this id, wherever it is known.
+pub(crate) fn find_order(
+    scene: &Scene<impl Sized>,
+    order: OrderId,
+) -> Result<Option<(AccountIndex, OrderShape)>, HistoryError> {
+    let (view, history) = (&scene.view, scene.history.as_ref());
+    if let Some(open) = view.open_order(order) {
+        return Ok(Some((open.account, OrderShape::open(view, history, open)?)));
+    }
+    let Some(history) = history else { return Ok(None) };
+    Ok(history.order(order)?.map(|past| (past.account, OrderShape::past(view, &past))))
+}

@@ -1,0 +1,120 @@
+//! How busy the server is, once a second.
+
+use std::time::Instant;
+
+use feed::View;
+use gateway::{Counters, Pulse};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::rest::now;
+
+/// Measures, and remembers what it needs for rates.
+pub(crate) struct Vitals {
+    counters: Box<dyn Fn() -> Counters + Send>,
+    pulse: Pulse,
+    started: Instant,
+    before: Before,
+}
+
+/// How things stood at a time.
+struct Before {
+    at: Instant,
+    answered: u64,
+    sequence: u64,
+    trades: u64,
+}
+
+/// Percentiles.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Spread {
+    p50: u64,
+    p99: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p999: Option<u64>,
+}
+
+impl Spread {
+    /// None when nothing was written down.
+    fn of(histogram: &Histogram<u64>, with_p999: bool) -> Option<Spread> {
+        let at = |quantile| histogram.value_at_quantile(quantile);
+        (!histogram.is_empty()).then(|| Spread { p50: at(0.5), p99: at(0.99), p999: with_p999.then(|| at(0.999)) })
+    }
+}
+
+/// One second of a server's life.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Measured {
+    time: u64,
+    sequence: u64,
+    requests_per_second: f64,
+    commands_per_second: f64,
+    executions_per_second: f64,
+    latency_us: Option<Spread>,
+    sync_us: Option<Spread>,
+    batch: Option<Spread>,
+    queue: Option<u64>,
+    connections: u64,
+    subscribers: usize,
+    open_orders: usize,
+    accounts: usize,
+    memory_bytes: Option<u64>,
+    uptime_seconds: u64,
+}
+
+impl Vitals {
+    /// Of a server whose gateway counts so.
+    pub(crate) fn new(counters: Box<dyn Fn() -> Counters + Send>, pulse: Pulse, view: &View) -> Vitals {
+        let before = Before::of(&counters(), view);
+        Vitals { counters, pulse, started: before.at, before }
+    }
+
+    pub(crate) fn measure(&mut self, view: &View, subscribers: usize) -> Measured {
+        let counters = (self.counters)();
+        let here = Before::of(&counters, view);
+        let before = &self.before;
+        let seconds = (here.at - before.at).as_secs_f64();
+        let rate = |now: u64, then: u64| match seconds > 0.0 {
+            true => (now.saturating_sub(then) as f64 / seconds).round(),
+            false => 0.0,
+        };
+        let beats = self.pulse.take();
+        let measured = Measured {
+            time: now(),
+            sequence: here.sequence,
+            requests_per_second: rate(here.answered, before.answered),
+            commands_per_second: rate(here.sequence, before.sequence),
+            executions_per_second: rate(here.trades, before.trades),
+            latency_us: Spread::of(&beats.latency, true),
+            sync_us: Spread::of(&beats.journal, false),
+            batch: Spread::of(&beats.ops, false),
+            queue: (!beats.ops.is_empty()).then_some(beats.queue),
+            connections: counters.connections_open,
+            subscribers,
+            open_orders: view.open_orders(),
+            accounts: view.accounts().len(),
+            memory_bytes: resident(),
+            uptime_seconds: self.started.elapsed().as_secs(),
+        };
+        self.before = here;
+        measured
+    }
+}
+
+impl Before {
+    fn of(counters: &Counters, view: &View) -> Before {
+        Before {
+            at: Instant::now(),
+            answered: counters.requests_answered,
+            sequence: view.sequence().0,
+            trades: view.next_trade(),
+        }
+    }
+}
+
+/// Resident memory of this process, where the system tells.
+fn resident() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
