@@ -119,6 +119,7 @@ impl Server {
                 self.engine.apply(&entry, &mut self.executions, &mut |_| {})
             }
             Op::Query(query) => self.engine.query(query, &mut self.executions),
+            Op::ClientQuery(query) => self.engine.client_query(query, &mut self.executions),
         }
     }
 

@@ -96,6 +96,12 @@ impl Requests {
         self.refuse_with(|text| push_escaped(text, why.as_bytes()));
     }
 
+    /// Appends one request that is no XML: its ops alone, so that its reply here would have no elements.
+    pub fn push_ops(&mut self, ops: &[Op]) {
+        self.ops.extend_from_slice(ops);
+        self.end_request();
+    }
+
     /// The number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()
