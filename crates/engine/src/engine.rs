@@ -137,11 +137,24 @@ impl Engine {
     /// happened to `events`. Panics unless the entry's sequence is the next and its time is not before the last:
     /// that would be a fault of the caller.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut impl FnMut(Event)) -> Reply {
-        assert!(entry.sequence == self.sequence.next(), "invariant: commands are applied in sequence");
-        assert!(entry.time >= self.time, "invariant: time does not go back");
-        self.sequence = entry.sequence;
-        self.time = entry.time;
-        let reply = match entry.command {
+        self.apply_command(entry.sequence, entry.time, &entry.command, executions, events)
+    }
+
+    /// As `apply`, for a command that is not copied into an entry.
+    #[inline]
+    pub fn apply_command(
+        &mut self,
+        sequence: Sequence,
+        time: Time,
+        command: &Command,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Reply {
+        assert!(sequence == self.sequence.next(), "invariant: commands are applied in sequence");
+        assert!(time >= self.time, "invariant: time does not go back");
+        self.sequence = sequence;
+        self.time = time;
+        let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
@@ -152,9 +165,7 @@ impl Engine {
             Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
                 self.place_client_order(id, Asked { account, symbol, side, limit, shares }, events)
             }
-            Command::CancelClientOrder { account, id } => {
-                self.client_order(account, id).and_then(|order| self.cancel_order(account, order, executions, events))
-            }
+            Command::CancelClientOrder { account, id } => self.cancel_client_order(account, id, executions, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -289,6 +300,21 @@ impl Engine {
         Ok(Reply::Created)
     }
 
+    /// Cancels the order that a client order id stands for.
+    #[cold]
+    fn cancel_client_order(
+        &mut self,
+        account: AccountId,
+        id: ClientOrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let order = self.client_order(account, id)?;
+        self.cancel_order(account, order, executions, events)
+    }
+
+    // Into both of its callers: the orders without client order ids should not pay for the second one.
+    #[inline(always)]
     fn cancel_order(
         &mut self,
         account: AccountId,
@@ -331,9 +357,10 @@ impl Engine {
     }
 
     /// An order has nothing open any more: it waits for the archive, or goes.
+    #[inline]
     pub(crate) fn finish(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
-        if self.client_orders.open_count() > 0 && self.client_orders.finish(slot, self.time) {
-            events(Event::ClientOrderDone { order: self.orders.get(slot).id });
+        if self.client_orders.open_count() > 0 {
+            self.finish_client_order(slot, events);
         }
         match self.done_orders {
             DoneOrders::Keep => {
@@ -341,6 +368,13 @@ impl Engine {
                 self.done_kept = self.done_kept.saturating_add(1);
             }
             DoneOrders::Drop => self.orders.remove(self.orders.get(slot).id),
+        }
+    }
+
+    #[cold]
+    fn finish_client_order(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
+        if self.client_orders.finish(slot, self.time) {
+            events(Event::ClientOrderDone { order: self.orders.get(slot).id });
         }
     }
 

@@ -52,6 +52,7 @@ impl Aggressor {
 
 impl Engine {
     /// Places an order under a client order id, or says for which order that stands.
+    #[cold]
     pub(crate) fn place_client_order(
         &mut self,
         id: ClientOrderId,
@@ -77,7 +78,8 @@ impl Engine {
         self.place_order(asked, Some(id), events)
     }
 
-    /// Places an order. No order stands under `id`.
+    /// Places an order. `id` stands for none. Into both of its callers, with the walk, as `cancel_order` is.
+    #[inline(always)]
     pub(crate) fn place_order(
         &mut self,
         asked: Asked,
@@ -154,6 +156,7 @@ impl Engine {
     }
 
     /// Executes against the other side of the book, best level first, while the limit allows.
+    #[inline(always)]
     fn walk_book(&mut self, aggressor: &mut Aggressor, events: &mut impl FnMut(Event)) {
         while !aggressor.open.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { return };
@@ -173,6 +176,7 @@ impl Engine {
     }
 
     /// One execution, at the maker's price: the aggressor keeps the improvement.
+    #[inline(always)]
     fn execute(&mut self, aggressor: &mut Aggressor, maker: u32, price: Price, events: &mut impl FnMut(Event)) {
         let (maker_order, maker_account, maker_open) = {
             let order = self.orders.get(maker);

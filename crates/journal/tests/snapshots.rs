@@ -41,7 +41,7 @@ fn item(number: u64) -> StateItem {
             side: if side == 7 { Side::Buy } else { Side::Sell },
             limit: Price::from_units(units).unwrap(),
             shares: Shares::from_units(units).unwrap(),
-            done: (number % 2 == 0).then_some(Time(number << 20)),
+            done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
         side => StateItem::Order {
             order: OrderId(number),

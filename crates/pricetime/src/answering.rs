@@ -2,7 +2,7 @@
 //! It neither orders nor keeps anything: whoever calls it has decided what is let in, and keeps the answers until they may
 //! leave.
 
-use engine::{Engine, Entry, Event, Execution, Op, Reply, Sequence, Time};
+use engine::{Engine, Event, Execution, Op, Reply, Sequence, Time};
 use wire::{Answer, Requests, Unavailable};
 
 /// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
@@ -52,9 +52,8 @@ pub fn answer(
                 Op::Command(command) => {
                     if admitted.next().expect("invariant: encode saw the same commands") {
                         let sequence = engine.sequence().next();
-                        let entry = Entry { sequence, time, command: *command };
                         let mut events = |event| events(sequence, event);
-                        Answer::Reply(engine.apply(&entry, work.executions, &mut events))
+                        Answer::Reply(engine.apply_command(sequence, time, command, work.executions, &mut events))
                     } else {
                         Answer::Unavailable(Unavailable::DiskLow)
                     }
