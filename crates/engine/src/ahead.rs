@@ -29,7 +29,10 @@ impl Engine {
         let mut next_order = self.next_order;
         for (op, step) in ops.iter().zip(&mut steps) {
             let order = match *op {
-                Op::Command(Command::PlaceOrder { account, symbol, side, limit, .. }) => {
+                Op::Command(
+                    Command::PlaceOrder { account, symbol, side, limit, .. }
+                    | Command::PlaceClientOrder { account, symbol, side, limit, .. },
+                ) => {
                     if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
                         seen ^= self.positions.touch(account, symbol);
                         let best = self.books.best(symbol, side.opposite());
@@ -43,9 +46,14 @@ impl Engine {
                     *step = Step::Find(order);
                     order
                 }
+                // To know the order of a client order id would take the wait itself.
                 Op::Command(
-                    Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. },
-                ) => continue,
+                    Command::CreateAccount { .. }
+                    | Command::CreateSymbol { .. }
+                    | Command::IssueShares { .. }
+                    | Command::CancelClientOrder { .. },
+                )
+                | Op::ClientQuery(_) => continue,
             };
             seen ^= self.orders.touch_index(order);
         }

@@ -1,7 +1,7 @@
 //! What the engine is asked: commands, which change the market and are journaled, and queries, which are not.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::ids::{AccountId, OrderId, Sequence, Symbol, Time};
+use crate::ids::{AccountId, ClientOrderId, OrderId, Sequence, Symbol, Time};
 
 /// Which way an order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +35,11 @@ pub enum Command {
     PlaceOrder { account: AccountId, symbol: Symbol, side: Side, limit: Price, shares: Shares },
     /// Cancel what is still open of an order.
     CancelOrder { account: AccountId, order: OrderId },
+    /// Place a limit order as `PlaceOrder` does, under an id that its client gives it: while that id stands for an order, no
+    /// second one is placed under it. A variant of its own, so that the others stay as short as they are on their way.
+    PlaceClientOrder { id: ClientOrderId, account: AccountId, symbol: Symbol, side: Side, limit: Price, shares: Shares },
+    /// Cancel what is still open of the order that a client order id stands for.
+    CancelClientOrder { account: AccountId, id: ClientOrderId },
 }
 
 /// A question about an order, answered in its place among the commands.
@@ -46,6 +51,15 @@ pub struct Query {
     pub order: OrderId,
 }
 
+/// A question about the order that a client order id stands for when the question's turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientQuery {
+    /// Who asks: ids of other accounts are others.
+    pub account: AccountId,
+    /// The id that the order was placed under.
+    pub id: ClientOrderId,
+}
+
 /// What a gateway hands inward, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -53,6 +67,8 @@ pub enum Op {
     Command(Command),
     /// To be answered.
     Query(Query),
+    /// To be answered, likewise.
+    ClientQuery(ClientQuery),
 }
 
 /// A command with its place in the sequence and its time, as it is applied and replayed.

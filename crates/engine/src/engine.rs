@@ -9,9 +9,11 @@ use crate::accounts::{Accounts, Positions, Symbols};
 use crate::ahead::AHEAD;
 use crate::amount::{Money, Position, Shares};
 use crate::book::Books;
-use crate::command::{Command, Entry, Query, Side};
+use crate::client_orders::ClientOrders;
+use crate::command::{ClientQuery, Command, Entry, Query, Side};
 use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::matching::Asked;
 use crate::orders::Orders;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
@@ -28,6 +30,7 @@ pub struct Engine {
     pub(crate) positions: Positions,
     pub(crate) books: Books,
     pub(crate) orders: Orders,
+    pub(crate) client_orders: ClientOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -55,9 +58,10 @@ impl Engine {
             money_issued: Money::ZERO,
             accounts: Accounts::new(hasher.clone()),
             symbols: Symbols::new(hasher.clone()),
-            positions: Positions::new(hasher),
+            positions: Positions::new(hasher.clone()),
             books: Books::new(),
             orders: Orders::new(),
+            client_orders: ClientOrders::new(hasher),
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -114,22 +118,54 @@ impl Engine {
         self.symbols.all().get(symbol.0 as usize).map(|listing| listing.issued)
     }
 
+    /// The order that an account's client order id stands for, as of the last command.
+    /// Errors: `UnknownAccount`; `UnknownOrder` for an id that stands for none, or no longer.
+    pub fn client_order(&self, account: AccountId, id: ClientOrderId) -> Result<OrderId, Reject> {
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        self.client_orders.find(account, id, self.time).map(|found| found.order).ok_or(Reject::UnknownOrder)
+    }
+
+    /// The client order id that an open order was placed under.
+    pub fn client_order_id(&self, order: OrderId) -> Option<ClientOrderId> {
+        match self.client_orders.open_count() {
+            0 => None,
+            _ => self.client_orders.id_at(self.orders.find(order)?),
+        }
+    }
+
     /// Applies the next command. Appends the executions of a `Canceled` reply to `executions`, and reports all that
     /// happened to `events`. Panics unless the entry's sequence is the next and its time is not before the last:
     /// that would be a fault of the caller.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut impl FnMut(Event)) -> Reply {
-        assert!(entry.sequence == self.sequence.next(), "invariant: commands are applied in sequence");
-        assert!(entry.time >= self.time, "invariant: time does not go back");
-        self.sequence = entry.sequence;
-        self.time = entry.time;
-        let reply = match entry.command {
+        self.apply_command(entry.sequence, entry.time, &entry.command, executions, events)
+    }
+
+    /// As `apply`, for a command that is not copied into an entry.
+    #[inline]
+    pub fn apply_command(
+        &mut self,
+        sequence: Sequence,
+        time: Time,
+        command: &Command,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Reply {
+        assert!(sequence == self.sequence.next(), "invariant: commands are applied in sequence");
+        assert!(time >= self.time, "invariant: time does not go back");
+        self.sequence = sequence;
+        self.time = time;
+        let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, symbol, side, limit, shares } => {
-                self.place_order(account, symbol, side, limit, shares, events)
+                self.place_order(Asked { account, symbol, side, limit, shares }, None, events)
             }
             Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
+            Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
+                self.place_client_order(id, Asked { account, symbol, side, limit, shares }, events)
+            }
+            Command::CancelClientOrder { account, id } => self.cancel_client_order(account, id, executions, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -147,11 +183,31 @@ impl Engine {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let open = self.orders.get(slot).open;
-                Some(Reply::Status(Status { open, canceled, executions: start..executions.len() }))
+                let order = query.order;
+                Some(Reply::Status(Status { order, open, canceled, executions: start..executions.len() }))
             }
-            Ok(None) => Some(Reply::Archived),
+            Ok(None) => Some(Reply::Archived(query.order)),
             Err(reject) => Some(Reply::Rejected(reject)),
         }
+    }
+
+    /// The same for the order that a client order id stands for.
+    pub fn client_query_within(
+        &self,
+        query: &ClientQuery,
+        executions_max: usize,
+        executions: &mut Vec<Execution>,
+    ) -> Option<Reply> {
+        let ClientQuery { account, id } = *query;
+        match self.client_order(account, id) {
+            Ok(order) => self.query_within(&Query { account, order }, executions_max, executions),
+            Err(reject) => Some(Reply::Rejected(reject)),
+        }
+    }
+
+    /// The same, however many executions the order has.
+    pub fn client_query(&self, query: &ClientQuery, executions: &mut Vec<Execution>) -> Reply {
+        self.client_query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
     /// Visits the done orders that were not taken yet, in the order in which they were done. They stay known to
@@ -244,6 +300,21 @@ impl Engine {
         Ok(Reply::Created)
     }
 
+    /// Cancels the order that a client order id stands for.
+    #[cold]
+    fn cancel_client_order(
+        &mut self,
+        account: AccountId,
+        id: ClientOrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let order = self.client_order(account, id)?;
+        self.cancel_order(account, order, executions, events)
+    }
+
+    // Into both of its callers: the orders without client order ids should not pay for the second one.
+    #[inline(always)]
     fn cancel_order(
         &mut self,
         account: AccountId,
@@ -251,7 +322,7 @@ impl Engine {
         executions: &mut Vec<Execution>,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let Some(slot) = self.find_order(account, order)? else { return Ok(Reply::Archived) };
+        let Some(slot) = self.find_order(account, order)? else { return Ok(Reply::Archived(order)) };
         if self.orders.get(slot).open.is_zero() {
             return Err(Reject::NothingOpen);
         }
@@ -267,8 +338,8 @@ impl Engine {
         }
         let start = executions.len();
         let canceled = self.orders.history(slot, executions);
-        self.finish(slot);
-        Ok(Reply::Canceled(Status { open: Shares::ZERO, canceled, executions: start..executions.len() }))
+        self.finish(slot, events);
+        Ok(Reply::Canceled(Status { order, open: Shares::ZERO, canceled, executions: start..executions.len() }))
     }
 
     /// The slot of an account's order; none if it is done and no longer kept.
@@ -286,13 +357,24 @@ impl Engine {
     }
 
     /// An order has nothing open any more: it waits for the archive, or goes.
-    pub(crate) fn finish(&mut self, slot: u32) {
+    #[inline]
+    pub(crate) fn finish(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
+        if self.client_orders.open_count() > 0 {
+            self.finish_client_order(slot, events);
+        }
         match self.done_orders {
             DoneOrders::Keep => {
                 self.done.push_back(slot);
                 self.done_kept = self.done_kept.saturating_add(1);
             }
             DoneOrders::Drop => self.orders.remove(self.orders.get(slot).id),
+        }
+    }
+
+    #[cold]
+    fn finish_client_order(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
+        if self.client_orders.finish(slot, self.time) {
+            events(Event::ClientOrderDone { order: self.orders.get(slot).id });
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Side;
-use crate::ids::{AccountId, AccountIndex, OrderId, Symbol, SymbolIndex};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub enum Event {
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
     /// An order was accepted; executions follow. What is left of it rests.
     OrderOpened { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, shares: Shares },
+    /// The order that was just accepted was placed under a client order id, which stands for it from now on.
+    ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
+    /// An order with a client order id has nothing open any more: a day from now the id is free again.
+    ClientOrderDone { order: OrderId },
     /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed.
     Executed { symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares },
     /// What was open of an order was canceled.

@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::client_orders::{Body, ClientOrder};
 use crate::command::Side;
 use crate::engine::Engine;
 use crate::ids::{AccountIndex, SymbolIndex};
@@ -27,6 +28,10 @@ impl Engine {
             for side in [Side::Buy, Side::Sell] {
                 self.export_side(symbol, side, &mut executions, visit);
             }
+        }
+        for &ClientOrder { id, account, order, body, done } in self.client_orders.standing(self.time) {
+            let Body { symbol, side, limit, shares } = body;
+            visit(StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done });
         }
     }
 
@@ -107,6 +112,20 @@ impl StateHash {
                 self.word(execution.shares.units() as u64);
                 self.word(execution.price.units() as u64);
                 self.word(execution.time.0);
+            }
+            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+                self.word(match side {
+                    Side::Buy => 8,
+                    Side::Sell => 9,
+                });
+                self.word(order.0);
+                self.word(id.as_bytes().len() as u64);
+                self.xxh3.update(id.as_bytes());
+                self.names(account, symbol);
+                self.word(limit.units() as u64);
+                self.word(shares.units() as u64);
+                self.word(u64::from(done.is_some()));
+                self.word(done.map_or(0, |done| done.0));
             }
         }
     }

@@ -13,6 +13,11 @@ pub struct AccountId(u128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol([u8; NAME_BYTES_MAX]);
 
+/// An id that a client gives its order: 1 to 36 ASCII letters, digits and `. _ : / -`, case-sensitive; unused bytes are
+/// zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClientOrderId([u8; CLIENT_ORDER_ID_BYTES_MAX]);
+
 /// An order's id, given by the engine: 1, 2, 3 …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OrderId(pub u64);
@@ -36,26 +41,34 @@ pub struct SymbolIndex(pub u32);
 /// The longest account id and symbol, in bytes.
 pub const NAME_BYTES_MAX: usize = 32;
 
+/// The longest client order id, in bytes: a UUID fits.
+pub const CLIENT_ORDER_ID_BYTES_MAX: usize = 36;
+
 /// Why a text is no id. Its `Display` follows the field's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdError {
     /// No characters at all.
     Empty,
-    /// More than [`NAME_BYTES_MAX`] characters.
-    TooLong { found: usize },
+    /// More characters than such an id may have.
+    TooLong { found: usize, most: usize },
     /// An account id with something other than base-10 digits.
     NotDigits,
     /// A symbol with something other than ASCII letters and digits.
     NotAlphanumeric,
+    /// A client order id with something other than ASCII letters, digits and `. _ : / -`.
+    NotClientOrderId,
 }
 
 impl fmt::Display for IdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             IdError::Empty => f.write_str("is empty"),
-            IdError::TooLong { found } => write!(f, "has {found} characters; at most {NAME_BYTES_MAX}"),
+            IdError::TooLong { found, most } => write!(f, "has {found} characters; at most {most}"),
             IdError::NotDigits => f.write_str("has characters other than the digits 0-9"),
             IdError::NotAlphanumeric => f.write_str("has characters other than ASCII letters and digits"),
+            IdError::NotClientOrderId => {
+                f.write_str("has characters other than ASCII letters, digits and the five . _ : / -")
+            }
         }
     }
 }
@@ -68,7 +81,7 @@ const LENGTH_MASK: u128 = 63;
 impl AccountId {
     /// Reads an account id. Errors: `Empty`, `TooLong`, `NotDigits`.
     pub fn parse(text: &[u8]) -> Result<AccountId, IdError> {
-        check_length(text)?;
+        check_length(text, NAME_BYTES_MAX)?;
         let mut number = 0u128;
         for chunk in text.chunks(16) {
             let mut part = 0u64;
@@ -110,7 +123,7 @@ impl fmt::Display for AccountId {
 impl Symbol {
     /// Reads a symbol. Errors: `Empty`, `TooLong`, `NotAlphanumeric`.
     pub fn parse(text: &[u8]) -> Result<Symbol, IdError> {
-        check_length(text)?;
+        check_length(text, NAME_BYTES_MAX)?;
         if !text.iter().all(u8::is_ascii_alphanumeric) {
             return Err(IdError::NotAlphanumeric);
         }
@@ -154,10 +167,57 @@ impl fmt::Debug for Symbol {
     }
 }
 
-fn check_length(text: &[u8]) -> Result<(), IdError> {
+impl ClientOrderId {
+    /// Reads a client order id. Errors: `Empty`, `TooLong`, `NotClientOrderId`.
+    pub fn parse(text: &[u8]) -> Result<ClientOrderId, IdError> {
+        check_length(text, CLIENT_ORDER_ID_BYTES_MAX)?;
+        if !text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(byte)) {
+            return Err(IdError::NotClientOrderId);
+        }
+        let mut bytes = [0; CLIENT_ORDER_ID_BYTES_MAX];
+        for (to, &from) in bytes.iter_mut().zip(text) {
+            *to = from;
+        }
+        Ok(ClientOrderId(bytes))
+    }
+
+    /// The id's characters.
+    pub fn as_bytes(&self) -> &[u8] {
+        let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(CLIENT_ORDER_ID_BYTES_MAX);
+        self.0.get(..length).unwrap_or_default()
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+}
+
+/// As words, for the same reason as a symbol.
+impl Hash for ClientOrderId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for word in self.0.as_chunks().0 {
+            state.write_u32(u32::from_le_bytes(*word));
+        }
+    }
+}
+
+impl fmt::Display for ClientOrderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for ClientOrderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn check_length(text: &[u8], most: usize) -> Result<(), IdError> {
     match text.len() {
         0 => Err(IdError::Empty),
-        found if found > NAME_BYTES_MAX => Err(IdError::TooLong { found }),
+        found if found > most => Err(IdError::TooLong { found, most }),
         _ => Ok(()),
     }
 }
@@ -212,6 +272,12 @@ impl Time {
     /// The beginning of 1970.
     pub const ZERO: Time = Time(0);
 
+    /// So many microseconds later; the end of time if that is past it.
+    #[must_use]
+    pub fn later_by_us(self, us: u64) -> Time {
+        Time(self.0.saturating_add(us))
+    }
+
     /// Whole seconds since the Unix epoch, as replies show it.
     pub fn seconds(self) -> u64 {
         self.0.wrapping_div(1_000_000)
@@ -235,7 +301,7 @@ mod tests {
     #[test]
     fn what_is_no_account_id_is_refused() {
         assert_eq!(AccountId::parse(b""), Err(IdError::Empty));
-        assert_eq!(AccountId::parse(&[b'1'; 33]), Err(IdError::TooLong { found: 33 }));
+        assert_eq!(AccountId::parse(&[b'1'; 33]), Err(IdError::TooLong { found: 33, most: 32 }));
         for text in ["a", "1a", "-1", "1.0", "٣"] {
             assert_eq!(AccountId::parse(text.as_bytes()), Err(IdError::NotDigits), "{text}");
         }
@@ -249,8 +315,24 @@ mod tests {
         assert_eq!(Symbol::parse(b"T5asdf").map(|symbol| symbol.to_string()), Ok("T5asdf".to_string()));
         assert_ne!(Symbol::parse(b"SPY"), Symbol::parse(b"spy"));
         assert_eq!(Symbol::parse(b"A B"), Err(IdError::NotAlphanumeric));
-        assert_eq!(Symbol::parse(&[b'x'; 33]), Err(IdError::TooLong { found: 33 }));
+        assert_eq!(Symbol::parse(&[b'x'; 33]), Err(IdError::TooLong { found: 33, most: 32 }));
         assert_eq!(Symbol::parse(&[b'x'; 32]).map(|symbol| symbol.as_bytes().len()), Ok(32));
+    }
+
+    #[test]
+    fn client_order_ids_are_up_to_36_letters_digits_and_five_marks() {
+        for text in ["a", "A.b_C:d/E-9", "123e4567-e89b-12d3-a456-426614174000"] {
+            let id = ClientOrderId::parse(text.as_bytes()).expect("legal");
+            assert_eq!((id.as_str(), id.to_string()), (text, text.to_string()));
+        }
+        assert_ne!(ClientOrderId::parse(b"a1"), ClientOrderId::parse(b"A1"));
+        assert_eq!(ClientOrderId::parse(b""), Err(IdError::Empty));
+        let long = ClientOrderId::parse(&[b'x'; 37]).expect_err("too long");
+        assert_eq!(long, IdError::TooLong { found: 37, most: 36 });
+        assert_eq!(long.to_string(), "has 37 characters; at most 36");
+        for text in ["a b", "a\0", "a,", "a;", "ä", "a+b", "\n"] {
+            assert_eq!(ClientOrderId::parse(text.as_bytes()), Err(IdError::NotClientOrderId), "{text:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::client_orders::{Body, ClientOrder};
 use crate::command::Side;
 use crate::engine::{DoneOrders, Engine};
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
@@ -33,6 +34,7 @@ pub struct Importer {
     /// The order that executions belong to.
     last_order: Option<LastOrder>,
     last_position: Option<(AccountIndex, SymbolIndex)>,
+    last_client_order: Option<OrderId>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -53,6 +55,7 @@ enum Stage {
     Symbols,
     Positions,
     Orders,
+    ClientOrders,
 }
 
 impl Importer {
@@ -64,6 +67,7 @@ impl Importer {
             stage: Stage::Head,
             last_order: None,
             last_position: None,
+            last_client_order: None,
             found: Vec::new(),
         }
     }
@@ -75,7 +79,7 @@ impl Importer {
     }
 
     /// The engine, once all items are there. Errors: shares that are missing or too many.
-    pub fn finish(self) -> Result<Engine, ImportError> {
+    pub fn finish(mut self) -> Result<Engine, ImportError> {
         let fail = |fault| Err(ImportError { fault, item: self.items });
         if self.items == 0 {
             return fail("there are no items");
@@ -87,6 +91,7 @@ impl Importer {
         if !issued.eq(self.found.iter().copied()) {
             return fail("the shares of a symbol in positions and open sells are not those that were issued");
         }
+        self.engine.client_orders.sort_done();
         Ok(self.engine)
     }
 
@@ -139,12 +144,19 @@ impl Importer {
                 self.add_order(order, account, (symbol, side), limit, open)
             }
             StateItem::Execution(execution) => {
+                self.advance(Stage::Orders)?;
                 let Some(last) = self.last_order else { return Err("an execution without an order") };
                 if execution.shares.is_zero() {
                     return Err("an execution of no shares");
                 }
                 self.engine.orders.restore_execution(last.slot, execution);
                 Ok(())
+            }
+            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+                self.advance(Stage::ClientOrders)?;
+                self.check_names(account, symbol)?;
+                let body = Body { symbol, side, limit, shares };
+                self.add_client_order(ClientOrder { id, account, order, body, done })
             }
         }
     }
@@ -187,6 +199,50 @@ impl Importer {
         }
         self.last_order = Some(LastOrder { slot, order, place, limit });
         Ok(())
+    }
+
+    fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
+        let ClientOrder { id, account, order, body, done } = client;
+        let now = self.engine.time;
+        if order >= self.engine.next_order || order == OrderId(0) || body.shares.is_zero() {
+            return Err("a client order id for an order with an impossible id or no shares");
+        }
+        if self.last_client_order.replace(order).is_some_and(|last| last >= order) {
+            return Err("a client order id before its turn, or twice for one order");
+        }
+        if self.engine.client_orders.find(account, id, now).is_some() {
+            return Err("a client order id that stands for two orders");
+        }
+        match (done, self.engine.orders.find(order)) {
+            (None, Some(slot)) => {
+                if !self.is_as_placed(slot, account, body) {
+                    return Err("a client order id for an open order that is another one");
+                }
+                self.engine.client_orders.open(slot, client, now);
+            }
+            (Some(done), None) => {
+                if done > now || !client.stands(now) {
+                    return Err("a client order id that stands for an order no longer, or not yet");
+                }
+                self.engine.client_orders.restore_done(client);
+            }
+            (None, None) => return Err("a client order id for an open order that is on no book"),
+            (Some(_), Some(_)) => return Err("a client order id for a done order that is on a book"),
+        }
+        Ok(())
+    }
+
+    /// Whether an open order is what was asked for, less what was executed.
+    fn is_as_placed(&self, slot: u32, account: AccountIndex, body: Body) -> bool {
+        let order = self.engine.orders.get(slot);
+        let level = self.engine.books.level(order.level);
+        let mut executions = Vec::new();
+        self.engine.orders.history(slot, &mut executions);
+        let executed = executions.iter().map(|execution| i128::from(execution.shares.units()));
+        let placed = executed.fold(i128::from(order.open.units()), i128::saturating_add);
+        order.account == account
+            && (level.symbol, level.side, level.price) == (body.symbol, body.side, body.limit)
+            && placed == i128::from(body.shares.units())
     }
 
     fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {

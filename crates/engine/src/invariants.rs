@@ -22,7 +22,7 @@ impl Engine {
     pub fn check_invariants(&self) {
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
-        let (mut open_orders, mut executions) = (0usize, 0usize);
+        let (mut open_orders, mut executions, mut open_client_orders) = (0usize, 0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price, OrderId)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } => {}
@@ -55,6 +55,17 @@ impl Engine {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);
             }
+            StateItem::ClientOrder { order, id, account, done, .. } => {
+                assert!(order < self.next_order, "a client order id stands for an order that was placed");
+                match done {
+                    Some(done) => assert!(done <= self.time, "what is done was done"),
+                    None => open_client_orders = open_client_orders.saturating_add(1),
+                }
+                let known = done.is_none().then_some(id);
+                assert!(self.client_order_id(order) == known, "an open order knows its client order id, and no other");
+                let account = self.accounts.get(account).id;
+                assert!(self.client_order(account, id) == Ok(order), "a client order id is found");
+            }
         });
         assert!(money == self.money_issued, "money is conserved");
         for (index, listing) in self.symbols.all().iter().enumerate() {
@@ -62,6 +73,7 @@ impl Engine {
             let symbol = SymbolIndex(u32::try_from(index).expect("invariant: at most 2^32 - 1 symbols"));
             assert!(self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
         }
+        assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
         assert!(open_orders == self.open_order_count(), "every open order is on its book");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");

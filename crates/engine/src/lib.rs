@@ -8,6 +8,7 @@ mod accounts;
 mod ahead;
 mod amount;
 mod book;
+mod client_orders;
 mod command;
 mod engine;
 mod event;
@@ -27,11 +28,15 @@ pub use ahead::AHEAD;
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
-pub use command::{Command, Entry, Op, Query, Side};
+pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
+pub use command::{ClientQuery, Command, Entry, Op, Query, Side};
 pub use engine::{DoneOrders, Engine};
 pub use event::Event;
-pub use ids::{AccountId, AccountIndex, IdError, NAME_BYTES_MAX, OrderId, Sequence, Symbol, SymbolIndex, Time};
+pub use ids::{
+    AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, IdError, NAME_BYTES_MAX, OrderId, Sequence,
+    Symbol, SymbolIndex, Time,
+};
 pub use import::{ImportError, Importer};
-pub use reject::Reject;
+pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use state::StateItem;

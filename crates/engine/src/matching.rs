@@ -1,13 +1,24 @@
 //! Placing an order: hold what it may cost, match it by price and time, let the rest rest.
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::client_orders::{Body, ClientOrder};
 use crate::command::Side;
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, OrderId, Symbol, SymbolIndex};
-use crate::reject::Reject;
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
+use crate::reject::{OrderDifference, Reject};
 use crate::reply::{Execution, Reply};
 use crate::slab::NONE;
+
+/// An order as it is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) account: AccountId,
+    pub(crate) symbol: Symbol,
+    pub(crate) side: Side,
+    pub(crate) limit: Price,
+    pub(crate) shares: Shares,
+}
 
 /// The order being placed, while it matches.
 struct Aggressor {
@@ -40,15 +51,42 @@ impl Aggressor {
 }
 
 impl Engine {
-    pub(crate) fn place_order(
+    /// Places an order under a client order id, or says for which order that stands.
+    #[cold]
+    pub(crate) fn place_client_order(
         &mut self,
-        account: AccountId,
-        symbol: Symbol,
-        side: Side,
-        limit: Price,
-        shares: Shares,
+        id: ClientOrderId,
+        asked: Asked,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        let account = self.accounts.find(asked.account).ok_or(Reject::UnknownAccount)?;
+        if let Some(before) = self.client_orders.find(account, id, self.time) {
+            let differs = OrderDifference {
+                symbol: self.symbols.find(asked.symbol) != Some(before.body.symbol),
+                side: asked.side != before.body.side,
+                limit: asked.limit != before.body.limit,
+                shares: asked.shares != before.body.shares,
+            };
+            return match differs.is_none() {
+                true => Ok(Reply::Repeated(before.order)),
+                false => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
+            };
+        }
+        if !self.client_orders.has_room() {
+            return Err(Reject::Full);
+        }
+        self.place_order(asked, Some(id), events)
+    }
+
+    /// Places an order. `id` stands for none. Into both of its callers, with the walk, as `cancel_order` is.
+    #[inline(always)]
+    pub(crate) fn place_order(
+        &mut self,
+        asked: Asked,
+        id: Option<ClientOrderId>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let Asked { account, symbol, side, limit, shares } = asked;
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
@@ -61,6 +99,11 @@ impl Engine {
         self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
         let slot = self.orders.insert(order, account, shares);
         events(Event::OrderOpened { order, account, symbol, side, limit, shares });
+        if let Some(id) = id {
+            let body = Body { symbol, side, limit, shares };
+            self.client_orders.open(slot, ClientOrder { id, account, order, body, done: None }, self.time);
+            events(Event::ClientOrderIdGiven { order, id });
+        }
         let mut aggressor = Aggressor {
             slot,
             order,
@@ -75,7 +118,7 @@ impl Engine {
         self.walk_book(&mut aggressor, events);
         self.settle(&aggressor, shares, before, events);
         if aggressor.open.is_zero() {
-            self.finish(slot);
+            self.finish(slot, events);
         } else {
             self.books.rest(symbol, side, limit, slot, &mut self.orders);
             assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
@@ -113,6 +156,7 @@ impl Engine {
     }
 
     /// Executes against the other side of the book, best level first, while the limit allows.
+    #[inline(always)]
     fn walk_book(&mut self, aggressor: &mut Aggressor, events: &mut impl FnMut(Event)) {
         while !aggressor.open.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { return };
@@ -132,6 +176,7 @@ impl Engine {
     }
 
     /// One execution, at the maker's price: the aggressor keeps the improvement.
+    #[inline(always)]
     fn execute(&mut self, aggressor: &mut Aggressor, maker: u32, price: Price, events: &mut impl FnMut(Event)) {
         let (maker_order, maker_account, maker_open) = {
             let order = self.orders.get(maker);
@@ -141,12 +186,13 @@ impl Engine {
         let shares = aggressor.open.min(maker_open);
         let execution = Execution { shares, price, time: self.time };
         aggressor.open = self.orders.execute(aggressor.slot, execution);
-        if self.orders.execute(maker, execution).is_zero() {
-            self.books.remove(maker, &mut self.orders);
-            self.finish(maker);
-        }
+        let maker_left = self.orders.execute(maker, execution);
         let symbol = aggressor.symbol;
         events(Event::Executed { symbol, maker: maker_order, aggressor: aggressor.order, price, shares });
+        if maker_left.is_zero() {
+            self.books.remove(maker, &mut self.orders);
+            self.finish(maker, events);
+        }
         match aggressor.side {
             Side::Buy => {
                 let improvement = aggressor.limit.times(shares).minus(price.times(shares));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::amount::{Money, Position};
+use crate::ids::OrderId;
 
 /// Why a command or query was refused. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,45 @@ pub enum Reject {
     UnknownOrder,
     /// A cancel of an order with nothing open.
     NothingOpen,
+    /// The client order id stands for this order, which is not the same as the one to be placed.
+    ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
+}
+
+/// In what two orders of one account differ. Its `Display` names the parts: "another side and limit".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderDifference {
+    /// They trade different things.
+    pub symbol: bool,
+    /// One buys, the other sells.
+    pub side: bool,
+    /// Their limits differ.
+    pub limit: bool,
+    /// The shares that they were placed with differ.
+    pub shares: bool,
+}
+
+impl OrderDifference {
+    /// Whether they are the same in all parts.
+    pub fn is_none(self) -> bool {
+        self == OrderDifference { symbol: false, side: false, limit: false, shares: false }
+    }
+}
+
+impl fmt::Display for OrderDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts =
+            [(self.symbol, "symbol"), (self.side, "side"), (self.limit, "limit"), (self.shares, "number of shares")];
+        let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
+        let mut between = "another ";
+        while let Some(part) = parts.next() {
+            let last = parts.peek().is_none() && between == ", ";
+            write!(f, "{}{part}", if last { " and " } else { between })?;
+            between = ", ";
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Reject {
@@ -53,9 +91,40 @@ impl fmt::Display for Reject {
             }
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
+            Reject::ClientOrderIdTaken { order, differs } => {
+                write!(
+                    f,
+                    "Client order id stands for order {order}, which has {differs}: give another order another id"
+                )
+            }
             Reject::Full => f.write_str("The exchange is full"),
         }
     }
 }
 
 impl std::error::Error for Reject {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_client_order_id_is_refused_with_the_order_and_what_differs() {
+        let same = OrderDifference { symbol: false, side: false, limit: false, shares: false };
+        assert!(same.is_none());
+        for (differs, words) in [
+            (OrderDifference { side: true, ..same }, "another side"),
+            (OrderDifference { symbol: true, shares: true, ..same }, "another symbol and number of shares"),
+            (
+                OrderDifference { symbol: true, side: true, limit: true, shares: true },
+                "another symbol, side, limit and number of shares",
+            ),
+        ] {
+            assert!(!differs.is_none());
+            let told = Reject::ClientOrderIdTaken { order: OrderId(7), differs }.to_string();
+            let expected =
+                format!("Client order id stands for order 7, which has {words}: give another order another id");
+            assert_eq!(told, expected);
+        }
+    }
+}

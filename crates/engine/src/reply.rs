@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::amount::{Price, Shares};
-use crate::command::Op;
+use crate::command::{ClientQuery, Command, Op, Query};
 use crate::ids::{AccountId, OrderId, Time};
 use crate::reject::Reject;
 
@@ -14,12 +14,15 @@ pub enum Reply {
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
+    /// The same order was placed before under this client order id, and has this id. Nothing was changed.
+    Repeated(OrderId),
     /// The order's status, for a query.
     Status(Status),
     /// What a canceled order came to.
     Canceled(Status),
-    /// The order is done and the engine no longer keeps it: the archive answers, through [`DoneOrder::answer`].
-    Archived,
+    /// This order, which was asked about, is done and the engine no longer keeps it: the archive answers, through
+    /// [`DoneOrder::answer`].
+    Archived(OrderId),
     /// Refused, with the facts.
     Rejected(Reject),
 }
@@ -27,6 +30,8 @@ pub enum Reply {
 /// How an order stands. Open and canceled exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
+    /// Its id.
+    pub order: OrderId,
     /// Shares still open; zero for a done order.
     pub open: Shares,
     /// What was canceled, and when.
@@ -73,19 +78,24 @@ impl DoneOrder {
     /// `executions`. `op` is a query or cancel that names this order.
     pub fn answer(&self, op: &Op, executions: &mut Vec<Execution>) -> Reply {
         match op {
-            Op::Query(query) if query.account == self.account => {
+            Op::Query(Query { account, .. }) | Op::ClientQuery(ClientQuery { account, .. })
+                if *account == self.account =>
+            {
                 let start = executions.len();
                 executions.extend_from_slice(&self.executions);
                 Reply::Status(Status {
+                    order: self.order,
                     open: Shares::ZERO,
                     canceled: self.canceled,
                     executions: start..executions.len(),
                 })
             }
-            Op::Command(crate::Command::CancelOrder { account, .. }) if *account == self.account => {
+            Op::Command(Command::CancelOrder { account, .. } | Command::CancelClientOrder { account, .. })
+                if *account == self.account =>
+            {
                 Reply::Rejected(Reject::NothingOpen)
             }
-            Op::Query(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
+            Op::Query(_) | Op::ClientQuery(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
         }
     }
 }

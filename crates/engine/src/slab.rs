@@ -64,6 +64,12 @@ impl<T: Copy> Slab<T> {
         }
     }
 
+    /// The value of a slot, if the slab ever grew that far.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&T> {
+        self.chunks.get((slot >> CHUNK_BITS) as usize).map(|chunk| &chunk[slot as usize & (CHUNK - 1)])
+    }
+
     #[cold]
     fn grow(&mut self, slot: u32, value: T) {
         while self.chunks.len() <= (slot >> CHUNK_BITS) as usize {

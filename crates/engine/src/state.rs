@@ -2,12 +2,13 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Side;
-use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::reply::Execution;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
 /// positions (none of them zero) by account and symbol, and for each symbol its open buys and then its open sells, best
-/// price first and oldest first within a price, each order followed by its executions, oldest first.
+/// price first and oldest first within a price, each order followed by its executions, oldest first; and the orders whose
+/// client order ids stand for them, by order id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -29,4 +30,15 @@ pub enum StateItem {
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
+    /// An order that its account's client order id stands for, as it was placed. Nothing is open of it since `done`.
+    ClientOrder {
+        order: OrderId,
+        id: ClientOrderId,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+        done: Option<Time>,
+    },
 }

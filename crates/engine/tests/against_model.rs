@@ -4,7 +4,10 @@
 mod common;
 
 use common::duel::Duel;
-use engine::{AccountId, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side, Symbol};
+use engine::{
+    AccountId, ClientOrderId, ClientQuery, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side,
+    Symbol,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -39,6 +42,20 @@ fn any_symbol() -> impl Strategy<Value = Symbol> {
     (0u8..3).prop_map(symbol)
 }
 
+fn any_client_id() -> impl Strategy<Value = ClientOrderId> {
+    (0u8..3).prop_map(|number| ClientOrderId::parse(format!("c-{number}").as_bytes()).unwrap())
+}
+
+/// A few prices and sizes, so that the same order comes again.
+fn any_client_order() -> impl Strategy<Value = Command> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let body = (any_symbol(), side, 1i64..3, 1i64..3);
+    (any_client_id(), any_account(), body).prop_map(|(id, account, (symbol, side, limit, shares))| {
+        let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+        Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+    })
+}
+
 fn any_command() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let place =
@@ -48,6 +65,8 @@ fn any_command() -> impl Strategy<Value = Command> {
         });
     prop_oneof![
         12 => place,
+        6 => any_client_order(),
+        2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelClientOrder { account, id }),
         4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
         1 => (any_account(), any_symbol(), 0i128..8).prop_map(|(account, symbol, shares)| {
             Command::IssueShares { symbol, account, shares: Position::from_units(shares) }
@@ -63,6 +82,8 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         15 => any_command().prop_map(|command| Step::Play(Op::Command(command))),
         3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order) }))),
+        1 => (any_account(), any_client_id())
+            .prop_map(|(account, id)| Step::Play(Op::ClientQuery(ClientQuery { account, id }))),
         1 => Just(Step::TakeDone),
         1 => Just(Step::ForgetSome),
         1 => Just(Step::ExportAndImport),

@@ -63,6 +63,7 @@ fn answer(engine: &mut Engine, op: &Op) -> (Reply, usize) {
             engine.apply(&Entry { sequence, time: Time(sequence.0), command: *command }, &mut executions, &mut |_| {})
         }
         Op::Query(query) => engine.query(query, &mut executions),
+        Op::ClientQuery(query) => engine.client_query(query, &mut executions),
     };
     (reply, executions.len())
 }

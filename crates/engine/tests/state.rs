@@ -2,15 +2,15 @@
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money, Op, OrderId, Position, Price, Sequence,
-    Shares, Side, StateItem, Symbol, Time,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money, Op,
+    OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload = Workload::new(seed);
+    let mut workload = Workload::with_client_orders(seed);
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     for _ in 0..ops {
@@ -100,6 +100,21 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Execution(execution)
         }
+        StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+            let day = CLIENT_ORDER_ID_KEPT_US;
+            let (order, id, account, side, limit, shares, done) = match random.below(9) {
+                0 => (OrderId(order.0 + 1), id, account, side, limit, shares, done),
+                1 => (order, ClientOrderId::parse(b"another").unwrap(), account, side, limit, shares, done),
+                2 => (order, id, engine::AccountIndex(account.0 + 1), side, limit, shares, done),
+                3 => (order, id, account, side.opposite(), limit, shares, done),
+                4 => (order, id, account, side, Price::from_units(limit.units() / 2 + 1).unwrap(), shares, done),
+                5 => (order, id, account, side, limit, Shares::from_units(shares.units() / 2).unwrap(), done),
+                6 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0.saturating_sub(day)))),
+                7 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0 + 1))),
+                _ => (order, id, account, side, limit, shares, if done.is_some() { None } else { Some(Time(7)) }),
+            };
+            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done }
+        }
     }
 }
 
@@ -169,4 +184,45 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
     }
     assert_eq!(engine.open_order_count(), 2);
     assert_eq!(engine.state_hash(), 0xC147_1719_C9E3_67AD);
+}
+
+#[test]
+fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
+    let account = AccountId::parse(b"01").unwrap();
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let place = |id: &str, side, cents: i64| Command::PlaceClientOrder {
+        id: ClientOrderId::parse(id.as_bytes()).unwrap(),
+        account,
+        symbol,
+        side,
+        limit: Price::from_units(cents * 1_000_000).unwrap(),
+        shares: Shares::from_units(300_000_000).unwrap(),
+    };
+    let commands = [
+        Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },
+        Command::CreateSymbol { symbol },
+        Command::IssueShares { symbol, account, shares: Position::from_units(12_345_678_901) },
+        place("executed", Side::Buy, 12_500),
+        place("123e4567-e89b-12d3-a456-426614174000", Side::Sell, 12_500),
+        place("rests", Side::Sell, 13_050),
+        place("canceled", Side::Buy, 12_400),
+        Command::CancelClientOrder { account, id: ClientOrderId::parse(b"canceled").unwrap() },
+    ];
+    let mut engine = Engine::new(9, DoneOrders::Keep);
+    let mut apply = |sequence, time, command| {
+        let entry = Entry { sequence: Sequence(sequence), time: Time(time), command };
+        engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        engine.state_hash()
+    };
+    let mut hash = 0;
+    for (sequence, command) in (1..).zip(commands) {
+        hash = apply(sequence, 1_700_000_000_000_000 + sequence, command);
+    }
+    assert_eq!(hash, 0x0C3A_84E1_EF65_DC92, "with one open and three done");
+    let later = 1_700_000_000_000_007 + CLIENT_ORDER_ID_KEPT_US;
+    assert_eq!(
+        apply(9, later, Command::CreateSymbol { symbol }),
+        0x06DC_8545_C0E5_F4AA,
+        "with one open and the one canceled last"
+    );
 }

@@ -1,8 +1,10 @@
 //! What is so now: accounts, open orders, books, last trades. Built from a state once, then kept by events alone.
 
+use std::collections::HashMap;
+
 use engine::{
-    AccountId, AccountIndex, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, Time,
 };
 
 use crate::accounts::{Account, Accounts};
@@ -26,6 +28,8 @@ pub struct View {
     trades_known: Sequence,
     /// What the history knows of trades up to there was put back.
     recalled: bool,
+    /// Of open orders that have one.
+    client_ids: HashMap<OrderId, ClientOrderId>,
     /// The order that is being placed. It rests when all that it executed with is known.
     arriving: Option<Arriving>,
     news: Vec<News>,
@@ -44,6 +48,8 @@ struct Arriving {
 pub struct Ended {
     /// As it was at the end: nothing open.
     pub order: Open,
+    /// What its client calls it.
+    pub client_id: Option<ClientOrderId>,
     /// What was canceled of it.
     pub canceled: Shares,
     /// When it ended.
@@ -77,6 +83,7 @@ impl View {
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
             recalled: false,
+            client_ids: HashMap::new(),
             arriving: None,
             news: Vec::new(),
             news_symbols: Vec::new(),
@@ -136,6 +143,11 @@ impl View {
 
     pub fn open_order(&self, order: OrderId) -> Option<&Open> {
         self.orders.find(order).map(|slot| self.orders.get(slot))
+    }
+
+    /// What its client calls an open order.
+    pub fn client_id(&self, order: OrderId) -> Option<ClientOrderId> {
+        self.client_ids.get(&order).copied()
     }
 
     /// Open orders of an account, newest first.
@@ -236,6 +248,14 @@ impl View {
                 let slot = self.enter(open);
                 self.arriving = Some(Arriving { slot, sequence: self.sequence });
             }
+            Event::ClientOrderIdGiven { order, id } => {
+                self.client_ids.insert(order, id);
+                if let Some(history) = history {
+                    return history.named(order, id, self.sequence);
+                }
+            }
+            // That the id is free again in a day is the engine's business.
+            Event::ClientOrderDone { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares } => {
                 return self.executed(symbol, maker, aggressor, price, shares, history);
             }
@@ -382,7 +402,8 @@ impl View {
     /// Forgets an order with nothing open, which is in no book any more.
     fn end(&mut self, slot: u32, canceled: Shares, history: &mut Option<History>) -> Result<(), HistoryError> {
         let order = *self.orders.get(slot);
-        let ended = Ended { order, canceled, time: self.time, sequence: self.sequence };
+        let client_id = self.client_ids.remove(&order.order);
+        let ended = Ended { order, client_id, canceled, time: self.time, sequence: self.sequence };
         if let Some(history) = history {
             history.ended(&ended)?;
         }
@@ -443,6 +464,11 @@ impl View {
                 }
                 self.rest(slot);
                 *last = Some(slot);
+            }
+            StateItem::ClientOrder { order, id, done, .. } => {
+                if done.is_none() {
+                    self.client_ids.insert(order, id);
+                }
             }
             StateItem::Execution(execution) => {
                 let order = self.orders.get_mut(last.expect("invariant: an execution follows its order"));

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{
-    AccountIndex, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side, SymbolIndex,
-    Time,
+    AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side,
+    SymbolIndex, Time,
 };
 use feed::{Candle, EventBatch, Feed, History, Interval, Scene, Trade, View, Watcher};
 use model::Model;
@@ -38,6 +38,7 @@ struct Market {
     trades: Vec<Trade>,
     /// When each order was placed and ended, with what was canceled.
     placed: BTreeMap<OrderId, Time>,
+    named: BTreeMap<OrderId, ClientOrderId>,
     ended: BTreeMap<OrderId, (Time, Shares)>,
     entries: Vec<Entry>,
     /// All batches, for replays.
@@ -53,6 +54,7 @@ impl Market {
             random: Random::new(seed ^ 0xFEED),
             trades: Vec::new(),
             placed: BTreeMap::new(),
+            named: BTreeMap::new(),
             ended: BTreeMap::new(),
             entries: Vec::new(),
             batches: Vec::new(),
@@ -106,7 +108,9 @@ impl Market {
                 done = vec![maker, aggressor];
             }
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (time, shares))),
+            Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::AccountCreated { .. }
+            | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
@@ -198,6 +202,7 @@ impl Market {
                 assert_eq!(history.order(order.order).unwrap(), Some(order));
                 assert_eq!(order.time, self.placed[&order.order]);
                 assert_eq!(order.shares, self.placed_shares(order.order));
+                assert_eq!(order.client_id, self.named.get(&order.order).copied());
                 let ended = order.ended.map(|ended| (ended.time, ended.canceled));
                 assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);
                 let paid = self

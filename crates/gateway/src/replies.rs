@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 
-use engine::{Command, Op, OrderId, Reject, Reply};
+use engine::{OrderId, Reject, Reply};
 use slab::Slab;
 use wire::{Answer, ReplyLimits};
 
@@ -158,7 +158,7 @@ impl Worker {
                 continue;
             };
             let ops = batch.requests.ops_of(request);
-            let missing = batch.answers[ops.clone()].iter().filter(|answer| is_archived(answer)).count();
+            let missing = batch.answers[ops.clone()].iter().filter_map(archived).count();
             if missing == 0
                 && connection.later.is_empty()
                 && connection.unsent_bytes() <= self.settings.unsent_bytes_max
@@ -172,8 +172,10 @@ impl Worker {
             connection.later.push_back(Later { number: batch.number, kept, request, missing });
             requests += 1;
             lookups += missing;
-            for op in ops.filter(|&op| is_archived(&batch.answers[op])) {
-                self.intake.look_up(order_of(&batch.requests.ops()[op]), Place { kept, request, op });
+            for op in ops {
+                if let Some(order) = archived(&batch.answers[op]) {
+                    self.intake.look_up(order, Place { kept, request, op });
+                }
             }
         }
         if requests == 0 {
@@ -266,19 +268,10 @@ fn write_reply(batch: &Batch, request: usize, out: &mut Vec<u8>, limits: &ReplyL
     wire::write_reply(out, &batch.requests, request, &batch.answers, &batch.executions, limits);
 }
 
-fn is_archived(answer: &Answer) -> bool {
-    matches!(answer, Answer::Reply(Reply::Archived))
-}
-
-fn order_of(op: &Op) -> OrderId {
-    match op {
-        Op::Query(query) => query.order,
-        Op::Command(Command::CancelOrder { order, .. }) => *order,
-        Op::Command(
-            Command::CreateAccount { .. }
-            | Command::CreateSymbol { .. }
-            | Command::IssueShares { .. }
-            | Command::PlaceOrder { .. },
-        ) => panic!("invariant: only a query or a cancel is about an archived order"),
+/// The order that the archive is to be asked about.
+fn archived(answer: &Answer) -> Option<OrderId> {
+    match answer {
+        Answer::Reply(Reply::Archived(order)) => Some(*order),
+        Answer::Reply(_) | Answer::Unavailable(_) => None,
     }
 }

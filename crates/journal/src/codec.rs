@@ -1,7 +1,7 @@
 //! Commands as bytes: a tag, then the fields in the order of the type, integers as LEB128. A command has one encoding.
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
-use engine::{AccountId, Command, Money, OrderId, Position, Price, Shares, Side, Symbol};
+use engine::{AccountId, ClientOrderId, Command, Money, OrderId, Position, Price, Shares, Side, Symbol};
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
@@ -11,6 +11,9 @@ const ISSUE_SHARES: u8 = 3;
 const PLACE_BUY: u8 = 4;
 const PLACE_SELL: u8 = 5;
 const CANCEL_ORDER: u8 = 6;
+const PLACE_CLIENT_BUY: u8 = 7;
+const PLACE_CLIENT_SELL: u8 = 8;
+const CANCEL_CLIENT_ORDER: u8 = 9;
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
 /// written, it could never be read again.
@@ -38,16 +41,25 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
                 Side::Buy => PLACE_BUY,
                 Side::Sell => PLACE_SELL,
             });
-            put_account(out, account);
-            put_symbol(out, symbol);
-            put_u64(out, limit.units().unsigned_abs());
-            assert!(!shares.is_zero(), "invariant: a parsed order has shares");
-            put_u64(out, shares.units().unsigned_abs());
+            put_order(out, account, symbol, limit, shares);
         }
         Command::CancelOrder { account, order } => {
             out.push(CANCEL_ORDER);
             put_account(out, account);
             put_u64(out, order.0);
+        }
+        Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
+            out.push(match side {
+                Side::Buy => PLACE_CLIENT_BUY,
+                Side::Sell => PLACE_CLIENT_SELL,
+            });
+            put_client_order_id(out, id);
+            put_order(out, account, symbol, limit, shares);
+        }
+        Command::CancelClientOrder { account, id } => {
+            out.push(CANCEL_CLIENT_ORDER);
+            put_account(out, account);
+            put_client_order_id(out, id);
         }
     }
 }
@@ -72,8 +84,28 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             shares: take_shares(bytes)?,
         }),
         CANCEL_ORDER => Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?) }),
+        PLACE_CLIENT_BUY | PLACE_CLIENT_SELL => Ok(Command::PlaceClientOrder {
+            id: take_client_order_id(bytes)?,
+            account: take_account(bytes)?,
+            symbol: take_symbol(bytes)?,
+            side: if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell },
+            limit: take_price(bytes)?,
+            shares: take_shares(bytes)?,
+        }),
+        CANCEL_CLIENT_ORDER => {
+            Ok(Command::CancelClientOrder { account: take_account(bytes)?, id: take_client_order_id(bytes)? })
+        }
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
+}
+
+/// What every order has, but for its side.
+fn put_order(out: &mut Vec<u8>, account: AccountId, symbol: Symbol, limit: Price, shares: Shares) {
+    put_account(out, account);
+    put_symbol(out, symbol);
+    put_u64(out, limit.units().unsigned_abs());
+    assert!(!shares.is_zero(), "invariant: a parsed order has shares");
+    put_u64(out, shares.units().unsigned_abs());
 }
 
 pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {
@@ -93,6 +125,18 @@ pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
 pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
     let length = take_u8(bytes)?;
     Symbol::parse(take_bytes(bytes, usize::from(length))?).map_err(|_| CodecError::OutOfBounds("symbol"))
+}
+
+pub(crate) fn put_client_order_id(out: &mut Vec<u8>, id: ClientOrderId) {
+    let text = id.as_bytes();
+    out.push(text.len() as u8);
+    out.extend_from_slice(text);
+}
+
+pub(crate) fn take_client_order_id(bytes: &mut &[u8]) -> Result<ClientOrderId, CodecError> {
+    let length = take_u8(bytes)?;
+    ClientOrderId::parse(take_bytes(bytes, usize::from(length))?)
+        .map_err(|_| CodecError::OutOfBounds("client order id"))
 }
 
 /// Appends money or a position. Panics if negative: no amount at rest is.

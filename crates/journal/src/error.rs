@@ -67,8 +67,8 @@ pub enum JournalError {
     },
     /// A segment of a format that this program does not know.
     #[error(
-        "{segment} has format version {found}, and this program reads version {FORMAT_VERSION}: start the program that \
-         wrote it"
+        "{segment} has format version {found}, and this program reads versions up to {FORMAT_VERSION}: start the program \
+         that wrote it"
     )]
     UnknownFormat {
         /// The file.

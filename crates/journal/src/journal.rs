@@ -230,10 +230,12 @@ impl<S: Storage> Journal<S> {
         Ok(result)
     }
 
-    /// Rotates unless a batch fits with the marks that may follow it: one of its own and the closing one.
+    /// Rotates unless a batch fits with the marks that may follow it: one of its own and the closing one. A segment that
+    /// an older program made gets no further batch: that program would not know its commands.
     fn make_room(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
         let room = self.active.header.file_bytes.saturating_sub(self.active.end);
-        if batch_bytes + MARKS_BYTES <= room { Ok(()) } else { self.rotate(batch_bytes) }
+        let is_current = self.active.header.format == FORMAT_VERSION;
+        if is_current && batch_bytes + MARKS_BYTES <= room { Ok(()) } else { self.rotate(batch_bytes) }
     }
 
     fn write_batch(&mut self, durability: Durability) -> Result<(), JournalError> {

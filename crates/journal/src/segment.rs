@@ -3,8 +3,11 @@
 use engine::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of the layout of segments and snapshots.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the layout of segments and snapshots that this program writes. It reads the older ones too.
+/// Version 2 added client order ids: commands and state items that a program of before does not know.
+pub const FORMAT_VERSION: u32 = 2;
+/// The oldest version that this program reads.
+const FORMAT_VERSION_OLDEST: u32 = 1;
 /// The version of the matching rules that commands are decided under.
 pub const RULES_VERSION: u32 = 1;
 
@@ -14,6 +17,11 @@ const MAGIC: &[u8; 4] = b"PTSG";
 const NAME_PREFIX: &str = "journal-";
 const NAME_SUFFIX: &str = ".log";
 const NAME_DIGITS: usize = 20;
+
+/// Whether this program reads a layout.
+pub(crate) fn is_known_format(format: u32) -> bool {
+    (FORMAT_VERSION_OLDEST..=FORMAT_VERSION).contains(&format)
+}
 
 /// What a segment says of itself. Written and synced before its first batch, then never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::JournalError;
 use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, Found, checksum_of, has_magic, read_header};
-use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader};
+use crate::segment::{HEADER_BYTES, RULES_VERSION, SegmentHeader, is_known_format};
 use crate::storage::{File, Storage};
 use engine::Sequence;
 
@@ -53,7 +53,7 @@ impl<F: File> SegmentReader<F> {
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
         let header =
             SegmentHeader::from_bytes(&bytes).ok_or_else(|| damaged("the header fails its checksum".into()))?;
-        if header.format != FORMAT_VERSION {
+        if !is_known_format(header.format) {
             return Err(JournalError::UnknownFormat { segment: name.to_owned(), found: header.format });
         }
         if header.rules != RULES_VERSION {

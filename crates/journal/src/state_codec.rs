@@ -4,7 +4,8 @@
 use engine::{AccountIndex, Execution, Money, OrderId, Position, Sequence, Side, StateItem, SymbolIndex, Time};
 
 use crate::codec::{
-    put_account, put_amount, put_symbol, take_account, take_amount, take_price, take_shares, take_symbol,
+    put_account, put_amount, put_client_order_id, put_symbol, take_account, take_amount, take_client_order_id,
+    take_price, take_shares, take_symbol,
 };
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -15,6 +16,12 @@ const POSITION: u8 = 4;
 const BUY: u8 = 5;
 const SELL: u8 = 6;
 const EXECUTION: u8 = 7;
+const CLIENT_BUY: u8 = 8;
+const CLIENT_SELL: u8 = 9;
+
+/// What stands for an order that is open, and before the time at which one was done.
+const OPEN: u8 = 0;
+const DONE: u8 = 1;
 
 /// Appends an item. Panics on an amount below zero: no state has one.
 pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
@@ -58,6 +65,25 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, execution.price.units().unsigned_abs());
             put_u64(out, execution.time.0);
         }
+        StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+            out.push(match side {
+                Side::Buy => CLIENT_BUY,
+                Side::Sell => CLIENT_SELL,
+            });
+            put_u64(out, order.0);
+            put_client_order_id(out, id);
+            put_u64(out, u64::from(account.0));
+            put_u64(out, u64::from(symbol.0));
+            put_u64(out, limit.units().unsigned_abs());
+            put_u64(out, shares.units().unsigned_abs());
+            match done {
+                None => out.push(OPEN),
+                Some(done) => {
+                    out.push(DONE);
+                    put_u64(out, done.0);
+                }
+            }
+        }
     }
 }
 
@@ -96,6 +122,20 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             price: take_price(bytes)?,
             time: Time(take_u64(bytes)?),
         })),
+        CLIENT_BUY | CLIENT_SELL => Ok(StateItem::ClientOrder {
+            order: OrderId(take_u64(bytes)?),
+            id: take_client_order_id(bytes)?,
+            account: AccountIndex(take_index(bytes)?),
+            symbol: SymbolIndex(take_index(bytes)?),
+            side: if tag == CLIENT_BUY { Side::Buy } else { Side::Sell },
+            limit: take_price(bytes)?,
+            shares: take_shares(bytes)?,
+            done: match take_u8(bytes)? {
+                OPEN => None,
+                DONE => Some(Time(take_u64(bytes)?)),
+                _ => return Err(CodecError::OutOfBounds("state of an order")),
+            },
+        }),
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
 }

@@ -1,7 +1,7 @@
 //! Commands as bytes: every command comes back, every encoding is the only one, no bytes make the decoder panic.
 #![allow(clippy::unwrap_used)]
 
-use engine::{AccountId, Command, DOLLAR, Money, OrderId, Position, Price, Shares, Side, Symbol};
+use engine::{AccountId, ClientOrderId, Command, DOLLAR, Money, OrderId, Position, Price, Shares, Side, Symbol};
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 
@@ -13,6 +13,10 @@ fn symbol() -> impl Strategy<Value = Symbol> {
     "[0-9A-Za-z]{1,32}".prop_map(|text| Symbol::parse(text.as_bytes()).unwrap())
 }
 
+fn client_order_id() -> impl Strategy<Value = ClientOrderId> {
+    "[0-9A-Za-z._:/-]{1,36}".prop_map(|text| ClientOrderId::parse(text.as_bytes()).unwrap())
+}
+
 /// Numbers of all lengths up to `max`.
 fn up_to(max: u128) -> impl Strategy<Value = u128> {
     (any::<u128>(), 0u32..128).prop_map(move |(value, shift)| (value >> shift) % (max + 1))
@@ -22,6 +26,11 @@ fn command() -> impl Strategy<Value = Command> {
     let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128));
     let issued = up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128));
     let above_zero = || up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1);
+    let order = (account(), symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
+    let client_order = (client_order_id(), order).prop_map(|(id, (account, symbol, side, limit, shares))| {
+        let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+        Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+    });
     let limit = above_zero().prop_map(|units| Price::from_units(units).unwrap());
     let shares = above_zero().prop_map(|units| Shares::from_units(units).unwrap());
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
@@ -36,6 +45,8 @@ fn command() -> impl Strategy<Value = Command> {
         (account(), symbol(), side, limit, shares).prop_map(|(account, symbol, side, limit, shares)| {
             Command::PlaceOrder { account, symbol, side, limit, shares }
         }),
+        client_order,
+        (account(), client_order_id()).prop_map(|(account, id)| Command::CancelClientOrder { account, id }),
         (account(), any::<u64>()).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
     ]
 }
@@ -62,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..8, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..11, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {
@@ -93,7 +104,7 @@ fn values_out_of_bounds_are_refused() {
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
-    assert_eq!(refused(&[7]), CodecError::UnknownTag(7));
+    assert_eq!(refused(&[10]), CodecError::UnknownTag(10));
     assert_eq!(refused(&[]), CodecError::Truncated);
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
@@ -101,6 +112,22 @@ fn values_out_of_bounds_are_refused() {
     // A price, and shares, of zero.
     assert_eq!(refused(&[4, 0xc1, 0x03, 1, b'A', 0, 1]), CodecError::OutOfBounds("price"));
     assert_eq!(refused(&[5, 0xc1, 0x03, 1, b'A', 1, 0]), CodecError::OutOfBounds("number of shares"));
+}
+
+#[test]
+fn client_order_ids_out_of_bounds_are_refused() {
+    let (account, id) = (AccountId::parse(b"7").unwrap(), ClientOrderId::parse(b"a-1").unwrap());
+    let mut bytes = Vec::new();
+    encode(&Command::CancelClientOrder { account, id }, &mut bytes);
+    assert_eq!(bytes, [9, 0xc1, 0x03, 3, b'a', b'-', b'1']);
+    let (symbol, side) = (Symbol::parse(b"S").unwrap(), Side::Sell);
+    let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(6).unwrap());
+    bytes.clear();
+    encode(&Command::PlaceClientOrder { id, account, symbol, side, limit, shares }, &mut bytes);
+    assert_eq!(bytes, [8, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
+    for bytes in [&[7, 0][..], &[9, 0xc1, 0x03, 1, b' '], &[&[7, 37][..], &[b'x'; 37]].concat()] {
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("client order id")), "{bytes:?}");
+    }
 }
 
 #[test]

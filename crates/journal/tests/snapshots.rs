@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, Execution, Money, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Execution, Money, OrderId, Position, Price, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, Time,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 fn item(number: u64) -> StateItem {
     let units = 1 + number as i64 * 1_000_003;
-    match number % 7 {
+    match number % 9 {
         0 => StateItem::Head { sequence: Sequence(number), time: Time(number << 20), next_order: OrderId(number + 1) },
         1 => StateItem::Account {
             id: AccountId::parse(format!("{number:09}").as_bytes()).unwrap(),
@@ -33,6 +33,16 @@ fn item(number: u64) -> StateItem {
             price: Price::from_units(units).unwrap(),
             time: Time(number << 20),
         }),
+        side @ (7 | 8) => StateItem::ClientOrder {
+            order: OrderId(number),
+            id: ClientOrderId::parse(format!("id-{number}").as_bytes()).unwrap(),
+            account: AccountIndex(number as u32),
+            symbol: SymbolIndex(number as u32 % 9),
+            side: if side == 7 { Side::Buy } else { Side::Sell },
+            limit: Price::from_units(units).unwrap(),
+            shares: Shares::from_units(units).unwrap(),
+            done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
+        },
         side => StateItem::Order {
             order: OrderId(number),
             account: AccountIndex(number as u32),
@@ -204,6 +214,7 @@ proptest! {
         let above_zero = (number >> 1).max(1) as i64;
         let (shares, price) = (Shares::from_units(above_zero).unwrap(), Price::from_units(above_zero).unwrap());
         let (account, symbol) = (AccountIndex(number as u32), SymbolIndex((number >> 7) as u32));
+        let id = ClientOrderId::parse(&b"a.b_c:d/e-0123456789ABCDEFGHIJKLMNOPQRST"[..1 + (value % 36) as usize]).unwrap();
         let written = [
             StateItem::Head { sequence: Sequence(number), time: Time(value), next_order: OrderId(number) },
             StateItem::Account { id: AccountId::parse(number.to_string().as_bytes()).unwrap(), balance: Money::from_units(amount) },
@@ -211,6 +222,8 @@ proptest! {
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number) }),
+            StateItem::ClientOrder { order: OrderId(number), id, account, symbol, side, limit: price, shares, done: None },
+            StateItem::ClientOrder { order: OrderId(value), id, account, symbol, side, limit: price, shares, done: Some(Time(value)) },
         ];
         let disk = SimulatedDisk::new();
         let info = snapshot::write(&disk, point(1), 0, &mut |sink| written.into_iter().for_each(sink)).unwrap();

@@ -4,9 +4,13 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, Command, Entry, Event, Execution, Money, OrderId, Position, Price, Query,
-    Reject, Reply, Sequence, Shares, Side, Status, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, ClientQuery, Command, Entry, Event, Execution, Money,
+    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Status, Symbol,
+    SymbolIndex, Time,
 };
+
+/// A client order id stands for its order while that is open and for so long after.
+const DAY_US: u64 = 86_400_000_000;
 
 /// The whole market.
 #[derive(Clone, Debug)]
@@ -20,6 +24,8 @@ pub struct Model {
     pub(crate) orders: Vec<Order>,
     /// Which of them have shares open, in no order that means anything.
     pub(crate) open: Vec<OrderId>,
+    /// The orders that client order ids stand for, the oldest first.
+    pub(crate) named: Vec<OrderId>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +66,10 @@ pub struct Order {
     pub canceled: Option<Cancellation>,
     /// Its executions, oldest first.
     pub executions: Vec<Execution>,
+    /// The id that its client gave it.
+    pub client_id: Option<ClientOrderId>,
+    /// The shares that it was placed with.
+    pub placed: Shares,
 }
 
 impl Default for Model {
@@ -79,6 +89,7 @@ impl Model {
             holdings: Vec::new(),
             orders: Vec::new(),
             open: Vec::new(),
+            named: Vec::new(),
         }
     }
 
@@ -87,6 +98,8 @@ impl Model {
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
         self.time = entry.time;
+        let named = std::mem::take(&mut self.named);
+        self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
         let outcome = match entry.command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
@@ -95,6 +108,13 @@ impl Model {
                 self.place_order(account, symbol, side, limit, shares, events)
             }
             Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
+            Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
+                self.place_client_order(id, account, symbol, side, limit, shares, events)
+            }
+            Command::CancelClientOrder { account, id } => match self.client_order(account, id) {
+                Ok(order) => self.cancel_order(account, order, executions, events),
+                Err(reject) => Err(reject),
+            },
         };
         outcome.unwrap_or_else(Reply::Rejected)
     }
@@ -103,6 +123,14 @@ impl Model {
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
         match self.owned_order(query.account, query.order) {
             Ok(order) => Reply::Status(self.status(order, executions)),
+            Err(reject) => Reply::Rejected(reject),
+        }
+    }
+
+    /// How the order stands that a client order id stands for.
+    pub fn client_query(&self, query: &ClientQuery, executions: &mut Vec<Execution>) -> Reply {
+        match self.client_order(query.account, query.id) {
+            Ok(order) => self.query(&Query { account: query.account, order }, executions),
             Err(reject) => Reply::Rejected(reject),
         }
     }
@@ -162,6 +190,51 @@ impl Model {
         shares: Shares,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
+        self.place(None, account, symbol, side, limit, shares, events)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn place_client_order(
+        &mut self,
+        client_id: ClientOrderId,
+        account: AccountId,
+        symbol: Symbol,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        match self.client_order(account, client_id) {
+            Ok(order) => {
+                let before = self.order(order);
+                let differs = OrderDifference {
+                    symbol: self.symbols[before.symbol.0 as usize].name != symbol,
+                    side: before.side != side,
+                    limit: before.limit != limit,
+                    shares: before.placed != shares,
+                };
+                if differs.is_none() {
+                    Ok(Reply::Repeated(order))
+                } else {
+                    Err(Reject::ClientOrderIdTaken { order, differs })
+                }
+            }
+            Err(Reject::UnknownOrder) => self.place(Some(client_id), account, symbol, side, limit, shares, events),
+            Err(reject) => Err(reject),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn place(
+        &mut self,
+        client_id: Option<ClientOrderId>,
+        account: AccountId,
+        symbol: Symbol,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         let balance_before = self.balance_changed(account);
@@ -170,10 +243,24 @@ impl Model {
 
         let id = OrderId(self.orders.len() as u64 + 1);
         let told_before = events.len();
-        let order = Order { id, account, symbol, side, limit, open: shares, canceled: None, executions: Vec::new() };
-        self.orders.push(order);
+        self.orders.push(Order {
+            id,
+            account,
+            symbol,
+            side,
+            limit,
+            open: shares,
+            canceled: None,
+            executions: Vec::new(),
+            client_id,
+            placed: shares,
+        });
         self.open.push(id);
         events.push(Event::OrderOpened { order: id, account, symbol, side, limit, shares });
+        if let Some(client_id) = client_id {
+            self.named.push(id);
+            events.push(Event::ClientOrderIdGiven { order: id, id: client_id });
+        }
 
         // What the executions bring the aggressor is added up here and credited after the last of them.
         let mut money_due = Money::ZERO;
@@ -184,6 +271,7 @@ impl Model {
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
             events.push(Event::Executed { symbol, maker, aggressor: id, price, shares });
+            self.say_if_client_order_is_done(maker, events);
             let maker_account = self.order(maker).account;
             match side {
                 Side::Buy => {
@@ -210,6 +298,7 @@ impl Model {
                 events.push(now);
             }
         }
+        self.say_if_client_order_is_done(id, events);
         Ok(Reply::Opened(id))
     }
 
@@ -239,6 +328,7 @@ impl Model {
                 events.push(self.position_changed(account, symbol));
             }
         }
+        self.say_if_client_order_is_done(id, events);
         Ok(Reply::Canceled(self.status(self.order(id), executions)))
     }
 
@@ -305,7 +395,7 @@ impl Model {
     fn status(&self, order: &Order, executions: &mut Vec<Execution>) -> Status {
         let start = executions.len();
         executions.extend_from_slice(&order.executions);
-        Status { open: order.open, canceled: order.canceled, executions: start..executions.len() }
+        Status { order: order.id, open: order.open, canceled: order.canceled, executions: start..executions.len() }
     }
 
     /// The order, if it is the account's: another account's is as unknown as one that never was.
@@ -313,6 +403,25 @@ impl Model {
         let account = self.account_named(account)?;
         let found = order.0.checked_sub(1).and_then(|place| self.orders.get(usize::try_from(place).ok()?));
         found.filter(|found| found.account == account).ok_or(Reject::UnknownOrder)
+    }
+
+    /// The order that an account's client order id stands for.
+    fn client_order(&self, account: AccountId, client_id: ClientOrderId) -> Result<OrderId, Reject> {
+        let account = self.account_named(account)?;
+        let is_it = |(id, order): &(ClientOrderId, &Order)| order.account == account && *id == client_id;
+        self.client_orders().find(is_it).map(|(_, order)| order.id).ok_or(Reject::UnknownOrder)
+    }
+
+    /// Whether the client order id of an order stands for it now.
+    fn client_id_stands(&self, order: &Order) -> bool {
+        order.done_at().is_none_or(|done| self.time.0 < done.0 + DAY_US)
+    }
+
+    fn say_if_client_order_is_done(&self, order: OrderId, events: &mut Vec<Event>) {
+        let order = self.order(order);
+        if order.client_id.is_some() && order.open.is_zero() {
+            events.push(Event::ClientOrderDone { order: order.id });
+        }
     }
 
     fn account_named(&self, id: AccountId) -> Result<AccountIndex, Reject> {

@@ -3,7 +3,9 @@
 
 use std::cmp::Reverse;
 
-use engine::{AccountId, AccountIndex, Money, OrderId, Position, Price, Side, StateItem, Symbol, SymbolIndex};
+use engine::{
+    AccountId, AccountIndex, ClientOrderId, Money, OrderId, Position, Price, Side, StateItem, Symbol, SymbolIndex, Time,
+};
 
 use crate::exchange::{Model, Order};
 
@@ -138,7 +140,14 @@ impl Model {
                 }
             }
         }
+        items.extend(self.client_orders().map(|(id, order)| client_order_item(id, order)));
         items
+    }
+
+    /// The orders that client order ids stand for now, with these, the oldest order first.
+    pub fn client_orders(&self) -> impl Iterator<Item = (ClientOrderId, &Order)> {
+        let named = self.named.iter().map(|&order| self.order(order));
+        named.filter_map(|order| Some((order.client_id?, order)))
     }
 }
 
@@ -153,11 +162,32 @@ fn order_item(order: &Order) -> StateItem {
     }
 }
 
+fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
+    StateItem::ClientOrder {
+        order: order.id,
+        id,
+        account: order.account,
+        symbol: order.symbol,
+        side: order.side,
+        limit: order.limit,
+        shares: order.placed,
+        done: order.done_at(),
+    }
+}
+
 impl Order {
+    /// When nothing was open of it any more; none while something is.
+    pub fn done_at(&self) -> Option<Time> {
+        let last = self.executions.last().map(|execution| execution.time);
+        let canceled = self.canceled.map(|canceled| canceled.time);
+        if self.open.is_zero() { canceled.or(last) } else { None }
+    }
+
     /// Shares it was placed with: open, canceled and executed ones.
     pub fn shares_placed(&self) -> i128 {
         let executed: i128 = self.executions.iter().map(|execution| i128::from(execution.shares.units())).sum();
         let canceled = self.canceled.map_or(0, |canceled| i128::from(canceled.shares.units()));
-        executed + canceled + i128::from(self.open.units())
+        assert_eq!(executed + canceled + i128::from(self.open.units()), i128::from(self.placed.units()));
+        i128::from(self.placed.units())
     }
 }

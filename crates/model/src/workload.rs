@@ -3,8 +3,8 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 use engine::{
-    AccountId, AccountIndex, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side, Symbol,
-    SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query,
+    Shares, Side, Symbol, SymbolIndex,
 };
 
 use crate::exchange::Model;
@@ -70,6 +70,8 @@ pub struct Workload {
     issues: Vec<Position>,
     /// Above so many open orders, cancels prevail.
     open_max: usize,
+    /// The ids that clients give their orders; empty in a market without such orders.
+    client_ids: Vec<ClientOrderId>,
 }
 
 impl Workload {
@@ -101,7 +103,16 @@ impl Workload {
             open_max: random.pick(&[10, 30, 80]),
             flavour,
             random,
+            client_ids: Vec::new(),
         }
+    }
+
+    /// The same kind of market, in which clients give ids to many of their orders, few ids each, so that they come again.
+    pub fn with_client_orders(seed: u64) -> Workload {
+        let mut workload = Workload::new(seed);
+        let count = workload.random.pick(&[2, 5, 30]);
+        workload.client_ids = client_ids().take(count).collect();
+        workload
     }
 
     /// The kind of market that was drawn.
@@ -113,7 +124,7 @@ impl Workload {
     pub fn next_op(&mut self, model: &Model) -> Op {
         let few_accounts = model.accounts().count() * 2 < self.accounts.len();
         let many_open = model.open_orders().len() > self.open_max;
-        match self.random.below(100) {
+        let op = match self.random.below(100) {
             0..40 if few_accounts => self.create_account(),
             40..60 if model.symbols().count() == 0 => self.create_symbol(),
             0..2 => self.create_account(),
@@ -123,7 +134,69 @@ impl Workload {
             9..65 => self.place_order(model),
             65..85 => self.cancel_order(model),
             _ => self.query(model),
+        };
+        self.by_client_id(op, model)
+    }
+
+    /// The same by a client order id, now and then.
+    fn by_client_id(&mut self, op: Op, model: &Model) -> Op {
+        if self.client_ids.is_empty() || self.random.percent(50) {
+            return op;
         }
+        let id = self.random.pick(&self.client_ids);
+        match op {
+            Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares }) => {
+                let new = Command::PlaceClientOrder { id, account, symbol, side, limit, shares };
+                Op::Command(self.repeated(model).unwrap_or(new))
+            }
+            Op::Command(Command::CancelOrder { account, .. }) => {
+                let (account, id) = self.named_order(model).unwrap_or((account, id));
+                Op::Command(Command::CancelClientOrder { account, id })
+            }
+            Op::Query(Query { account, .. }) => {
+                let (account, id) = self.named_order(model).unwrap_or((account, id));
+                Op::ClientQuery(ClientQuery { account, id })
+            }
+            other => other,
+        }
+    }
+
+    /// A client's order once more, now and then: just the same, or with another part.
+    fn repeated(&mut self, model: &Model) -> Option<Command> {
+        if self.random.percent(60) {
+            return None;
+        }
+        let next_freed = model.client_orders().filter(|(_, order)| order.done_at().is_some());
+        let next_freed = next_freed.min_by_key(|(_, order)| order.done_at());
+        let any = self.random.below(model.client_orders().count());
+        let any = model.client_orders().nth(any);
+        let (id, order) = if self.random.percent(40) { next_freed.or(any) } else { any }?;
+        let account = model.accounts().nth(order.account.0 as usize)?;
+        let symbol = model.symbols().nth(order.symbol.0 as usize)?;
+        let (side, limit, shares) = (order.side, order.limit, order.placed);
+        Some(match self.random.below(8) {
+            0 => Command::PlaceClientOrder { id, account, symbol: self.symbol(), side, limit, shares },
+            1 => Command::PlaceClientOrder { id, account, symbol, side: side.opposite(), limit, shares },
+            2 => {
+                let limit = self.random.pick(&self.prices);
+                Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+            }
+            3 => {
+                let shares = self.random.pick(&self.sizes);
+                Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+            }
+            _ => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
+        })
+    }
+
+    /// An account with an id that stands for an order of its, now and then.
+    fn named_order(&mut self, model: &Model) -> Option<(AccountId, ClientOrderId)> {
+        if self.random.percent(30) {
+            return None;
+        }
+        let count = model.client_orders().count();
+        let (id, order) = model.client_orders().nth(self.random.below(count))?;
+        Some((model.accounts().nth(order.account.0 as usize)?, id))
     }
 
     fn create_account(&mut self) -> Op {
@@ -237,6 +310,13 @@ fn account_ids() -> impl Iterator<Item = AccountId> {
     let odd = ["1", "01", "001", "99999999999999999999999999999999", "0"];
     let odd = odd.into_iter().map(|text| account(text.as_bytes()));
     odd.chain((100..).map(|number: u32| account(number.to_string().as_bytes())))
+}
+
+/// The shortest and the longest, some that differ in case or in a mark alone, and plain ones.
+fn client_ids() -> impl Iterator<Item = ClientOrderId> {
+    let odd = ["a", "A", "123e4567-e89b-12d3-a456-426614174000", "x.y", "x:y"];
+    let parse = |text: &str| ClientOrderId::parse(text.as_bytes()).expect("letters, digits and marks");
+    odd.into_iter().map(parse).chain((1..).map(move |number: u32| parse(&format!("order/{number}"))))
 }
 
 fn account(digits: &[u8]) -> AccountId {

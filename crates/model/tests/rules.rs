@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, Command, DOLLAR, Entry, Event, Execution, Money, OrderId, Position, Price,
-    Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, ClientQuery, Command, DOLLAR, Entry, Event, Execution, Money,
+    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use model::Model;
 
@@ -14,7 +14,11 @@ struct Exchange {
     model: Model,
     events: Vec<Event>,
     sequence: u64,
+    /// How much later it is than a second for each command.
+    later_us: u64,
 }
+
+const HOUR_US: u64 = 3_600_000_000;
 
 fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()
@@ -38,7 +42,7 @@ fn dollars(whole: i128) -> Money {
 
 impl Exchange {
     fn new() -> Exchange {
-        let mut exchange = Exchange { model: Model::new(), events: Vec::new(), sequence: 0 };
+        let mut exchange = Exchange { model: Model::new(), events: Vec::new(), sequence: 0, later_us: 0 };
         exchange.apply(Command::CreateSymbol { symbol: symbol() });
         for number in 0..3 {
             let account = account(number);
@@ -52,7 +56,7 @@ impl Exchange {
 
     fn apply(&mut self, command: Command) -> Reply {
         self.sequence += 1;
-        let time = Time(self.sequence * 1_000_000);
+        let time = Time(self.sequence * 1_000_000 + self.later_us);
         let entry = Entry { sequence: Sequence(self.sequence), time, command };
         let reply = self.model.apply(&entry, &mut Vec::new(), &mut self.events);
         self.model.check_invariants();
@@ -66,6 +70,21 @@ impl Exchange {
         match self.apply(command) {
             Reply::Opened(order) => order,
             other => panic!("refused: {other:?}"),
+        }
+    }
+
+    /// Ten shares, under a client order id.
+    fn client_order(&mut self, id: &str, number: u32, side: Side, limit: i64) -> Reply {
+        let (id, account) = (client_id(id), account(number));
+        let (symbol, limit, shares) = (symbol(), price(limit), shares(10));
+        self.apply(Command::PlaceClientOrder { id, account, symbol, side, limit, shares })
+    }
+
+    fn client_query(&self, id: &str, number: u32) -> Result<OrderId, Reject> {
+        match self.model.client_query(&ClientQuery { account: account(number), id: client_id(id) }, &mut Vec::new()) {
+            Reply::Status(status) => Ok(status.order),
+            Reply::Rejected(reject) => Err(reject),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -88,6 +107,10 @@ impl Exchange {
         let found = self.model.position(AccountIndex(number), SymbolIndex(0));
         assert_eq!(found, shares(position).position(), "position of {number}");
     }
+}
+
+fn client_id(text: &str) -> ClientOrderId {
+    ClientOrderId::parse(text.as_bytes()).unwrap()
 }
 
 use Side::{Buy, Sell};
@@ -296,4 +319,80 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
         Event::PositionChanged { account, symbol, shares: shares(1_000).position() },
     ];
     assert_eq!(x.events, expected);
+}
+
+#[test]
+fn the_same_order_under_the_same_client_order_id_is_placed_once() {
+    let mut x = Exchange::new();
+    assert_eq!(x.client_order("a", 0, Buy, 100), Reply::Opened(OrderId(1)));
+    let named = [
+        Event::OrderOpened {
+            order: OrderId(1),
+            account: AccountIndex(0),
+            symbol: SymbolIndex(0),
+            side: Buy,
+            limit: price(100),
+            shares: shares(10),
+        },
+        Event::ClientOrderIdGiven { order: OrderId(1), id: client_id("a") },
+    ];
+    assert_eq!(x.events[..2], named);
+    let before = x.events.len();
+    assert_eq!(x.client_order("a", 0, Buy, 100), Reply::Repeated(OrderId(1)));
+    assert_eq!(x.events.len(), before, "a repeat changes nothing");
+    x.check_account(0, 999_000, 1_000);
+    // Another account's ids are others, and another id is another order.
+    assert_eq!(x.client_order("a", 1, Buy, 100), Reply::Opened(OrderId(2)));
+    assert_eq!(x.client_order("A", 0, Buy, 100), Reply::Opened(OrderId(3)));
+    assert_eq!((x.client_query("a", 0), x.client_query("a", 1)), (Ok(OrderId(1)), Ok(OrderId(2))));
+    assert_eq!(x.client_query("b", 0), Err(Reject::UnknownOrder));
+}
+
+#[test]
+fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
+    let mut x = Exchange::new();
+    x.client_order("a", 0, Buy, 100);
+    let same = OrderDifference { symbol: false, side: false, limit: false, shares: false };
+    let taken = |differs| Reply::Rejected(Reject::ClientOrderIdTaken { order: OrderId(1), differs });
+    assert_eq!(x.client_order("a", 0, Buy, 101), taken(OrderDifference { limit: true, ..same }));
+    assert_eq!(x.client_order("a", 0, Sell, 100), taken(OrderDifference { side: true, ..same }));
+    // What it was placed with counts, not what is left of it.
+    x.order(1, Sell, 4, 100);
+    assert_eq!(x.client_order("a", 0, Buy, 100), Reply::Repeated(OrderId(1)));
+    // Even of a symbol that does not exist: the id is looked at first.
+    let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
+    let (side, limit, shares) = (Buy, price(100), shares(9));
+    let reply = x.apply(Command::PlaceClientOrder { id, account, symbol: nothing, side, limit, shares });
+    assert_eq!(reply, taken(OrderDifference { symbol: true, shares: true, ..same }));
+    x.check(OrderId(1), 6, 0, &[(4, 100)]);
+}
+
+#[test]
+fn a_refused_order_does_not_use_its_client_order_id_up() {
+    let mut x = Exchange::new();
+    let refused = x.client_order("a", 0, Buy, 1_000_000);
+    assert!(matches!(refused, Reply::Rejected(Reject::InsufficientFunds { .. })), "{refused:?}");
+    assert_eq!(x.client_query("a", 0), Err(Reject::UnknownOrder));
+    assert_eq!(x.client_order("a", 0, Sell, 100), Reply::Opened(OrderId(1)));
+}
+
+#[test]
+fn a_client_order_id_is_free_24_hours_after_its_order_is_done() {
+    let mut x = Exchange::new();
+    x.client_order("rests", 0, Buy, 100);
+    x.later_us += 100 * HOUR_US;
+    assert_eq!(x.client_order("rests", 0, Buy, 100), Reply::Repeated(OrderId(1)), "an open order keeps its id");
+    let canceled_at = x.sequence + 1;
+    let canceled = x.apply(Command::CancelClientOrder { account: account(0), id: client_id("rests") });
+    assert!(matches!(canceled, Reply::Canceled(ref status) if status.order == OrderId(1)), "{canceled:?}");
+    assert_eq!(x.events.last(), Some(&Event::ClientOrderDone { order: OrderId(1) }));
+    let again = x.apply(Command::CancelClientOrder { account: account(0), id: client_id("rests") });
+    assert_eq!(again, Reply::Rejected(Reject::NothingOpen));
+    // The last microsecond in which it stands, and the first in which it does not.
+    let until = 24 * HOUR_US - (x.sequence + 1 - canceled_at) * 1_000_000;
+    x.later_us += until - 1;
+    assert_eq!(x.client_order("rests", 0, Buy, 100), Reply::Repeated(OrderId(1)));
+    x.later_us -= 1_000_000 - 1;
+    assert_eq!(x.client_order("rests", 0, Buy, 100), Reply::Opened(OrderId(2)));
+    assert_eq!(x.client_query("rests", 0), Ok(OrderId(2)));
 }

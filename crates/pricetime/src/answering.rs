@@ -2,7 +2,7 @@
 //! It neither orders nor keeps anything: whoever calls it has decided what is let in, and keeps the answers until they may
 //! leave.
 
-use engine::{Engine, Entry, Event, Execution, Op, Sequence, Time};
+use engine::{Engine, Event, Execution, Op, Reply, Sequence, Time};
 use wire::{Answer, Requests, Unavailable};
 
 /// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
@@ -52,26 +52,18 @@ pub fn answer(
                 Op::Command(command) => {
                     if admitted.next().expect("invariant: encode saw the same commands") {
                         let sequence = engine.sequence().next();
-                        let entry = Entry { sequence, time, command: *command };
                         let mut events = |event| events(sequence, event);
-                        Answer::Reply(engine.apply(&entry, work.executions, &mut events))
+                        Answer::Reply(engine.apply_command(sequence, time, command, work.executions, &mut events))
                     } else {
                         Answer::Unavailable(Unavailable::DiskLow)
                     }
                 }
-                Op::Query(query) => {
-                    let before = work.executions.len();
-                    match engine.query_within(query, room.executions(), work.executions) {
-                        Some(reply) => {
-                            room.take(work.executions.len() - before);
-                            Answer::Reply(reply)
-                        }
-                        None => {
-                            room.refused();
-                            Answer::Unavailable(Unavailable::ReplyTooLarge)
-                        }
-                    }
-                }
+                Op::Query(query) => room.within(work.executions, |executions_max, executions| {
+                    engine.query_within(query, executions_max, executions)
+                }),
+                Op::ClientQuery(query) => room.within(work.executions, |executions_max, executions| {
+                    engine.client_query_within(query, executions_max, executions)
+                }),
             };
             work.answers.push(answer);
         }
@@ -95,6 +87,25 @@ impl Room {
 
     fn begin_request(&mut self) {
         self.request = self.reply_max;
+    }
+
+    /// Answers a query if what it appends to `executions` fits.
+    fn within(
+        &mut self,
+        executions: &mut Vec<Execution>,
+        query: impl FnOnce(usize, &mut Vec<Execution>) -> Option<Reply>,
+    ) -> Answer {
+        let before = executions.len();
+        match query(self.executions(), executions) {
+            Some(reply) => {
+                self.take(executions.len() - before);
+                Answer::Reply(reply)
+            }
+            None => {
+                self.refused();
+                Answer::Unavailable(Unavailable::ReplyTooLarge)
+            }
+        }
     }
 
     fn executions(&self) -> usize {

@@ -102,13 +102,21 @@ fn describe(command: &Command) -> String {
         Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
         Command::PlaceOrder { account, symbol, side, limit, shares } => {
-            let side = match side {
-                Side::Buy => "buy",
-                Side::Sell => "sell",
-            };
-            format!("order of account {account}: {side} {shares} {symbol} at {limit}")
+            format!("order of account {account}: {} {shares} {symbol} at {limit}", word(*side))
         }
         Command::CancelOrder { account, order } => format!("cancel of account {account}: order {order}"),
+        Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
+            let side = word(*side);
+            format!("order of account {account}: {side} {shares} {symbol} at {limit}, client order id {id}")
+        }
+        Command::CancelClientOrder { account, id } => format!("cancel of account {account}: client order id {id}"),
+    }
+}
+
+fn word(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
     }
 }
 
@@ -147,7 +155,7 @@ fn kind(command: &Command) -> usize {
         Command::CreateAccount { .. } => 0,
         Command::CreateSymbol { .. } => 1,
         Command::IssueShares { .. } => 2,
-        Command::PlaceOrder { .. } => 3,
-        Command::CancelOrder { .. } => 4,
+        Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. } => 3,
+        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => 4,
     }
 }

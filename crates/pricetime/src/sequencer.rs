@@ -126,10 +126,11 @@ impl<S: Storage> Sequencer<S> {
 /// Whether a command can be let in when the disk is nearly full: a cancel frees what an order holds.
 fn frees_or_keeps(command: &Command) -> bool {
     match command {
-        Command::CancelOrder { .. } => true,
+        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => true,
         Command::CreateAccount { .. }
         | Command::CreateSymbol { .. }
         | Command::IssueShares { .. }
-        | Command::PlaceOrder { .. } => false,
+        | Command::PlaceOrder { .. }
+        | Command::PlaceClientOrder { .. } => false,
     }
 }

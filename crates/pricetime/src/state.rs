@@ -39,6 +39,7 @@ pub fn run(args: &StateArgs) -> Result<ExitCode, String> {
     if args.totals {
         state.accounts.clear();
         state.orders.clear();
+        state.client_order_ids_of_done_orders.clear();
     }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&state).map_err(|error| error.to_string())? + "\n",
@@ -63,6 +64,8 @@ pub struct State {
     pub totals: Totals,
     pub accounts: Vec<AccountState>,
     pub orders: Vec<OrderState>,
+    /// Client order ids that stand for orders which are done, by order.
+    pub client_order_ids_of_done_orders: Vec<DoneClientOrderState>,
 }
 
 /// Sums over the whole market.
@@ -117,7 +120,24 @@ pub struct OrderState {
     pub side: &'static str,
     pub limit: String,
     pub open: String,
+    /// The id that its client gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_order_id: Option<String>,
     pub executions: Vec<ExecutionState>,
+}
+
+/// A client order id that stands for a done order, for a day after it was done.
+#[derive(Debug, Serialize)]
+pub struct DoneClientOrderState {
+    pub client_order_id: String,
+    pub account: String,
+    pub order: u64,
+    pub symbol: String,
+    pub side: &'static str,
+    pub limit: String,
+    pub shares: String,
+    /// When the order was done, in seconds since the Unix epoch.
+    pub done: u64,
 }
 
 /// An execution of an open order.
@@ -144,6 +164,8 @@ struct Gathered {
     symbols: Vec<(String, Holding, Position)>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
+    done: Vec<DoneClientOrderState>,
+    client_order_ids: BTreeMap<u64, String>,
 }
 
 impl State {
@@ -151,7 +173,8 @@ impl State {
     pub fn of(engine: &Engine) -> State {
         let mut gathered = Gathered::default();
         engine.export(&mut |item| gathered.add(item));
-        let Gathered { accounts, symbols, holdings, orders } = gathered;
+        let Gathered { accounts, symbols, holdings, mut orders, done, mut client_order_ids } = gathered;
+        orders.iter_mut().for_each(|order| order.client_order_id = client_order_ids.remove(&order.id));
         let balance = accounts.iter().fold(Money::ZERO, |sum, (_, balance, _)| sum.plus(*balance));
         let held = accounts.iter().fold(Money::ZERO, |sum, (_, _, held)| sum.plus(*held));
         let mut positions = vec![Vec::new(); accounts.len()];
@@ -188,6 +211,7 @@ impl State {
                 })
                 .collect(),
             orders,
+            client_order_ids_of_done_orders: done,
         }
     }
 
@@ -208,14 +232,28 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}, {} executions\n",
+                "order {}: {} {} {} of account {} at {}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
                 order.symbol,
                 order.account,
                 order.limit,
-                order.executions.len()
+                order.executions.len(),
+                order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
+            );
+        }
+        for done in &self.client_order_ids_of_done_orders {
+            text += &format!(
+                "client order id {} of account {}: order {}, {} {} {} at {}, done at {}\n",
+                done.client_order_id,
+                done.account,
+                done.order,
+                done.side,
+                done.shares,
+                done.symbol,
+                done.limit,
+                done.done
             );
         }
         text
@@ -261,6 +299,7 @@ impl Gathered {
                     side,
                     limit: limit.to_string(),
                     open: open.to_string(),
+                    client_order_id: None,
                     executions: Vec::new(),
                 });
             }
@@ -270,6 +309,24 @@ impl Gathered {
                     shares: execution.shares.to_string(),
                     price: execution.price.to_string(),
                     time: execution.time.seconds(),
+                });
+            }
+            StateItem::ClientOrder { order, id, done: None, .. } => {
+                self.client_order_ids.insert(order.0, id.to_string());
+            }
+            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done: Some(done) } => {
+                self.done.push(DoneClientOrderState {
+                    client_order_id: id.to_string(),
+                    account: self.accounts[account.0 as usize].0.clone(),
+                    order: order.0,
+                    symbol: self.symbols[symbol.0 as usize].0.clone(),
+                    side: match side {
+                        Side::Buy => "buy",
+                        Side::Sell => "sell",
+                    },
+                    limit: limit.to_string(),
+                    shares: shares.to_string(),
+                    done: done.seconds(),
                 });
             }
         }

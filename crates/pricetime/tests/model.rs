@@ -106,6 +106,7 @@ impl Oracle {
                 write_answer(answers, &format!(" id=\"{}\"", order.0), &reply, &executions);
             }
             Op::Command(command) => self.command(command, children, answers),
+            Op::ClientQuery(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
         }
     }
 
@@ -138,6 +139,9 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
+            Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. } => {
+                unreachable!("{WITHOUT_CLIENT_ORDERS}")
+            }
         };
         let (reply, executions) = self.apply(command);
         write_answer(answers, &echo, &reply, &executions);
@@ -157,8 +161,13 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Query(Query { account, .. })
         | Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
+        Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) | Op::ClientQuery(_) => {
+            unreachable!("{WITHOUT_CLIENT_ORDERS}")
+        }
     }
 }
+
+const WITHOUT_CLIENT_ORDERS: &str = "XML has no client order ids, and this workload draws none";
 
 /// What docs/PROTOCOL.md says a reply looks like, written once more.
 fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execution]) {
@@ -168,7 +177,8 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         Reply::Status(status) => write_status(out, "status", echo, status, executions),
         Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
-        Reply::Archived => panic!("the model keeps every order"),
+        Reply::Archived(_) => panic!("the model keeps every order"),
+        Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
     }
 }
 
@@ -254,6 +264,7 @@ fn compare_state(state: &Value, model: &Model) {
                 let told = executions.next().expect("an execution of the model");
                 assert_eq!((&told["shares"], &told["price"]), (&shares.to_string().into(), &price.to_string().into()));
             }
+            StateItem::ClientOrder { .. } => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
         }
     }
     assert_eq!((orders.len(), executions.len(), told_symbols.len(), told_accounts.len()), (0, 0, 0, 0));

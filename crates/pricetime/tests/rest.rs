@@ -147,6 +147,44 @@ fn refusals_have_a_code_and_name_the_field() {
 }
 
 #[test]
+fn a_client_order_id_stands_for_one_order() {
+    let folder = Folder::new("rest-client-ids");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let named = |shares: &str| {
+        let mut body = order("1", "buy", "10", shares);
+        body["client_order_id"] = json!("mine/1");
+        body
+    };
+    let first = http.make("/api/v1/orders", &named("5"));
+    assert_eq!((&first["order_id"], &first["client_order_id"]), (&json!(1), &json!("mine/1")));
+    let again = http.post("/api/v1/orders", &named("5"));
+    assert_eq!((again.status, &again.body), (200, &first));
+    assert_eq!(http.post("/api/v1/orders", &named("6")).code(), (409, "client-order-id-taken"));
+    assert_eq!(http.read("/api/v1/status")["open_orders"], 1);
+    let by_id = "/api/v1/orders/by-client-id/mine/1?account=1";
+    assert_eq!(http.read(by_id), http.read("/api/v1/orders/1?account=1"));
+    assert_eq!(http.get("/api/v1/orders/by-client-id/mine/1?account=2").code(), (404, "unknown-order"));
+    server.kill();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(http.read(by_id)["client_order_id"], "mine/1");
+    let canceled = http.delete(by_id);
+    assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
+    assert_eq!(http.delete(by_id).code(), (409, "nothing-open"));
+    assert_eq!(http.read(by_id)["client_order_id"], "mine/1");
+    let again = http.post("/api/v1/orders", &named("5"));
+    assert_eq!((again.status, &again.body), (200, &first), "for a day after it is done");
+    let mut bad = named("5");
+    bad["client_order_id"] = json!("no blanks");
+    let refused = http.post("/api/v1/orders", &bad);
+    assert_eq!((refused.code(), &refused.body["field"]), ((400, "malformed"), &json!("client_order_id")));
+    server.stop();
+}
+
+#[test]
 fn a_foreign_page_gets_nowhere() {
     let folder = Folder::new("rest-foreign");
     let (server, http) = start(&folder);

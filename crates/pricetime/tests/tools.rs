@@ -11,6 +11,8 @@ use common::folder::Folder;
 use common::load::load_together;
 use common::server::{Launch, state_of};
 use common::wait::wait_until;
+use engine::{AccountId, ClientOrderId, Decimal, Sequence, Side, Symbol, Time};
+use journal::{Disk, Journal, JournalPoint, Options};
 
 /// Small files and frequent snapshots, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
@@ -94,6 +96,75 @@ fn the_journal_commands_say_what_a_folder_holds() {
     assert!(stats.contains("commands              5"), "{stats}");
     let text = succeeded(&pricetime(&["state"], &[&folder.data()]));
     assert!(text.contains("account 1: balance 1000 (held 0)") && text.contains("SPY: 5.5 (held 0)"), "{text}");
+}
+
+/// A data folder whose journal holds these commands, a second apart.
+fn write_journal(folder: &Path, commands: &[engine::Command]) {
+    let disk = Disk::open(folder).unwrap();
+    let options = Options::default();
+    let (mut journal, _) = Journal::recover(disk, options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(())).unwrap();
+    for (sequence, command) in (1..).zip(commands) {
+        let mut payload = Vec::new();
+        journal::encode(command, &mut payload);
+        journal.append(Sequence(sequence), Time(1_700_000_000_000_000 + sequence * 1_000_000), 1, &payload).unwrap();
+    }
+}
+
+#[test]
+fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
+    let decimal = |text: &str| Decimal::parse(text.as_bytes()).unwrap();
+    let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+    let id = |text: &str| ClientOrderId::parse(text.as_bytes()).unwrap();
+    let place = |text, side, limit| engine::Command::PlaceClientOrder {
+        id: id(text),
+        account,
+        symbol,
+        side,
+        limit: decimal(limit).price().unwrap(),
+        shares: decimal("2").order_shares().unwrap(),
+    };
+    let folder = Folder::new("client-order-ids");
+    std::fs::create_dir_all(folder.data()).unwrap();
+    write_journal(
+        &folder.data(),
+        &[
+            engine::Command::CreateAccount { account, balance: decimal("1000").money().unwrap() },
+            engine::Command::CreateSymbol { symbol },
+            place("mine/1", Side::Buy, "10.25"),
+            place("mine/1", Side::Buy, "10.25"),
+            place("mine/2", Side::Buy, "9"),
+            engine::Command::CancelClientOrder { account, id: id("mine/2") },
+        ],
+    );
+    let dump = succeeded(&pricetime(&["journal", "dump"], &[&folder.data()]));
+    let commands: Vec<&str> = dump.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap()).collect();
+    let order = "order of account 1: buy 2 SPY at 10.25, client order id mine/1";
+    let expected = [
+        order,
+        order,
+        "order of account 1: buy 2 SPY at 9, client order id mine/2",
+        "cancel of account 1: client order id mine/2",
+    ];
+    assert_eq!(commands[2..], expected);
+    let text = succeeded(&pricetime(&["state"], &[&folder.data()]));
+    let open = "order 1: buy 2 SPY of account 1 at 10.25, 0 executions, client order id mine/1\n";
+    let done = "client order id mine/2 of account 1: order 2, buy 2 SPY at 9, done at 1700000006\n";
+    assert!(text.contains(open) && text.ends_with(done), "{text}");
+    let before = state_of(&folder.data());
+    assert_eq!(before["orders"][0]["client_order_id"], "mine/1");
+    assert_eq!(before["client_order_ids_of_done_orders"][0]["order"], 2);
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.stop();
+    assert!(!files(&folder.data(), ".snap").is_empty(), "a stop leaves a snapshot");
+    assert_eq!(state_of(&folder.data()), before, "read from the snapshot");
+    // The day of the done one is over long ago: the first command shows it.
+    let server = launch.start();
+    server.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#);
+    server.stop();
+    let after = state_of(&folder.data());
+    let done = after["client_order_ids_of_done_orders"].as_array().unwrap();
+    assert_eq!((done.len(), &done[0]["order"]), (1, &1.into()), "{after}");
 }
 
 #[test]

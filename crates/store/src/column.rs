@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use bytes::{BufMut, BytesMut};
-use engine::{AccountId, Money, Position, Price, Shares, Symbol, Time};
+use engine::{AccountId, ClientOrderId, Money, Position, Price, Shares, Symbol, Time};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, put_numeric};
@@ -179,6 +179,13 @@ impl Put for AccountId {
 }
 
 impl Put for Symbol {
+    fn put(&self, out: &mut BytesMut) -> IsNull {
+        out.put_slice(self.as_bytes());
+        IsNull::No
+    }
+}
+
+impl Put for ClientOrderId {
     fn put(&self, out: &mut BytesMut) -> IsNull {
         out.put_slice(self.as_bytes());
         IsNull::No

@@ -5,8 +5,8 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side,
+    Symbol, SymbolIndex, Time,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -45,6 +45,8 @@ pub struct Effects {
     pub(crate) taken: Vec<TakenRow>,
     pub(crate) executions: Vec<ExecutionRow>,
     pub(crate) cancellations: Vec<CancellationRow>,
+    pub(crate) client_orders: Vec<ClientOrderRow>,
+    pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: Places,
     position_at: Places,
@@ -126,6 +128,23 @@ pub(crate) struct CancellationRow {
     pub time: Time,
 }
 
+/// An order that was placed under a client order id.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientOrderRow {
+    pub order: OrderId,
+    pub account: AccountIndex,
+    pub id: ClientOrderId,
+    /// When it was done, if these commands did that too.
+    pub done: Option<Time>,
+}
+
+/// An order with a client order id that was open before these commands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientOrderDoneRow {
+    pub order: OrderId,
+    pub time: Time,
+}
+
 impl Effects {
     /// Of the commands behind `head`.
     pub fn after(head: Head) -> Effects {
@@ -141,6 +160,8 @@ impl Effects {
             taken: Vec::new(),
             executions: Vec::new(),
             cancellations: Vec::new(),
+            client_orders: Vec::new(),
+            client_orders_done: Vec::new(),
             balance_at: Places::default(),
             position_at: Places::default(),
             taken_at: Places::default(),
@@ -165,6 +186,8 @@ impl Effects {
         self.taken.clear();
         self.executions.clear();
         self.cancellations.clear();
+        self.client_orders.clear();
+        self.client_orders_done.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -183,6 +206,12 @@ impl Effects {
                 let row = OrderRow { order, account, symbol, side, limit, shares, open: shares, sequence, time };
                 self.orders.push(row);
             }
+            Event::ClientOrderIdGiven { order, id } => {
+                let placed = self.orders.last().filter(|row| row.order == order);
+                let account = placed.expect("invariant: an order is named when it was opened").account;
+                self.client_orders.push(ClientOrderRow { order, account, id, done: None });
+            }
+            Event::ClientOrderDone { order } => self.note_done(order, time),
             Event::Executed { symbol: _, maker, aggressor, price, shares } => {
                 self.execute(maker, aggressor, price, shares, sequence, time);
             }
@@ -232,7 +261,8 @@ impl Effects {
         let resting = self.orders.iter().filter(|order| !order.open.is_zero()).count();
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
-        1 + created + changed + self.executions.len() + self.cancellations.len()
+        let named = self.client_orders.len() + self.client_orders_done.len();
+        1 + created + changed + self.executions.len() + self.cancellations.len() + named
     }
 
     fn execute(
@@ -271,6 +301,15 @@ impl Effects {
                 self.taken[place].shares = sum.expect("invariant: no more is taken of an order than it has");
             }
         }
+    }
+
+    fn note_done(&mut self, order: OrderId, time: Time) {
+        if order < self.before.next_order {
+            self.client_orders_done.push(ClientOrderDoneRow { order, time });
+            return;
+        }
+        let place = self.client_orders.binary_search_by_key(&order, |row| row.order);
+        self.client_orders[place.expect("invariant: an order is named before it is done")].done = Some(time);
     }
 
     fn set_balance(&mut self, account: AccountIndex, balance: Money) {

@@ -1,14 +1,15 @@
 //! A market that a data folder holds, as rows: its state, and the done orders of its archive, in one transaction.
 //!
-//! Neither says all that the rows could hold: when an open order was placed, what a done one asked for, and with which
-//! other order it executed. Those columns stay null and those executions go to a table of their own.
+//! Neither says all that the rows could hold: when an open order was placed, what a done one asked for (unless a client
+//! order id stands for it), and with which other order it executed. Those columns stay null and those executions go to a
+//! table of their own.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 
 use engine::{
-    AccountId, AccountIndex, DoneOrder, DoneOrders, Execution, Importer, OrderId, Position, Price, Shares, Side,
-    StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, OrderId, Position, Price,
+    Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 
 use tokio_postgres::types::ToSql;
@@ -59,6 +60,9 @@ const EXECUTIONS: &str = "
 const CANCELLATIONS: &str = "
     INSERT INTO pricetime.cancellations (order_id, shares, time)
     SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::timestamptz[])";
+const CLIENT_ORDERS: &str = "
+    INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
 const HEAD: &str = "
     UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
     WHERE sequence = 0 AND next_order = 1";
@@ -72,16 +76,22 @@ struct Rows {
     orders: Vec<Order>,
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, Shares, Time)>,
+    client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
+    /// What done orders asked for, as far as their client order ids tell.
+    asked: HashMap<OrderId, Asked>,
     /// All accounts so far.
     numbers: HashMap<AccountId, AccountIndex>,
     next_symbol: u64,
     next_execution: u64,
 }
 
+/// What an order asked for, but for its shares.
+type Asked = (SymbolIndex, Side, Price);
+
 struct Order {
     order: OrderId,
     account: AccountIndex,
-    asked: Option<(SymbolIndex, Side, Price)>,
+    asked: Option<Asked>,
     open: Shares,
     shares: Shares,
 }
@@ -179,6 +189,12 @@ impl Rows {
                 let order = order.order;
                 self.add_execution(order, execution);
             }
+            StateItem::ClientOrder { order, id, account, symbol, side, limit, done, .. } => {
+                self.client_orders.push((order, account, id, done));
+                if done.is_some() {
+                    self.asked.insert(order, (symbol, side, limit));
+                }
+            }
         }
     }
 
@@ -193,7 +209,8 @@ impl Rows {
         if shares.is_zero() {
             return Err(StoreError::Import(format!("of order {} nothing was executed or canceled", done.order)));
         }
-        self.orders.push(Order { order: done.order, account, asked: None, open: Shares::ZERO, shares });
+        let asked = self.asked.get(&done.order).copied();
+        self.orders.push(Order { order: done.order, account, asked, open: Shares::ZERO, shares });
         for execution in &done.executions {
             self.add_execution(done.order, *execution);
         }
@@ -202,7 +219,8 @@ impl Rows {
     }
 
     fn are_many(&self) -> bool {
-        [self.accounts.len(), self.positions.len(), self.orders.len(), self.executions.len()]
+        let Rows { accounts, positions, orders, executions, client_orders, .. } = self;
+        [accounts.len(), positions.len(), orders.len(), executions.len(), client_orders.len()]
             .iter()
             .any(|&n| n >= ROWS_MAX)
     }
@@ -220,12 +238,15 @@ impl Rows {
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
         execute(session, EXECUTIONS, executions).await?;
         execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1, row.2)).await?;
+        let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
+        execute(session, CLIENT_ORDERS, client_orders).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
         self.orders.clear();
         self.executions.clear();
         self.cancellations.clear();
+        self.client_orders.clear();
         Ok(())
     }
 }

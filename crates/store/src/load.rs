@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use engine::{
-    AccountId, AccountIndex, DoneOrders, Engine, Execution, Importer, OrderId, Side, StateItem, Symbol, SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, OrderId, Side, StateItem, Symbol,
+    SymbolIndex,
 };
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -46,6 +47,13 @@ const EXECUTIONS: &str = "
     UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time
         FROM part JOIN pricetime.executions e ON e.sell_order = part.id
     ORDER BY 1, 2, 3";
+
+/// Those whose client order ids stand for them at the time of the last command.
+const CLIENT_ORDERS: &str = "
+    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, c.done
+    FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
+    WHERE c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours'
+    ORDER BY o.id";
 
 /// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.
 pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrders) -> Result<Loaded, StoreError> {
@@ -99,6 +107,7 @@ pub(crate) async fn visit_state(
     })
     .await?;
     visit_orders(session, visit).await?;
+    visit_client_orders(session, visit).await?;
     Ok(standing)
 }
 
@@ -123,6 +132,22 @@ async fn visit_orders(
         visit(StateItem::Order { order, account, symbol, side, limit, open })?;
         let executions = executions.remove(&order).unwrap_or_default();
         executions.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution)))
+    })
+    .await
+}
+
+async fn visit_client_orders(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, CLIENT_ORDERS, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
+            .map_err(|_| unreadable("client_orders.client_order_id"))?;
+        let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
+        let side = if fields.next()? { Side::Buy } else { Side::Sell };
+        let (limit, shares, done) = (fields.next()?, fields.next()?, fields.maybe()?);
+        visit(StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done })
     })
     .await
 }

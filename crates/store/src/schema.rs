@@ -22,6 +22,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "0001_tables.sql", sql: include_str!("../migrations/0001_tables.sql") },
     Migration { version: 2, name: "0002_writing.sql", sql: include_str!("../migrations/0002_writing.sql") },
     Migration { version: 3, name: "0003_views.sql", sql: include_str!("../migrations/0003_views.sql") },
+    Migration { version: 4, name: "0004_client_orders.sql", sql: include_str!("../migrations/0004_client_orders.sql") },
 ];
 
 /// What `migrate` did.

@@ -1,5 +1,5 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The function it calls stands in migrations/0002_writing.sql.
+//! The functions it calls stand in migrations/0002_writing.sql and 0004_client_orders.sql.
 
 use engine::Side;
 
@@ -8,19 +8,26 @@ use crate::effects::{Effects, OrderRow};
 use crate::standing::Epoch;
 
 /// Parameters of `pricetime.write_batch`.
-const PARAMETERS: usize = 42;
+const BATCH_PARAMETERS: usize = 42;
+/// Those of `pricetime.write_client_orders`, behind them.
+const CLIENT_ORDER_PARAMETERS: usize = 6;
+const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS;
 
-/// `SELECT pricetime.write_batch($1, …)`.
+/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…, $48)`.
 pub(crate) fn write_batch() -> String {
-    let parameters: Vec<String> = (1..=PARAMETERS).map(|number| format!("${number}")).collect();
-    format!("SELECT pricetime.write_batch({})", parameters.join(", "))
+    let list = |numbers: std::ops::RangeInclusive<usize>| {
+        let parameters: Vec<String> = numbers.map(|number| format!("${number}")).collect();
+        parameters.join(", ")
+    };
+    let (batch, client_orders) = (list(1..=BATCH_PARAMETERS), list(BATCH_PARAMETERS + 1..=PARAMETERS));
+    format!("SELECT pricetime.write_batch({batch}), pricetime.write_client_orders({client_orders})")
 }
 
 /// The parameters that say `effects`, in the order of the function's.
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let cancellations = &effects.cancellations;
+    let Effects { cancellations, client_orders, client_orders_done, .. } = effects;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
     all.push(Box::new(Single(epoch.0)));
@@ -41,5 +48,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(executions, row => row.execution, row.buy.0, row.sell.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares));
     all.extend(columns!(cancellations, row => row.order.0, row.time, row.sequence.0, row.shares));
+    all.extend(columns!(client_orders, row => row.order.0, row.account.0, row.id, row.done));
+    all.extend(columns!(client_orders_done, row => row.order.0, row.time));
     all
 }

@@ -78,6 +78,23 @@ const REFERENCES: &str = "
         WHERE o.id IS NULL
     LIMIT 1";
 
+/// Client order ids of orders that are not there or another account's, or that were done at another time than it says.
+const CLIENT_ORDERS: &str = "
+    SELECT c.order_id FROM pricetime.client_orders c
+    LEFT JOIN pricetime.orders o ON o.id = c.order_id
+    LEFT JOIN pricetime.resting r ON r.order_id = c.order_id
+    LEFT JOIN (
+        SELECT id, max(time) AS time FROM (
+            SELECT buy_order AS id, time FROM pricetime.executions
+            UNION ALL SELECT sell_order, time FROM pricetime.executions
+            UNION ALL SELECT order_id, time FROM pricetime.imported_executions
+            UNION ALL SELECT order_id, time FROM pricetime.cancellations
+        ) changes GROUP BY id
+    ) last ON last.id = c.order_id
+    WHERE o.id IS NULL OR o.account <> c.account
+        OR c.done IS DISTINCT FROM CASE WHEN r.order_id IS NULL THEN last.time END
+    LIMIT 1";
+
 /// Verifies everything at one moment; gives the engine too.
 pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), StoreError> {
     load::begin_snapshot(session).await?;
@@ -89,6 +106,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (SHARES, "positions and open sells are not the shares issued of symbol"),
         (ORDERS, "what is open, executed and canceled does not come to the shares of order"),
         (EXECUTIONS, "the two orders do not agree with execution"),
+        (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {
         let wrong = session.client.query_opt(sql, &[]).await.map_err(|error| session.error(&error, ACTION))?;
         if let Some(row) = wrong {

@@ -100,6 +100,7 @@ fn changes_by_hand_are_refused() {
         "executions",
         "cancellations",
         "imported_executions",
+        "client_orders",
     ] {
         for change in [format!("DELETE FROM pricetime.{table}"), format!("TRUNCATE pricetime.{table} CASCADE")] {
             let refusal = database.refusal(&change);
@@ -154,6 +155,10 @@ fn a_verification_finds_what_does_not_add_up() {
         ("UPDATE pricetime.executions SET price = price + 1 WHERE id = 2", "do not agree with execution 2"),
         ("DELETE FROM pricetime.cancellations", "does not come to the shares of order"),
         ("UPDATE pricetime.command_sequence SET next_execution = 9999", "executions"),
+        (
+            "UPDATE pricetime.client_orders SET done = done - interval '1 second'",
+            "is not what client_orders says of order",
+        ),
         (
             "DELETE FROM pricetime.orders WHERE id = (SELECT min(buy_order) FROM pricetime.executions)",
             "is missing for order",

@@ -25,6 +25,7 @@ fn every_row_is_what_the_model_says() {
 
 #[test]
 fn a_recovery_finds_the_market_where_it_was() {
+    let mut named_done = 0;
     for seed in 20..28 {
         let database = database();
         let mut market = Market::new(seed);
@@ -32,6 +33,7 @@ fn a_recovery_finds_the_market_where_it_was() {
             let mut writer = database.writer(&format!("server {server}"));
             let loaded = writer.load(seed, DoneOrders::Keep).unwrap();
             loaded.engine.check_invariants();
+            named_done += market.model.client_orders().filter(|(_, order)| order.done_at().is_some()).count();
             assert_eq!(loaded.engine.state_hash(), market.engine.state_hash(), "seed {seed}, server {server}");
             assert_eq!(loaded.standing.head, market.effects.head());
             // It goes on from there, with what was read.
@@ -41,6 +43,7 @@ fn a_recovery_finds_the_market_where_it_was() {
             writer.close();
         }
     }
+    assert!(named_done > 30, "{named_done} client order ids stood for done orders at a recovery");
 }
 
 #[test]

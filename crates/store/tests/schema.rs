@@ -35,12 +35,16 @@ fn a_migration_that_was_interrupted_is_done_by_the_next_start() {
     let mut writer = database.writer("one");
     market.run(&mut writer, 200);
     writer.close();
-    // As a program of before the last migration would have left it, with rows.
-    database.sql("DELETE FROM pricetime.migrations WHERE version = 3");
+    // As a program of two migrations before would have left it, with rows.
+    database.sql("DELETE FROM pricetime.migrations WHERE version > 2");
     database.sql("DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary");
+    database.sql("CREATE TEMPORARY TABLE kept AS SELECT order_id, account, client_order_id::text, done FROM pricetime.client_orders");
+    database.sql("DROP TABLE pricetime.client_orders");
+    database.sql("DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id");
     let older = database.store("reader").verify().map(|_| ()).unwrap_err();
     assert!(matches!(older, StoreError::OlderSchema { found: 2, .. }), "{older}");
     assert_eq!(database.store("two").migrate().unwrap(), Migrated { from: 2, to: latest() });
+    database.sql("SET pricetime.server = 'on'; INSERT INTO pricetime.client_orders SELECT * FROM kept");
     market.check(&database);
 }
 

@@ -69,7 +69,7 @@ impl Inner {
     /// Returns whether it is the first of its batch.
     fn add(&self, ops: &[Op], asked: Asked) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.requests.append(ops);
+        waiting.requests.push_ops(ops);
         waiting.asked.push(asked);
         waiting.asked.len() == 1
     }

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use engine::{AccountId, AmountError, Decimal, Money, OrderId, Position, Price, Shares, Symbol};
+use engine::{AccountId, AmountError, ClientOrderId, Decimal, Money, OrderId, Position, Price, Shares, Symbol};
 use feed::Interval;
 use serde::de::DeserializeOwned;
 
@@ -87,6 +87,10 @@ pub(crate) fn account(text: &str) -> Result<AccountId, Problem> {
 
 pub(crate) fn symbol(text: &str) -> Result<Symbol, Problem> {
     Symbol::parse(text.as_bytes()).map_err(|why| fault("symbol", why))
+}
+
+pub(crate) fn client_order_id(text: &str) -> Result<ClientOrderId, Problem> {
+    ClientOrderId::parse(text.as_bytes()).map_err(|why| fault("client_order_id", why))
 }
 
 /// An order's id; one that no order can have is the id of no order.

@@ -78,6 +78,7 @@ impl Problem {
             }
             Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
             Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
+            Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
         Problem::new(status, code, title, reject.to_string())

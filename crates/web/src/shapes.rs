@@ -1,6 +1,6 @@
 //! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
 
-use engine::{AccountIndex, Money, OrderId, Position, Price, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, ClientOrderId, Money, OrderId, Position, Price, Shares, Side, SymbolIndex, Time};
 use feed::{Candle, Ended, History, HistoryError, LevelChange, Open, PastOrder, Scene, Trade, View};
 use serde::Serialize;
 
@@ -266,29 +266,37 @@ pub(crate) struct OrderShape {
 impl OrderShape {
     pub(crate) fn open(view: &View, history: Option<&History>, open: &Open) -> Result<OrderShape, HistoryError> {
         let time = placed_at(history, open)?;
-        Ok(OrderShape::new(view, open, Shares::ZERO, time, None))
+        Ok(OrderShape::new(view, open, view.client_id(open.order), Shares::ZERO, time, None))
     }
 
     pub(crate) fn ended(view: &View, history: Option<&History>, ended: &Ended) -> Result<OrderShape, HistoryError> {
         let time = placed_at(history, &ended.order)?;
-        Ok(OrderShape::new(view, &ended.order, ended.canceled, time, Some(ended.time)))
+        Ok(OrderShape::new(view, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
     }
 
     /// One of the history; what is still open is as the view knows it.
     pub(crate) fn past(view: &View, past: &PastOrder) -> OrderShape {
         let PastOrder { order, account, symbol, side, limit, shares, time, .. } = *past;
         match (past.ended, view.open_order(order)) {
-            (None, Some(open)) => OrderShape::new(view, open, Shares::ZERO, Some(time.0), None),
+            (None, Some(open)) => OrderShape::new(view, open, past.client_id, Shares::ZERO, Some(time.0), None),
             (ended, _) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
                 let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
-                OrderShape::new(view, &done, canceled, Some(time.0), ended.map(|ended| ended.time))
+                let done_time = ended.map(|ended| ended.time);
+                OrderShape::new(view, &done, past.client_id, canceled, Some(time.0), done_time)
             }
         }
     }
 
-    fn new(view: &View, order: &Open, canceled: Shares, time: Option<u64>, done: Option<Time>) -> OrderShape {
+    fn new(
+        view: &View,
+        order: &Open,
+        client_id: Option<ClientOrderId>,
+        canceled: Shares,
+        time: Option<u64>,
+        done: Option<Time>,
+    ) -> OrderShape {
         let executed = order.shares.less(order.open).less(canceled);
         let status = match (done, canceled.is_zero()) {
             (None, _) => "open",
@@ -297,7 +305,7 @@ impl OrderShape {
         };
         OrderShape {
             order_id: order.order.0,
-            client_order_id: None,
+            client_order_id: client_id.map(|id| id.to_string()),
             account: view.account(order.account).id.to_string(),
             symbol: view.listing(order.symbol).name.to_string(),
             side: side_name(order.side),

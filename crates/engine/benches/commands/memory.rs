@@ -70,7 +70,7 @@ fn report_replay() {
     let flow = flow::make(10_000, 2_000_000, flow::Aim::Any);
     let commands = flow.warm.iter().chain(&flow.measured).filter_map(|op| match op {
         Op::Command(command) => Some(*command),
-        Op::Query(_) => None,
+        Op::Query(_) | Op::ClientQuery(_) => None,
     });
     let entries: Vec<Entry> =
         (1..).zip(commands).map(|(n, command)| Entry { sequence: Sequence(n), time: Time(n), command }).collect();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use engine::{AHEAD, DoneOrders, Engine, Entry, Execution, Op, OrderId, Sequence, Time};
+use engine::{AHEAD, DoneOrders, Engine, Execution, Op, OrderId, Sequence, Time};
 
 use crate::flow::{self, Aim, Flow};
 
@@ -115,10 +115,11 @@ impl Server {
         match op {
             Op::Command(command) => {
                 self.sequence = self.sequence.next();
-                let entry = Entry { sequence: self.sequence, time: Time(self.sequence.0), command: *command };
-                self.engine.apply(&entry, &mut self.executions, &mut |_| {})
+                let time = Time(self.sequence.0);
+                self.engine.apply_command(self.sequence, time, command, &mut self.executions, &mut |_| {})
             }
             Op::Query(query) => self.engine.query(query, &mut self.executions),
+            Op::ClientQuery(query) => self.engine.client_query(query, &mut self.executions),
         }
     }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId, Price, Reject, Reply, Sequence,
-    Shares, StateItem, SymbolIndex, Time,
+    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId,
+    Price, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, Time,
 };
 use model::Model;
 use model::workload::Random;
@@ -68,17 +68,18 @@ impl Duel {
     /// Has all three answer, and compares.
     pub fn play(&mut self, op: Op) {
         self.steps += 1;
-        self.situations.before(&op, &self.model);
         let entry = self.entry(&op);
+        self.situations.before(&op, entry.as_ref().map_or(self.time, |entry| entry.time), &self.model);
         let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
         let replica = ask_engine(&mut self.replica, &op, entry.as_ref());
         let expected = self.ask_model(&op, entry.as_ref());
-        if found.reply == Reply::Archived {
-            let order = order_of(&op).expect("only a query or cancel is for the archive");
+        if let Reply::Archived(order) = found.reply {
             let done = self.archive.get(&order).expect("what the engine does not keep is in the archive");
             found.reply = done.answer(&op, &mut found.executions);
             self.situations.count(match op {
                 Op::Query(_) => "archive: answers a query",
+                Op::ClientQuery(_) => "archive: answers a query by a client order id",
+                Op::Command(Command::CancelClientOrder { .. }) => "archive: answers a cancel by a client order id",
                 Op::Command(_) => "archive: answers a cancel",
             });
         }
@@ -151,6 +152,9 @@ impl Duel {
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
         self.engine = imported;
         self.situations.count("state: exported and imported");
+        if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
+            self.situations.count("state: imported with client order ids of done orders");
+        }
         if self.model.accounts().count() > 0 {
             self.check_state();
         }
@@ -164,6 +168,9 @@ impl Duel {
         assert_eq!(self.engine.open_order_count(), self.model.open_orders().len(), "open orders");
         assert_eq!(self.replica.open_order_count(), self.model.open_orders().len(), "open orders of the replica");
         assert_eq!(self.engine.next_order(), OrderId(self.model.orders_placed() + 1), "the next order's id");
+        for order in self.model.open_orders() {
+            assert_eq!(self.engine.client_order_id(order.id), order.client_id, "the client order id of {}", order.id);
+        }
         for (place, id) in self.model.accounts().enumerate() {
             let account = engine::AccountIndex(place as u32);
             assert_eq!(self.engine.balance(id), Some(self.model.balance(account)), "the balance of {id}");
@@ -174,18 +181,32 @@ impl Duel {
         }
     }
 
-    /// The entry of a command, its time a little after the last one's, or just the same.
+    /// The entry of a command, its time a little after the last one's, or just the same; now and then hours after, so that
+    /// client order ids become free again, and exactly when the next one does, or one microsecond before.
     fn entry(&mut self, op: &Op) -> Option<Entry> {
         let Op::Command(command) = *op else { return None };
         self.sequence = self.sequence.next();
-        self.time = Time(self.time.0 + self.random.below(3) as u64 * 400_000);
+        let hour_us = 3_600_000_000;
+        self.time = match self.random.below(120) {
+            0 => Time(self.time.0 + self.random.below(30) as u64 * hour_us),
+            1 => self.next_freed().unwrap_or(self.time),
+            2 => self.next_freed().map_or(self.time, |freed| Time(freed.0 - 1)),
+            _ => Time(self.time.0 + self.random.below(3) as u64 * 400_000),
+        };
         Some(Entry { sequence: self.sequence, time: self.time, command })
+    }
+
+    /// When the next client order id becomes free.
+    fn next_freed(&self) -> Option<Time> {
+        let done = self.model.client_orders().filter_map(|(_, order)| order.done_at()).min();
+        done.map(|done| done.later_by_us(CLIENT_ORDER_ID_KEPT_US))
     }
 
     fn ask_model(&mut self, op: &Op, entry: Option<&Entry>) -> Answer {
         let mut answer = Answer { reply: Reply::Created, executions: vec![EARLIER], events: Vec::new() };
         answer.reply = match (op, entry) {
             (Op::Query(query), _) => self.model.query(query, &mut answer.executions),
+            (Op::ClientQuery(query), _) => self.model.client_query(query, &mut answer.executions),
             (Op::Command(_), entry) => {
                 let entry = entry.expect("a command has an entry");
                 self.model.apply(entry, &mut answer.executions, &mut answer.events)
@@ -197,11 +218,13 @@ impl Duel {
     /// The replica says the same, but for orders that are done: of those it knows nothing any more.
     fn check_replica(&self, op: &Op, replica: &Answer, expected: &Answer) {
         assert_eq!(replica.events, expected.events, "the replica's events of {op:?}");
-        if replica.reply == Reply::Archived {
+        if let Reply::Archived(_) = replica.reply {
             let done = match &expected.reply {
                 Reply::Status(status) => status.open.is_zero(),
                 Reply::Rejected(reject) => matches!(reject, Reject::NothingOpen | Reject::UnknownOrder),
-                Reply::Created | Reply::Opened(_) | Reply::Canceled(_) | Reply::Archived => false,
+                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Archived(_) => {
+                    false
+                }
             };
             assert!(
                 done,
@@ -232,20 +255,13 @@ fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {
     engine.look_ahead(std::slice::from_ref(op));
     let reply = match (op, entry) {
         (Op::Query(query), _) => engine.query(query, &mut executions),
+        (Op::ClientQuery(query), _) => engine.client_query(query, &mut executions),
         (Op::Command(_), entry) => {
             let entry = entry.expect("a command has an entry");
             engine.apply(entry, &mut executions, &mut |event| events.push(event))
         }
     };
     Answer { reply, executions, events }
-}
-
-fn order_of(op: &Op) -> Option<OrderId> {
-    match op {
-        Op::Query(query) => Some(query.order),
-        Op::Command(engine::Command::CancelOrder { order, .. }) => Some(*order),
-        Op::Command(_) => None,
-    }
 }
 
 fn export(engine: &Engine) -> Vec<StateItem> {

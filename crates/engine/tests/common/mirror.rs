@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, Event, Money, OrderId, Position, Shares, SymbolIndex};
+use engine::{AccountIndex, ClientOrderId, Event, Money, OrderId, Position, Shares, SymbolIndex};
 use model::Model;
 
 /// What a reader of events knows.
@@ -11,6 +11,7 @@ pub struct Mirror {
     balances: BTreeMap<AccountIndex, Money>,
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
     open: BTreeMap<OrderId, Shares>,
+    client_ids: BTreeMap<OrderId, ClientOrderId>,
 }
 
 impl Mirror {
@@ -19,6 +20,14 @@ impl Mirror {
             Event::AccountCreated { account, .. } => assert_eq!(self.balances.insert(account, Money::ZERO), None),
             Event::SymbolCreated { .. } => {}
             Event::OrderOpened { order, shares, .. } => assert_eq!(self.open.insert(order, shares), None),
+            Event::ClientOrderIdGiven { order, id } => {
+                assert!(self.open.contains_key(&order), "an order is opened and then named");
+                assert_eq!(self.client_ids.insert(order, id), None);
+            }
+            Event::ClientOrderDone { order } => {
+                assert!(!self.open.contains_key(&order), "what is done has nothing open");
+                assert!(self.client_ids.remove(&order).is_some(), "and was named");
+            }
             Event::Executed { maker, aggressor, shares, .. } => {
                 self.take(maker, shares);
                 self.take(aggressor, shares);
@@ -49,7 +58,10 @@ impl Mirror {
         assert_eq!(self.open.len(), model.open_orders().len(), "open orders heard of");
         for order in model.open_orders() {
             assert_eq!(self.open.get(&order.id), Some(&order.open), "what is open as events told it");
+            assert_eq!(self.client_ids.get(&order.id), order.client_id.as_ref(), "its client order id");
         }
+        let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
+        assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
     }
 
     fn take(&mut self, order: OrderId, shares: Shares) {

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use engine::{Command, Event, Op, OrderId, Position, Price, Reject, Reply, Shares, Side};
+use engine::{
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, Position, Price, Reject, Reply,
+    Shares, Side, Time,
+};
 use model::{Model, Order};
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 49] = [
+pub const ALL: [&str; 74] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -22,6 +25,7 @@ pub const ALL: [&str; 49] = [
     "rejected: insufficient shares",
     "rejected: unknown order",
     "rejected: nothing open",
+    "rejected: client order id taken",
     "order: rests whole",
     "order: executes in part, the rest rests",
     "order: executes whole",
@@ -53,6 +57,30 @@ pub const ALL: [&str; 49] = [
     "query: executed",
     "query: canceled",
     "query: canceled and executed",
+    "client order: opened",
+    "client order: opened and done at once",
+    "client order: refused, and its id stays free",
+    "client order: repeated while open",
+    "client order: repeated when done",
+    "client order: repeated in the last microsecond",
+    "client order: another order under its id while open",
+    "client order: another order under its id when done",
+    "client order: differs in the symbol",
+    "client order: differs in the side",
+    "client order: differs in the limit",
+    "client order: differs in the number of shares",
+    "client order: id used again in the first microsecond",
+    "client order: id used again after a day",
+    "client order: same id of another account",
+    "client cancel: canceled",
+    "client cancel: nothing open",
+    "client cancel: unknown",
+    "client query: open",
+    "client query: done",
+    "client query: unknown",
+    "archive: answers a query by a client order id",
+    "archive: answers a cancel by a client order id",
+    "state: imported with client order ids of done orders",
     "archive: order forgotten",
     "archive: answers a query",
     "archive: answers a cancel",
@@ -63,11 +91,26 @@ pub const ALL: [&str; 49] = [
 #[derive(Clone, Debug, Default)]
 pub struct Situations {
     counts: BTreeMap<&'static str, u64>,
+    /// What `before` saw that only `after` can judge: whether the id was used before, and a microsecond ago.
+    seen: SeenBefore,
+}
+
+/// What a client order id was to an account before an order was placed under it.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeenBefore {
+    /// It stood for an order that is open.
+    open: bool,
+    /// It once stood for an order that is done.
+    done: bool,
+    /// It stands for that to the last microsecond, or no longer in the first.
+    at_the_edge: bool,
+    /// It stands for an order of another account.
+    of_another: bool,
 }
 
 impl Situations {
     pub fn new() -> Situations {
-        Situations { counts: ALL.iter().map(|&name| (name, 0)).collect() }
+        Situations { counts: ALL.iter().map(|&name| (name, 0)).collect(), seen: SeenBefore::default() }
     }
 
     pub fn count(&mut self, name: &'static str) {
@@ -85,8 +128,11 @@ impl Situations {
         self.counts.iter().map(|(&name, &count)| (name, count)).filter(|&(_, count)| count < least).collect()
     }
 
-    /// Counts what `op` is about to meet.
-    pub fn before(&mut self, op: &Op, model: &Model) {
+    /// Counts what `op` is about to meet at its time.
+    pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
+        if let Op::Command(Command::PlaceClientOrder { account, id, .. }) = *op {
+            self.seen = SeenBefore::of(account, id, time, model);
+        }
         let Op::Command(Command::CancelOrder { order, .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
         let level: Vec<OrderId> = model
@@ -105,9 +151,11 @@ impl Situations {
 
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        self.after_by_client_id(op, reply, model);
         match reply {
             Reply::Created => self.created(op, events),
             Reply::Opened(order) => self.opened(model.order(*order), events, model),
+            Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
                 self.count(match (status.open.is_zero(), status.canceled, status.executions.len()) {
                     (false, _, 0) => "query: open",
@@ -118,8 +166,7 @@ impl Situations {
                 })
             }
             Reply::Canceled(status) => {
-                let Op::Command(Command::CancelOrder { order, .. }) = op else { panic!("only a cancel cancels") };
-                self.count(match model.order(*order).side {
+                self.count(match model.order(status.order).side {
                     Side::Buy => "cancel: of a buy",
                     Side::Sell => "cancel: of a sell",
                 });
@@ -127,7 +174,7 @@ impl Situations {
                     self.count("cancel: after a partial execution");
                 }
             }
-            Reply::Archived => panic!("the archive's answer is counted, not that it was asked"),
+            Reply::Archived(_) => panic!("the archive's answer is counted, not that it was asked"),
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
@@ -140,8 +187,80 @@ impl Situations {
             Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
-            Command::PlaceOrder { .. } | Command::CancelOrder { .. } => panic!("creates nothing"),
+            Command::PlaceOrder { .. }
+            | Command::CancelOrder { .. }
+            | Command::PlaceClientOrder { .. }
+            | Command::CancelClientOrder { .. } => panic!("creates nothing"),
         });
+    }
+
+    fn after_by_client_id(&mut self, op: &Op, reply: &Reply, model: &Model) {
+        match (op, reply) {
+            (Op::Command(Command::PlaceClientOrder { .. }), reply) => self.placed_by_client_id(reply, model),
+            (Op::Command(Command::CancelClientOrder { .. }), Reply::Canceled(_)) => {
+                self.count("client cancel: canceled");
+            }
+            (Op::Command(Command::CancelClientOrder { .. }), Reply::Rejected(Reject::NothingOpen)) => {
+                self.count("client cancel: nothing open");
+            }
+            (Op::Command(Command::CancelClientOrder { .. }), Reply::Rejected(Reject::UnknownOrder)) => {
+                self.count("client cancel: unknown");
+            }
+            (Op::ClientQuery(_), Reply::Status(status)) if status.open.is_zero() => self.count("client query: done"),
+            (Op::ClientQuery(_), Reply::Status(_)) => self.count("client query: open"),
+            (Op::ClientQuery(_), Reply::Rejected(Reject::UnknownOrder)) => self.count("client query: unknown"),
+            _ => {}
+        }
+    }
+
+    fn placed_by_client_id(&mut self, reply: &Reply, model: &Model) {
+        let seen = self.seen;
+        match reply {
+            Reply::Opened(order) => {
+                self.count("client order: opened");
+                if model.order(*order).open.is_zero() {
+                    self.count("client order: opened and done at once");
+                }
+                if seen.done {
+                    self.count("client order: id used again after a day");
+                }
+                if seen.at_the_edge {
+                    self.count("client order: id used again in the first microsecond");
+                }
+                if seen.of_another {
+                    self.count("client order: same id of another account");
+                }
+            }
+            Reply::Repeated(_) => {
+                self.count(match seen.open {
+                    true => "client order: repeated while open",
+                    false => "client order: repeated when done",
+                });
+                if seen.at_the_edge {
+                    self.count("client order: repeated in the last microsecond");
+                }
+            }
+            Reply::Rejected(Reject::ClientOrderIdTaken { differs, .. }) => {
+                self.count(match seen.open {
+                    true => "client order: another order under its id while open",
+                    false => "client order: another order under its id when done",
+                });
+                for (differs, name) in [
+                    (differs.symbol, "client order: differs in the symbol"),
+                    (differs.side, "client order: differs in the side"),
+                    (differs.limit, "client order: differs in the limit"),
+                    (differs.shares, "client order: differs in the number of shares"),
+                ] {
+                    if differs {
+                        self.count(name);
+                    }
+                }
+            }
+            Reply::Rejected(Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. }) => {
+                self.count("client order: refused, and its id stays free");
+            }
+            _ => {}
+        }
     }
 
     fn opened(&mut self, order: &Order, events: &[Event], model: &Model) {
@@ -205,6 +324,27 @@ impl Situations {
     }
 }
 
+impl SeenBefore {
+    fn of(account: AccountId, id: ClientOrderId, time: Time, model: &Model) -> SeenBefore {
+        let Some(account) = model.accounts().position(|other| other == account) else { return SeenBefore::default() };
+        let mut seen = SeenBefore::default();
+        for order in (1..=model.orders_placed()).map(|order| model.order(OrderId(order))) {
+            if order.client_id != Some(id) {
+                continue;
+            }
+            if order.account.0 as usize != account {
+                seen.of_another |= order.done_at().is_none();
+                continue;
+            }
+            let freed = order.done_at().map(|done| done.later_by_us(CLIENT_ORDER_ID_KEPT_US));
+            seen.open |= freed.is_none();
+            seen.done |= freed.is_some();
+            seen.at_the_edge |= freed.is_some_and(|freed| freed == time || freed.0 - 1 == time.0);
+        }
+        seen
+    }
+}
+
 fn rejected(reject: &Reject) -> &'static str {
     match reject {
         Reject::AccountExists => "rejected: account exists",
@@ -216,6 +356,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::InsufficientShares { .. } => "rejected: insufficient shares",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
+        Reject::ClientOrderIdTaken { .. } => "rejected: client order id taken",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }

@@ -15,7 +15,7 @@ mod table;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engine::{AccountIndex, Engine, OrderId, Sequence, SymbolIndex, Time};
+use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::candle::{Candle, Interval};
 use crate::market::{KEPT, Series};
@@ -137,6 +137,15 @@ impl History {
         }
         let before = self.heads.account(open.account).order.replace(open.order);
         self.orders.append(&order_record(open, sequence, before))
+    }
+
+    /// What the client of an order that was just opened calls it.
+    pub(crate) fn named(&mut self, order: OrderId, id: ClientOrderId, sequence: Sequence) -> Result<(), HistoryError> {
+        if sequence <= self.heads.through {
+            return Ok(());
+        }
+        let (at, bytes) = record::client_id(id);
+        self.orders.patch(order.0 - self.heads.first_order.0, at, &bytes)
     }
 
     pub(crate) fn ended(&mut self, ended: &Ended) -> Result<(), HistoryError> {

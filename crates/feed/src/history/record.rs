@@ -1,6 +1,9 @@
 //! The records: an order, a trade, a candle. Each names the one before it in every chain that it is in.
 
-use engine::{AccountIndex, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{
+    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex,
+    Time,
+};
 
 use super::codec::{Put, Take};
 use crate::candle::Candle;
@@ -16,6 +19,9 @@ pub(super) const CANDLE_BYTES: usize = 88;
 const ENDING_AT: usize = 56;
 const ENDING_BYTES: usize = 48;
 const DONE: u64 = 1;
+/// Where what its client calls it is: its length, and its characters.
+const CLIENT_ID_AT: usize = ENDING_AT + ENDING_BYTES;
+const CLIENT_ID_BYTES: usize = 1 + CLIENT_ORDER_ID_BYTES_MAX;
 
 /// An order of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub struct PastOrder {
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
+    /// What its client calls it.
+    pub client_id: Option<ClientOrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<Ending>,
     /// The order that its account placed before it.
@@ -78,6 +86,13 @@ pub(super) fn ending(ended: &Ended) -> (usize, [u8; ENDING_BYTES]) {
     (ENDING_AT, fixed(bytes))
 }
 
+/// What to write into an order's record when its client calls it something, and where.
+pub(super) fn client_id(id: ClientOrderId) -> (usize, [u8; CLIENT_ID_BYTES]) {
+    let mut bytes = vec![id.as_bytes().len() as u8];
+    bytes.extend_from_slice(id.as_bytes());
+    (CLIENT_ID_AT, fixed(bytes))
+}
+
 impl PastOrder {
     pub(super) fn decode(order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
         let mut take = Take(bytes);
@@ -96,7 +111,12 @@ impl PastOrder {
                 sequence: take.sequence()?,
             }),
         };
-        Some(PastOrder { order, account, symbol, side, limit, shares, time, sequence, ended, before })
+        let (length, text) = bytes[CLIENT_ID_AT..][..CLIENT_ID_BYTES].split_first()?;
+        let client_id = match usize::from(*length) {
+            0 => None,
+            length => Some(ClientOrderId::parse(text.get(..length)?).ok()?),
+        };
+        Some(PastOrder { client_id, order, account, symbol, side, limit, shares, time, sequence, ended, before })
     }
 }
 

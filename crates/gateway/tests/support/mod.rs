@@ -125,16 +125,20 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                 *next_order += 1;
                 Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))
             }
-            Op::Command(Command::CancelOrder { order, .. }) if order.0 >= ARCHIVED => Answer::Reply(Reply::Archived),
+            Op::Command(Command::CancelOrder { order, .. }) if order.0 >= ARCHIVED => {
+                Answer::Reply(Reply::Archived(*order))
+            }
             Op::Command(Command::CancelOrder { .. }) => Answer::Reply(Reply::Rejected(Reject::NothingOpen)),
             Op::Command(_) => Answer::Reply(Reply::Created),
-            Op::Query(query) if query.order.0 >= ARCHIVED => Answer::Reply(Reply::Archived),
+            Op::Query(query) if query.order.0 >= ARCHIVED => Answer::Reply(Reply::Archived(query.order)),
             Op::Query(query) if query.order.0 == NO_DISK => Answer::Unavailable(Unavailable::DiskLow),
+            Op::ClientQuery(_) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
             Op::Query(query) => {
                 let start = batch.executions.len();
                 batch.executions.extend((0..query.order.0).map(|_| execution()));
                 let executions = start..batch.executions.len();
-                Answer::Reply(Reply::Status(Status { open: Shares::ZERO, canceled: None, executions }))
+                let order = query.order;
+                Answer::Reply(Reply::Status(Status { order, open: Shares::ZERO, canceled: None, executions }))
             }
         };
         batch.answers.push(answer);

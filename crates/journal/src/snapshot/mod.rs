@@ -74,8 +74,8 @@ pub enum SnapshotError {
     },
     /// A snapshot of a format or of matching rules that this program does not know.
     #[error(
-        "{name} has format version {format} and matching rules {rules}, and this program knows {FORMAT_VERSION} and \
-         {RULES_VERSION}: start the program that wrote it"
+        "{name} has format version {format} and matching rules {rules}, and this program knows formats up to \
+         {FORMAT_VERSION} and rules {RULES_VERSION}: start the program that wrote it"
     )]
     UnknownVersion {
         /// The file.

@@ -7,7 +7,7 @@ use super::format::{
     BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, HEADER_BYTES, Header, TRAILER_BYTES, Trailer, block_checksum, block_lengths,
 };
 use crate::journal::JournalPoint;
-use crate::segment::{FORMAT_VERSION, RULES_VERSION};
+use crate::segment::{RULES_VERSION, is_known_format};
 use crate::state_codec::decode_item;
 use crate::storage::{File, Storage};
 use crate::varint::CodecError;
@@ -44,7 +44,7 @@ impl<S: Storage> Items<S> {
         file.read_exact_at(&mut bytes, 0).map_err(failed)?;
         let (header, chain) = Header::from_bytes(&bytes).ok_or_else(|| damaged("the header fails its checksum"))?;
         let Header { format, rules, .. } = header;
-        if (format, rules) != (FORMAT_VERSION, RULES_VERSION) {
+        if !is_known_format(format) || rules != RULES_VERSION {
             return Err(SnapshotError::UnknownVersion { name: name.to_owned(), format, rules });
         }
         Ok(Items {

@@ -2,7 +2,9 @@
 //! them. It knows the journal only by its public face.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use engine::{AccountId, Command, Entry, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time};
+use engine::{
+    AccountId, ClientOrderId, Command, Entry, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time,
+};
 use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
 
 /// Small enough that a few batches fill a segment.
@@ -16,18 +18,21 @@ pub fn options() -> Options {
 pub fn command(sequence: u64) -> Command {
     let account = AccountId::parse(format!("{:04}", sequence * 7 % 1000).as_bytes()).unwrap();
     let symbol = Symbol::parse(["SPY", "BTC", "a1b2c3d4e5f6"][sequence as usize % 3].as_bytes()).unwrap();
+    let id = ClientOrderId::parse(format!("c-{sequence}").as_bytes()).unwrap();
+    let (limit, shares) = (sequence as i64 * 1_000_003, sequence as i64 * 100_000_000);
+    let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+    let place = |side| match sequence % 12 < 6 {
+        true => Command::PlaceOrder { account, symbol, side, limit, shares },
+        false => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
+    };
     match sequence % 6 {
         0 => Command::CreateAccount { account, balance: Money::from_units(i128::from(sequence) << 50) },
         1 => Command::CreateSymbol { symbol },
         2 => Command::IssueShares { symbol, account, shares: Position::from_units(i128::from(sequence) << 40) },
-        3 => Command::CancelOrder { account, order: OrderId(sequence) },
-        place => Command::PlaceOrder {
-            account,
-            symbol,
-            side: if place == 4 { Side::Buy } else { Side::Sell },
-            limit: Price::from_units(sequence as i64 * 1_000_003).unwrap(),
-            shares: Shares::from_units(sequence as i64 * 100_000_000).unwrap(),
-        },
+        3 if sequence % 12 < 6 => Command::CancelOrder { account, order: OrderId(sequence) },
+        3 => Command::CancelClientOrder { account, id },
+        4 => place(Side::Buy),
+        _ => place(Side::Sell),
     }
 }
 

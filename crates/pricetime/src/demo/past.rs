@@ -50,7 +50,7 @@ struct Then {
 impl Venue for Then {
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
         let mut requests = Requests::new();
-        requests.append(ops);
+        requests.push_ops(ops);
         let (mut answers, mut executions) = (Vec::new(), Vec::new());
         let mut work = [Work { requests: &requests, answers: &mut answers, executions: &mut executions }];
         match self.sequencer.turn(&mut work, self.time, Conditions::default(), || (), &mut |_, _| {}) {

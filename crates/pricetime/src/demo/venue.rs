@@ -28,7 +28,7 @@ impl Venue for Live {
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
         let (back, answered) = channel();
         let mut batch = Batch::detached(back);
-        batch.requests.append(ops);
+        batch.requests.push_ops(ops);
         batch.answers.reserve(ops.len());
         self.exchange.submit(batch);
         let batch = answered.recv().ok()?;

@@ -81,8 +81,9 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
     let expected = Told::of(&expected, &executions);
     executions.clear();
     let mut reply = node.sequencer.engine().query(&query, &mut executions);
-    ensure!((reply == Reply::Archived) == order.open.is_zero(), "order {} is in the wrong place: {reply:?}", order.id);
-    if reply == Reply::Archived {
+    let archived = Reply::Archived(order.id);
+    ensure!((reply == archived) == order.open.is_zero(), "order {} is in the wrong place: {reply:?}", order.id);
+    if reply == archived {
         match node.archive.get(order.id) {
             Ok(Some(done)) => reply = done.answer(&Op::Query(query), &mut executions),
             Ok(None) if trust == Trust::Deceived => {

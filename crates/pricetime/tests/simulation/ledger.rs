@@ -46,7 +46,7 @@ impl Told {
                 let (status, executions) = whole(status);
                 Told { reply: Reply::Canceled(status), executions }
             }
-            Reply::Created | Reply::Opened(_) | Reply::Archived | Reply::Rejected(_) => {
+            Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Archived(_) | Reply::Rejected(_) => {
                 Told { reply: reply.clone(), executions: Vec::new() }
             }
         }
@@ -75,6 +75,7 @@ impl Ledger {
         let mut executions = Vec::new();
         let reply = match op {
             Op::Query(query) => self.model.query(query, &mut executions),
+            Op::ClientQuery(query) => self.model.client_query(query, &mut executions),
             Op::Command(command) => {
                 let entry = Entry { sequence: self.sequence().next(), time, command: *command };
                 let mut happened = Vec::new();

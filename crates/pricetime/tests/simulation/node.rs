@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Engine, Event, Op, Sequence, Time};
+use engine::{Engine, Event, OrderId, Sequence, Time};
 use journal::{Archive, ArchiveBatch, JournalPoint, Options, snapshot};
 use pricetime::answering::{ReplyLimits, Work};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
@@ -120,9 +120,9 @@ impl Node {
             for (op, answer) in requests.ops().iter().zip(answers) {
                 of_batch.push(match answer {
                     Answer::Unavailable(_) => None,
-                    Answer::Reply(engine::Reply::Archived) => {
+                    Answer::Reply(engine::Reply::Archived(order)) => {
                         self.done.archived_answers += 1;
-                        let reply = self.archived(op)?.answer(op, &mut executions);
+                        let reply = self.archived(order)?.answer(op, &mut executions);
                         Some(Told::of(&reply, &executions))
                     }
                     Answer::Reply(reply) => Some(Told::of(&reply, &executions)),
@@ -133,13 +133,8 @@ impl Node {
         Ok(Answered { told, events })
     }
 
-    /// The order that an op names, from the archive.
-    fn archived(&self, op: &Op) -> Result<engine::DoneOrder, Stop> {
-        let order = match op {
-            Op::Query(query) => query.order,
-            Op::Command(engine::Command::CancelOrder { order, .. }) => *order,
-            Op::Command(_) => return Err(Stop::Wrong("only queries and cancels are the archive's".to_owned())),
-        };
+    /// A done order, from the archive.
+    fn archived(&self, order: OrderId) -> Result<engine::DoneOrder, Stop> {
         match self.archive.get(order) {
             Ok(Some(done)) => Ok(done),
             Ok(None) => Err(Stop::Wrong(format!("order {order} is in neither the engine nor the archive"))),

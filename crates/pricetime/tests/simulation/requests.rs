@@ -22,7 +22,7 @@ pub struct Clients {
 impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
-        Clients { workload: Workload::new(seed), random: Random::new(!seed) }
+        Clients { workload: Workload::with_client_orders(seed), random: Random::new(!seed) }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -34,21 +34,33 @@ impl Clients {
     fn batch(&mut self, model: &Model) -> Requests {
         let mut requests = Requests::new();
         for _ in 0..1 + self.random.below(4) {
-            let body = self.request(model);
-            requests.parse(body.as_bytes(), &LIMITS);
+            match self.request(model) {
+                Request::Xml(body) => requests.parse(body.as_bytes(), &LIMITS),
+                Request::Ops(ops) => requests.push_ops(&ops),
+            }
         }
         requests
     }
 
-    fn request(&mut self, model: &Model) -> String {
+    fn request(&mut self, model: &Model) -> Request {
         if self.random.percent(4) {
-            return "<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned();
+            return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
         }
         let first = self.workload.next_op(model);
-        match account_of(&first) {
+        if names_client_order(&first) {
+            return self.client_orders(model, first);
+        }
+        Request::Xml(match account_of(&first) {
             Some(account) => self.transactions(model, account, first),
             None => self.create(model, first),
-        }
+        })
+    }
+
+    /// What XML cannot say.
+    fn client_orders(&mut self, model: &Model, first: Op) -> Request {
+        let more: Vec<Op> = (0..self.random.below(4)).map(|_| self.workload.next_op(model)).collect();
+        let more = more.into_iter().filter(names_client_order);
+        Request::Ops(std::iter::once(first).chain(more).collect())
     }
 
     fn create(&mut self, model: &Model, first: Op) -> String {
@@ -68,7 +80,7 @@ impl Clients {
         push_transaction(&mut body, &first);
         for _ in 0..self.random.below(12) {
             let op = self.workload.next_op(model);
-            if account_of(&op) == Some(account) {
+            if account_of(&op) == Some(account) && !names_client_order(&op) {
                 push_transaction(&mut body, &op);
             }
         }
@@ -76,11 +88,30 @@ impl Clients {
     }
 }
 
+/// One request, in XML or as another protocol would hand it in.
+enum Request {
+    Xml(String),
+    Ops(Vec<Op>),
+}
+
+fn names_client_order(op: &Op) -> bool {
+    match op {
+        Op::ClientQuery(_) | Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) => true,
+        Op::Query(_) | Op::Command(_) => false,
+    }
+}
+
 /// Whose transaction an op is; none for what is created.
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(query) => Some(query.account),
-        Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
+        Op::ClientQuery(query) => Some(query.account),
+        Op::Command(
+            Command::PlaceOrder { account, .. }
+            | Command::CancelOrder { account, .. }
+            | Command::PlaceClientOrder { account, .. }
+            | Command::CancelClientOrder { account, .. },
+        ) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
     }
 }
@@ -97,9 +128,14 @@ fn push_create(body: &mut String, op: &Op) {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
         }
-        Op::Command(Command::PlaceOrder { .. } | Command::CancelOrder { .. }) | Op::Query(_) => {
-            unreachable!("transactions create nothing")
-        }
+        Op::Command(
+            Command::PlaceOrder { .. }
+            | Command::CancelOrder { .. }
+            | Command::PlaceClientOrder { .. }
+            | Command::CancelClientOrder { .. },
+        )
+        | Op::Query(_)
+        | Op::ClientQuery(_) => unreachable!("transactions create nothing"),
     }
 }
 
@@ -116,6 +152,9 @@ fn push_transaction(body: &mut String, op: &Op) {
         Op::Query(query) => write!(body, "<query id=\"{}\"/>", query.order).unwrap(),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
             unreachable!("what is created is no transaction")
+        }
+        Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) | Op::ClientQuery(_) => {
+            unreachable!("XML has no client order ids")
         }
     }
 }

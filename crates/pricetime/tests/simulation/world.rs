@@ -32,7 +32,9 @@ impl Clock {
             0..25 => {}
             25..85 => self.now += random.below(5_000) as u64,
             85..95 => self.now -= random.below(20_000_000) as u64,
-            95..98 => self.now += random.below(3_600_000_000) as u64,
+            95..97 => self.now += random.below(3_600_000_000) as u64,
+            // Hours, so that client order ids become free again.
+            97..98 => self.now += random.below(30) as u64 * 3_600_000_000,
             _ => self.now = CLOCK_START,
         }
         Time(self.now)
@@ -173,7 +175,7 @@ impl World {
                 sequence = sequence.next();
                 Some(Entry { sequence, time, command: *command })
             }
-            Op::Query(_) => None,
+            Op::Query(_) | Op::ClientQuery(_) => None,
         })
         .collect()
     }
@@ -218,7 +220,9 @@ impl World {
 
 fn refused(op: &Op, conditions: Conditions) -> bool {
     match op {
-        Op::Query(_) | Op::Command(Command::CancelOrder { .. }) => false,
+        Op::Query(_)
+        | Op::ClientQuery(_)
+        | Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => false,
         Op::Command(_) => conditions.disk_low,
     }
 }

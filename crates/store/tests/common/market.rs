@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountIndex, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Op, OrderId, Position, Reply, Sequence, Shares,
-    Side, SymbolIndex, Time,
+    AccountIndex, CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Op, OrderId, Position,
+    Reply, Sequence, Shares, Side, SymbolIndex, Time,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -28,8 +28,8 @@ pub struct Market {
     canceled: BTreeMap<OrderId, Sequence>,
 }
 
-/// Microseconds between commands.
-const TICK_US: u64 = 700_001;
+/// Microseconds between commands: client order ids become free again after a hundred of them.
+const TICK_US: u64 = CLIENT_ORDER_ID_KEPT_US / 100 + 1;
 
 impl Market {
     pub fn new(seed: u64) -> Market {
@@ -38,7 +38,7 @@ impl Market {
             engine: Engine::new(seed, DoneOrders::Keep),
             effects: Effects::after(Head::ZERO),
             random: Random::new(seed ^ 0x5DEE_CE66),
-            workload: Workload::new(seed),
+            workload: Workload::with_client_orders(seed),
             placed: BTreeMap::new(),
             executed: Vec::new(),
             canceled: BTreeMap::new(),
@@ -66,7 +66,7 @@ impl Market {
         let mut model_events = Vec::new();
         let expected = self.model.apply(&entry, &mut Vec::new(), &mut model_events);
         // After a recovery the engine keeps no done orders.
-        assert!(reply == expected || reply == Reply::Archived, "{reply:?}, but the model says {expected:?}");
+        assert!(reply == expected || matches!(reply, Reply::Archived(_)), "{reply:?}, but the model says {expected:?}");
         for event in events {
             self.remember(sequence, entry.time, event);
             self.effects.add(sequence, entry.time, event);
@@ -184,6 +184,13 @@ impl Market {
         let sql = "SELECT order_id, sequence, trim_scale(shares), (extract(epoch FROM time) * 1000000)::bigint
             FROM pricetime.cancellations ORDER BY order_id";
         equal("cancellations", sql, canceled.collect());
+        let named = ids().map(|id| model.order(id)).filter_map(|order| {
+            let done = order.done_at().map_or(String::new(), |done| done.0.to_string());
+            Some(format!("{}|{}|{}|{done}", order.id, order.account.0, order.client_id?))
+        });
+        let sql = "SELECT order_id, account, client_order_id, (extract(epoch FROM done) * 1000000)::bigint
+            FROM pricetime.client_orders ORDER BY order_id";
+        equal("client orders", sql, named.collect());
         let executed = self.executed.iter().enumerate().map(|(at, (buy, sell, side, sequence))| {
             format!("{}|{buy}|{sell}|{}|{sequence}", at + 1, if *side == Side::Buy { "buy" } else { "sell" })
         });

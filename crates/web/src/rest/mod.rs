@@ -30,6 +30,10 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/accounts/{account}/orders", get(orders::list).delete(orders::cancel_all))
         .route("/accounts/{account}/executions", get(accounts::executions))
         .route("/orders", post(orders::place))
+        .route(
+            "/orders/by-client-id/{*client_order_id}",
+            get(orders::one_by_client_id).delete(orders::cancel_by_client_id),
+        )
         .route("/orders/{order}", get(orders::one).delete(orders::cancel))
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountId, Command, Op, OrderId, Reply, Side};
+use engine::{AccountId, ClientQuery, Command, Op, OrderId, Reply, Side};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::Answer;
@@ -23,6 +23,7 @@ pub(crate) struct Place {
     side: SideName,
     limit: String,
     shares: String,
+    client_order_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -42,20 +43,31 @@ pub(crate) async fn place(
     };
     let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
     let (limit, shares) = (input::limit(&asked.limit)?, input::order_shares(&asked.shares)?);
-    let command = Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares });
-    let answers = site.desk()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
-    let answer = answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?;
-    let Reply::Opened(order) = problem::reply(answer)? else { return Err(Problem::unknown_outcome()) };
+    let command = match asked.client_order_id.as_deref().map(input::client_order_id).transpose()? {
+        Some(id) => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
+        None => Command::PlaceOrder { account, symbol, side, limit, shares },
+    };
+    let (status, order) = match ask(&site, Op::Command(command)).await? {
+        Reply::Opened(order) => (StatusCode::CREATED, order),
+        Reply::Repeated(order) => (StatusCode::OK, order),
+        _ => return Err(Problem::unknown_outcome()),
+    };
     let placed = PlacedShape {
         order_id: order.0,
-        client_order_id: None,
+        client_order_id: asked.client_order_id,
         account: asked.account,
         symbol: asked.symbol,
         side: side_name(side),
         limit: limit.to_string(),
         shares: shares.to_string(),
     };
-    Ok((StatusCode::CREATED, Json(placed)))
+    Ok((status, Json(placed)))
+}
+
+/// Has one op done.
+async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
+    let answers = site.desk()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
+    problem::reply(answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?)
 }
 
 #[derive(Deserialize)]
@@ -79,13 +91,37 @@ pub(crate) async fn cancel(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    let command = Op::Command(Command::CancelOrder { account, order });
-    let answers = site.desk()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
-    let answer = answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?;
-    match problem::reply(answer)? {
+    cancel_by(&site, account, Command::CancelOrder { account, order }).await
+}
+
+pub(crate) async fn one_by_client_id(
+    State(site): State<Site>,
+    Named(id): Named<String>,
+    Parameters(owner): Parameters<Owner>,
+) -> Result<Json<OrderShape>, Problem> {
+    let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
+    match ask(&site, Op::ClientQuery(ClientQuery { account, id })).await? {
+        Reply::Status(status) => show(&site, status.order, account).await.map(Json),
+        Reply::Archived(order) => show(&site, order, account).await.map(Json),
+        _ => Err(Problem::unknown_outcome()),
+    }
+}
+
+pub(crate) async fn cancel_by_client_id(
+    State(site): State<Site>,
+    Named(id): Named<String>,
+    Parameters(owner): Parameters<Owner>,
+) -> Result<Json<OrderShape>, Problem> {
+    let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
+    cancel_by(&site, account, Command::CancelClientOrder { account, id }).await
+}
+
+async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
+    match ask(site, Op::Command(command)).await? {
+        Reply::Canceled(status) => show(site, status.order, account).await.map(Json),
         // It was done long ago: whose it was, only the history knows.
-        Reply::Archived => show(&site, order, account).await.and(Err(Problem::nothing_open())),
-        _ => show(&site, order, account).await.map(Json),
+        Reply::Archived(order) => show(site, order, account).await.and(Err(Problem::nothing_open())),
+        _ => Err(Problem::unknown_outcome()),
     }
 }
 

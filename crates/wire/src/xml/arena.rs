@@ -96,8 +96,8 @@ impl Requests {
         self.refuse_with(|text| push_escaped(text, why.as_bytes()));
     }
 
-    /// Appends one request of ops that came in another form than XML. Its reply is not XML either.
-    pub fn append(&mut self, ops: &[Op]) {
+    /// Appends one request that is no XML: its ops alone, so that its reply here would have no elements.
+    pub fn push_ops(&mut self, ops: &[Op]) {
         self.ops.extend_from_slice(ops);
         self.end_request();
     }

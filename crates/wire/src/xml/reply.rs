@@ -109,9 +109,14 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
     match answer {
         Answer::Unavailable(unavailable) => Some(Refusal::Unavailable(*unavailable)),
         Answer::Reply(Reply::Rejected(reject)) => Some(Refusal::Rejected(reject)),
-        Answer::Reply(Reply::Created | Reply::Opened(_) | Reply::Status(_) | Reply::Canceled(_) | Reply::Archived) => {
-            None
-        }
+        Answer::Reply(
+            Reply::Created
+            | Reply::Opened(_)
+            | Reply::Repeated(_)
+            | Reply::Status(_)
+            | Reply::Canceled(_)
+            | Reply::Archived(_),
+        ) => None,
     }
 }
 
@@ -154,7 +159,8 @@ impl Writer<'_> {
                 self.echo(part);
                 self.out.extend_from_slice(b"/>");
             }
-            Answer::Reply(Reply::Opened(order)) => {
+            // No request of this protocol gives an order a client order id: to it both would be the same.
+            Answer::Reply(Reply::Opened(order) | Reply::Repeated(order)) => {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);
                 self.out.extend_from_slice(b" id=\"");
@@ -165,7 +171,7 @@ impl Writer<'_> {
             Answer::Reply(Reply::Canceled(status)) => {
                 self.status(part, "canceled", status, usize::MAX);
             }
-            Answer::Reply(Reply::Archived) => {
+            Answer::Reply(Reply::Archived(_)) => {
                 panic!("invariant: an archived order is looked up before its reply is written")
             }
             Answer::Reply(Reply::Rejected(reject)) => self.error(part, reject),

@@ -21,7 +21,7 @@ pub fn ops(body: impl AsRef<[u8]>) -> Vec<Op> {
 pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
     let command = |op: Op| match op {
         Op::Command(command) => command,
-        Op::Query(query) => panic!("{query:?} is no command"),
+        Op::Query(_) | Op::ClientQuery(_) => panic!("{op:?} is no command"),
     };
     ops(body).into_iter().map(command).collect()
 }
@@ -29,11 +29,13 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
 /// The answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
-    let nothing = Status { open: Shares::ZERO, canceled: None, executions: 0..0 };
+    let nothing = Status { order: OrderId(7), open: Shares::ZERO, canceled: None, executions: 0..0 };
     let mut accept = |op: &Op| match op {
-        Op::Query(_) => Reply::Status(nothing.clone()),
-        Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
-        Op::Command(Command::PlaceOrder { .. }) => {
+        Op::Query(_) | Op::ClientQuery(_) => Reply::Status(nothing.clone()),
+        Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => {
+            Reply::Canceled(nothing.clone())
+        }
+        Op::Command(Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. }) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
         }

@@ -1,0 +1,250 @@
+//! Orders that clients named: for each account's client order id the order it stands for and what was asked for. An id
+//! stands for its order while that is open and for a day after; then it is free again.
+//!
+//! Whether an id still stands for its order follows from the time alone, so that nothing shows when an entry whose day is
+//! over is in fact removed. Knows nothing of books or money. Orders without such an id never come here.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::amount::{Price, Shares};
+use crate::command::Side;
+use crate::ids::{AccountIndex, ClientOrderId, OrderId, SymbolIndex, Time};
+use crate::slab::{NONE, Slab};
+
+/// How long a client order id stands for its order when that is done: a day.
+pub const CLIENT_ORDER_ID_KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
+
+/// Entries removed, at most, for each that is added: more than one, so that what lives bounds the memory; few, so that
+/// no order waits for a day's worth of them.
+const REMOVED_AT_ONCE: usize = 4;
+
+/// An order with a client order id.
+#[derive(Clone, Copy)]
+pub(crate) struct ClientOrder {
+    pub(crate) id: ClientOrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) order: OrderId,
+    pub(crate) body: Body,
+    /// When nothing was open of it any more; none while something is.
+    pub(crate) done: Option<Time>,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Body {
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) side: Side,
+    pub(crate) limit: Price,
+    pub(crate) shares: Shares,
+}
+
+impl ClientOrder {
+    /// Whether its id stands for it.
+    pub(crate) fn stands(&self, now: Time) -> bool {
+        self.done.is_none_or(|done| now < done.later_by_us(CLIENT_ORDER_ID_KEPT_US))
+    }
+}
+
+/// All orders whose client order ids stand for them, and some whose day is over.
+pub(crate) struct ClientOrders {
+    entries: Slab<ClientOrder>,
+    by_id: HashTable<u32>,
+    hasher: FixedState,
+    /// Entries of done orders, in the order in which they were done.
+    done: VecDeque<u32>,
+    /// By the slot of an open order: its entry, or `NONE`. Reaches no further than the slots of orders with an entry.
+    by_slot: Slab<u32>,
+    open: usize,
+}
+
+impl ClientOrders {
+    pub(crate) fn new(hasher: FixedState) -> ClientOrders {
+        ClientOrders {
+            entries: Slab::new(),
+            by_id: HashTable::new(),
+            hasher,
+            done: VecDeque::new(),
+            by_slot: Slab::new(),
+            open: 0,
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.entries.has_room()
+    }
+
+    /// Open orders that have an entry.
+    #[inline]
+    pub(crate) fn open_count(&self) -> usize {
+        self.open
+    }
+
+    /// What an account's id stands for.
+    pub(crate) fn find(&self, account: AccountIndex, id: ClientOrderId, now: Time) -> Option<&ClientOrder> {
+        let found = self.by_id.find(self.hash(account, id), |&entry| self.is(entry, account, id));
+        found.map(|&entry| &self.entries[entry]).filter(|order| order.stands(now))
+    }
+
+    /// The client order id of the open order in a slot.
+    pub(crate) fn id_at(&self, slot: u32) -> Option<ClientOrderId> {
+        let entry = self.entry_at(slot);
+        (entry != NONE).then(|| self.entries[entry].id)
+    }
+
+    /// Adds the order that was just put into `slot`. `find` does not find its id.
+    pub(crate) fn open(&mut self, slot: u32, order: ClientOrder, now: Time) {
+        self.remove_expired(now);
+        let entry = self.insert(order);
+        // The first `put` fills what it grows by.
+        self.by_slot.put(slot, NONE);
+        self.by_slot.put(slot, entry);
+        self.open = self.open.saturating_add(1);
+    }
+
+    /// Adds an order that was done before; see `sort_done`.
+    pub(crate) fn restore_done(&mut self, order: ClientOrder) {
+        let entry = self.insert(order);
+        self.done.push_back(entry);
+    }
+
+    /// Puts restored orders into the order in which they were done.
+    pub(crate) fn sort_done(&mut self) {
+        let entries = &self.entries;
+        self.done.make_contiguous().sort_by_key(|&entry| entries[entry].done);
+    }
+
+    /// Nothing is open any more of the order in a slot. Returns whether it has an entry.
+    pub(crate) fn finish(&mut self, slot: u32, now: Time) -> bool {
+        let entry = self.entry_at(slot);
+        if entry == NONE {
+            return false;
+        }
+        self.by_slot.put(slot, NONE);
+        self.entries[entry].done = Some(now);
+        self.done.push_back(entry);
+        self.open = self.open.saturating_sub(1);
+        true
+    }
+
+    /// Those whose ids stand for them, by order id.
+    pub(crate) fn standing(&self, now: Time) -> Vec<&ClientOrder> {
+        let all = self.by_id.iter().map(|&entry| &self.entries[entry]);
+        let mut standing: Vec<&ClientOrder> = all.filter(|order| order.stands(now)).collect();
+        standing.sort_unstable_by_key(|order| order.order);
+        standing
+    }
+
+    /// Entries held, those whose day is over included.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn insert(&mut self, order: ClientOrder) -> u32 {
+        let hash = self.hash(order.account, order.id);
+        let entry = self.entries.insert(order);
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        let same = |&other: &u32| (entries[other].account, entries[other].id) == (order.account, order.id);
+        match self.by_id.find_mut(hash, same) {
+            // One whose day is over and that is still in the queue.
+            Some(place) => *place = entry,
+            None => {
+                let rehash = |&other: &u32| hasher.hash_one((entries[other].account, entries[other].id));
+                self.by_id.insert_unique(hash, entry, rehash);
+            }
+        }
+        entry
+    }
+
+    fn remove_expired(&mut self, now: Time) {
+        for _ in 0..REMOVED_AT_ONCE {
+            let Some(&entry) = self.done.front() else { return };
+            let order = self.entries[entry];
+            if order.stands(now) {
+                return;
+            }
+            self.done.pop_front();
+            let hash = self.hash(order.account, order.id);
+            // Not there if another order has the id by now.
+            if let Ok(found) = self.by_id.find_entry(hash, |&other| other == entry) {
+                found.remove();
+            }
+            self.entries.remove(entry);
+        }
+    }
+
+    fn entry_at(&self, slot: u32) -> u32 {
+        self.by_slot.get(slot).copied().unwrap_or(NONE)
+    }
+
+    fn is(&self, entry: u32, account: AccountIndex, id: ClientOrderId) -> bool {
+        let order = &self.entries[entry];
+        order.account == account && order.id == id
+    }
+
+    fn hash(&self, account: AccountIndex, id: ClientOrderId) -> u64 {
+        self.hasher.hash_one((account, id))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use super::*;
+
+    fn order(number: u64) -> ClientOrder {
+        let body = Body {
+            symbol: SymbolIndex(0),
+            side: Side::Buy,
+            limit: Price::from_units(1).expect("above zero"),
+            shares: Shares::from_units(1).expect("above zero"),
+        };
+        let id = ClientOrderId::parse(format!("id-{}", number % 1_000).as_bytes()).expect("legal");
+        ClientOrder { id, account: AccountIndex(number as u32 % 7), order: OrderId(number), body, done: None }
+    }
+
+    /// Orders that are done at once, a thousand a day under ids that come again, for many days.
+    #[test]
+    fn memory_follows_what_lives_and_not_what_was() {
+        let mut orders = ClientOrders::new(FixedState::with_seed(1));
+        let day = CLIENT_ORDER_ID_KEPT_US;
+        for number in 1..=100_000u64 {
+            let now = Time(number * (day / 500));
+            let slot = number as u32 % 9_000;
+            assert!(orders.find(order(number).account, order(number).id, now).is_none(), "{number}: free again");
+            orders.open(slot, order(number), now);
+            assert_eq!(orders.id_at(slot), Some(order(number).id));
+            assert!(orders.finish(slot, now) && !orders.finish(slot, now));
+            assert_eq!((orders.id_at(slot), orders.open_count()), (None, 0));
+            assert!(orders.len() <= 501, "{number}: {} entries", orders.len());
+        }
+        let now = Time(100_000 * (day / 500));
+        assert_eq!(orders.standing(now).len(), 500);
+        assert_eq!(orders.standing(now.later_by_us(day)).len(), 0);
+    }
+
+    /// With many expired entries before it in the queue, an id that comes again takes the place of the one that it had.
+    #[test]
+    fn an_id_comes_again_before_its_old_entry_is_removed() {
+        let mut orders = ClientOrders::new(FixedState::with_seed(1));
+        for number in 1..=100 {
+            orders.open(number, order(number.into()), Time(1));
+            orders.finish(number, Time(1));
+        }
+        let late = Time(1).later_by_us(CLIENT_ORDER_ID_KEPT_US);
+        let again = ClientOrder { order: OrderId(777), ..order(100) };
+        assert!(orders.find(again.account, again.id, Time(late.0 - 1)).is_some());
+        assert!(orders.find(again.account, again.id, late).is_none());
+        orders.open(5, again, late);
+        for number in 200..=300 {
+            orders.open(number, order(number.into()), late);
+        }
+        let found = orders.find(again.account, again.id, late).map(|order| order.order);
+        assert_eq!(found, Some(OrderId(777)), "removing the old entry leaves the new one");
+        assert_eq!((orders.len(), orders.open_count(), orders.standing(late).len()), (102, 102, 102));
+    }
+}
