@@ -188,6 +188,9 @@ pub struct Experiment {
     /// Draw the axis logarithmically.
     pub log_axis: bool,
     pub published: Vec<Published>,
+    /// How many runs there are when it is done; not known of files from before this was written.
+    #[serde(default)]
+    pub planned: Option<u64>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<RunEntry>,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::args::list;
 use super::own_server::{OwnServer, Stopped};
 use super::{conservation, disk, histogram, machine};
+use crate::interrupt;
 use crate::load::{self, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
 use crate::record::{
     ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
@@ -62,8 +63,10 @@ pub fn measure(plan: &RunPlan, progress: &mut dyn FnMut(f64)) -> Result<RunRecor
     measure_with(plan, &Options::default(), progress)
 }
 
-/// Makes one run. Errors: a line for people; a run that went wrong is no error but says so in its record.
+/// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run that
+/// went wrong is no error but says so in its record.
 pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+    interrupt::check()?;
     let settings = settings(plan)?;
     let started = machine::now();
     let (server, machine) = match &plan.target {
@@ -76,11 +79,14 @@ pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(
         }
     };
     let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, progress))??;
+    interrupt::check()?;
     let mut record = record(plan, options, started, machine, &server, &run);
     match server {
         Server::At(_) => {}
         Server::Own(own) => finish(*own, &run, &mut record),
     }
+    // One whose server was ended halfway through its last replies tells nothing.
+    interrupt::check()?;
     judge(&mut record, &run);
     Ok(record)
 }

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::disk::DataFolder;
 use super::machine;
+use crate::interrupt;
 use crate::load;
 use crate::record::ServerRecord;
 
@@ -134,7 +135,7 @@ impl OwnServer {
             let _ = kill_process(pid, Signal::TERM);
         }
         let asked = Instant::now();
-        while asked.elapsed() < PATIENCE {
+        while asked.elapsed() < PATIENCE && !interrupt::is_asked() {
             match self.process.child.try_wait() {
                 Ok(Some(status)) if status.success() => return Stopped::Well(self.folder),
                 Ok(Some(status)) => {
@@ -143,7 +144,7 @@ impl OwnServer {
                 _ => std::thread::sleep(GLANCE),
             }
         }
-        Stopped::Badly(format!("the server did not stop within {} s and was killed", PATIENCE.as_secs()))
+        Stopped::Badly(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
     }
 }
 
@@ -151,6 +152,7 @@ impl Process {
     fn await_address(&mut self) -> Result<(String, SocketAddr), String> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
+            interrupt::check()?;
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             let text = std::fs::read_to_string(&self.log).unwrap_or_default();
             // Its last line is the hint how to try it: all before it is written.

@@ -142,6 +142,7 @@ pub fn experiment() -> Experiment {
         shows: "throughput".to_string(),
         log_axis: false,
         published: Vec::new(),
+        planned: None,
         runs: Vec::new(),
     }
 }

@@ -223,6 +223,17 @@ fn runs_of_different_machines_or_formats_are_refused() {
 }
 
 #[test]
+fn an_experiment_that_was_interrupted_is_reported_and_says_so() {
+    let dir = folder();
+    let mut early = experiment("early", "cores", "throughput");
+    early.planned = Some(40);
+    let run = record(100.0, 1_000, latency(100.0, 1_000, 0));
+    sample::write(dir.path(), early, &[("all", 1.0, run.clone()), ("all", 2.0, run)]);
+    let markdown = report(dir.path());
+    assert!(markdown.contains("The experiment ended early: 2 of 40 runs were made."), "{markdown}");
+}
+
+#[test]
 fn what_runs_warn_of_and_missing_cores_are_told() {
     let dir = folder();
     let mut run = record(100.0, 1_000, latency(100.0, 1_000, 0));
