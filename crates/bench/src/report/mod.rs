@@ -18,6 +18,7 @@ mod html;
 mod markdown;
 mod number;
 mod pages;
+mod palette;
 mod pdf;
 mod picture;
 mod plot;
