@@ -1,4 +1,4 @@
-//! A chart as data, and its drawing as SVG. Knows no runs: figures.rs fills charts.
+//! A chart as data, and its drawing as SVG. Knows no runs: figures fill charts.
 
 mod canvas;
 mod draw;
