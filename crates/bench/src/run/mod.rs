@@ -2,21 +2,25 @@
 
 mod args;
 mod conservation;
+mod database;
 mod disk;
+mod fresh;
 mod histogram;
 mod machine;
 mod measure;
 mod own_server;
+mod store;
 mod summary;
 
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use args::RunArgs;
+pub use args::{NO_DURABILITY_BESIDE_DATABASE, RunArgs};
 pub use histogram::decode as decode_histogram;
 pub use machine::{cores_allowed, describe as describe_machine, now};
 pub use measure::{Options, RunPlan, Target, measure, measure_with};
+pub use store::Store;
 pub use summary::grouped;
 
 use crate::record::RunRecord;
