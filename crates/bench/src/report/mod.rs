@@ -20,6 +20,7 @@ mod number;
 mod pages;
 mod palette;
 mod pdf;
+mod pdf_plot;
 mod picture;
 mod plot;
 mod quantity;

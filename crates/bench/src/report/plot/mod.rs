@@ -4,6 +4,7 @@ mod canvas;
 mod draw;
 mod frame;
 mod legend;
+mod path;
 mod scale;
 
 pub use canvas::{Ink, Marker};
