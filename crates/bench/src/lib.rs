@@ -3,10 +3,13 @@
 //! It talks to servers over sockets and starts its own as a process of its own, so that it measures what a stranger
 //! would get, and so that it can drive any server of this protocol. Nothing depends on it but the binary.
 
+use std::process::ExitCode;
+
 use clap::{Args, Subcommand};
 
 pub mod compare;
 pub mod echo;
+mod interrupt;
 pub mod load;
 pub mod record;
 pub mod report;
@@ -35,13 +38,33 @@ enum Command {
     Echo(echo::EchoArgs),
 }
 
-/// Runs a command; false when what it measured is not valid. Errors: a line for people.
-pub fn run(args: BenchArgs) -> Result<bool, String> {
-    match args.command {
-        Command::Run(args) => run::run(*args),
-        Command::Sweep(args) => sweep::run(*args),
+/// Runs a command; fails when what it measured is not valid, and with 130 or 143 when SIGINT or SIGTERM ended it. Errors:
+/// a line for people.
+pub fn run(args: BenchArgs) -> Result<ExitCode, String> {
+    let valid = match args.command {
+        Command::Run(args) => cleaning_up(|| run::run(*args)),
+        Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
+        Command::Compare(args) => cleaning_up(|| compare::run(args)),
+        // These two leave nothing behind: a signal just ends them.
         Command::Report(args) => report::run(args),
-        Command::Compare(args) => compare::run(args),
         Command::Echo(args) => echo::run(args).map(|()| true),
+    };
+    let Some(signal) = interrupt::signal() else {
+        return valid.map(|valid| if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    };
+    match (valid, interrupt::check()) {
+        (Err(said), Err(interrupted)) if !said.starts_with(&interrupted) => {
+            eprintln!("pricetime: {interrupted}: {said}")
+        }
+        (Err(said), _) => eprintln!("pricetime: {said}"),
+        (Ok(_), _) => {}
     }
+    // As shells name an end by a signal.
+    Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+}
+
+/// Lets a command end what it started and remove its data when a signal asks it to stop.
+fn cleaning_up(command: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
+    interrupt::watch()?;
+    command()
 }

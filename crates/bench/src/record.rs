@@ -68,21 +68,21 @@ pub struct LoadSettings {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServerRecord {
     pub address: String,
-    /// Started by the run on a fresh data folder; the fields below are known only then.
+    /// Started by the run on a fresh data folder or database; the fields below are known only then.
     pub own: bool,
-    /// `pricetime 0.1.0`, or what it calls itself.
+    /// `pricetime 0.1.0`, or what it calls itself; with its database, if it keeps its market in one.
     pub version: Option<String>,
     /// Its command line.
     pub command: Option<String>,
     pub cores: Option<Vec<usize>>,
     pub workers: Option<u64>,
-    /// `synced` or `written`.
+    /// `synced`, `written`, or `committed to PostgreSQL, synchronous_commit on`.
     pub durability: Option<String>,
-    /// `journal`, or the kind of database.
+    /// `journal` or `postgres`.
     pub store: Option<String>,
     /// What `listen` really got: the setting, cut by `somaxconn`.
     pub backlog: Option<u64>,
-    /// Processor seconds of the measured part.
+    /// Processor seconds of the measured part; without those of a database.
     pub cpu_seconds: Option<f64>,
     /// Its largest resident memory, in bytes.
     pub memory_peak: Option<u64>,
@@ -188,6 +188,9 @@ pub struct Experiment {
     /// Draw the axis logarithmically.
     pub log_axis: bool,
     pub published: Vec<Published>,
+    /// How many runs there are when it is done; not known of files from before this was written.
+    #[serde(default)]
+    pub planned: Option<u64>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<RunEntry>,
 }

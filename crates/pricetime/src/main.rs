@@ -64,9 +64,7 @@ fn main() -> ExitCode {
         Some(Command::Store(args)) => store_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
-        Some(Command::Bench(args)) => {
-            bench::run(args).map(|valid| if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-        }
+        Some(Command::Bench(args)) => bench::run(args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("pricetime: {error}");

@@ -72,6 +72,7 @@ settings! {
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
     /// Where the market is kept: `journal`, in the data folder, or in a database,
     /// postgres://USER:PASSWORD@HOST:5432/DATABASE
+    [hide_env_values = true]
     store: Place = Place::Journal, "PRICETIME_STORE";
     /// Wait until no other server writes to the database, and take over then
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]

@@ -23,7 +23,7 @@ pub enum Format {
 #[derive(Args, Debug)]
 pub struct StateArgs {
     /// The data folder, of a stopped or a running server, or the URL of a database, postgres://…
-    #[arg(value_name = "FOLDER|URL")]
+    #[arg(value_name = "FOLDER|URL", env = "PRICETIME_STORE", hide_env_values = true)]
     pub kept: String,
     /// How to print
     #[arg(long, default_value = "text")]

@@ -23,6 +23,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 pub use args::CompareArgs;
 
+use crate::interrupt;
 use crate::run::{describe_machine, now};
 use measurement::{Comparison, FORMAT, Figures, Lines, Measurement, Task};
 use mode::Mode;
@@ -39,6 +40,8 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
     let out = args.out.clone().unwrap_or_else(default_out);
     let place = Place::make(&out)?;
     let (others, mut left_out) = Others::find(&args.wanted(), &place);
+    // Whoever was being tried when the signal came is not missing.
+    interrupt::check()?;
     let mut modes = args.modes(&others.there());
     if place.cores.len() < 2 && modes.contains(&Mode::TwoCores) {
         modes.retain(|mode| *mode != Mode::TwoCores);
@@ -146,6 +149,9 @@ fn note<T>(found: Result<T, String>, left_out: &mut Vec<String>) -> Option<T> {
     found.map_err(|why| left_out.push(why)).ok()
 }
 
+/// The file of measurements while they are made.
+const LINES: &str = "measurements.jsonl";
+
 /// The files that are written while measuring.
 struct Raw {
     lines: Lines,
@@ -157,7 +163,7 @@ impl Raw {
     fn create(out: &Path) -> Result<Raw, String> {
         let runs = out.join("runs");
         fs::create_dir_all(&runs).map_err(|error| format!("{}: {error}", runs.display()))?;
-        Ok(Raw { lines: Lines::create(&out.join("measurements.jsonl"))?, runs, count: 0 })
+        Ok(Raw { lines: Lines::create(&out.join(LINES))?, runs, count: 0 })
     }
 
     /// The record of a run by our load generator, with its histogram.
@@ -183,7 +189,8 @@ fn measure_all(
     raw: &mut Raw,
 ) -> Result<(), String> {
     let in_a_round: usize = schedule.iter().map(|(_, subjects)| subjects.len()).sum();
-    let bar = progress_bar(in_a_round as u64 * u64::from(comparison.rounds));
+    let all = in_a_round as u64 * u64::from(comparison.rounds);
+    let bar = progress_bar(all);
     for round in 1..=comparison.rounds {
         if bar.is_hidden() {
             eprintln!("round {round} of {}", comparison.rounds);
@@ -195,6 +202,12 @@ fn measure_all(
                 bar.set_message(format!("round {round}, {}, {}", mode.name(), subject.name()));
                 let task = Task { round, mode: *mode, subject, seconds: comparison.seconds };
                 let measured = bench.measure_patiently(&task, &comparison.measurements, &mut patience, raw);
+                // What was going on when the signal came is no measurement.
+                interrupt::check().map_err(|error| {
+                    bar.finish_and_clear();
+                    let (made, file) = (comparison.measurements.len(), raw.runs.with_file_name(LINES));
+                    format!("{error} ({} holds {made} of {all} measurements)", file.display())
+                })?;
                 raw.lines.add(&measured)?;
                 comparison.measurements.push(measured);
                 bar.inc(1);

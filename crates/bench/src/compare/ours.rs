@@ -12,7 +12,7 @@ use super::mode::Mode;
 use super::place::Place;
 use super::process::Server;
 use crate::record::{LoadSettings, RunRecord};
-use crate::run::{Options, RunPlan, Target, measure_with};
+use crate::run::{Options, RunPlan, Store, Target, measure_with};
 
 const ECHO_FOLDER: &str = "echo";
 /// Of the time of the measured part, before it, and at most so many seconds.
@@ -29,7 +29,7 @@ pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> R
     let (server_cores, load_cores) = cores(place, task.mode);
     let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, workload) };
     let workers = Some(server_cores.len() as u64);
-    let target = Target::Own { cores: server_cores, workers, arguments: Vec::new() };
+    let target = Target::Own { cores: server_cores, workers, store: Store::Journal, arguments: Vec::new() };
     let record = drive(place, load, target, load_cores, &mut |_| {})?;
     let cpu = record.server.cpu_seconds;
     place.settle();

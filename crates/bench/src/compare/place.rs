@@ -64,5 +64,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         // Left-over data does no harm but taking room.
         let _ = fs::remove_dir_all(&self.work);
+        // Where nothing was measured, an empty folder says nothing; one with results stays.
+        let _ = self.work.parent().map(fs::remove_dir);
     }
 }

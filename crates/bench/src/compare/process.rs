@@ -2,20 +2,25 @@
 //! the processor time that they use.
 
 use std::fs::{self, File};
+use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::processor;
+use crate::interrupt;
 use crate::load::run_on;
 
 /// How long a start or an end may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 const GLANCE: Duration = Duration::from_millis(10);
+/// How often whoever waits for a client looks whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
 /// What is shown of what a program said.
 const SAID_BYTES_MAX: usize = 600;
 
@@ -27,8 +32,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it on a core, with all that it says in the file `log`. Errors: the system's.
+    /// Starts it on a core, with all that it says in the file `log`. Errors: the system's; a signal asked to stop.
     pub fn start(command: &mut Command, core: usize, log: PathBuf, stop_with: Signal) -> Result<Server, String> {
+        interrupt::check()?;
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
         let file = File::create(&log).map_err(failed)?;
         command.stdin(Stdio::null()).stderr(file.try_clone().map_err(failed)?).stdout(file);
@@ -54,6 +60,7 @@ impl Server {
     pub fn await_ready<T>(&mut self, mut ready: impl FnMut(&Server) -> Option<T>) -> Result<T, String> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
+            interrupt::check()?;
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             if ended {
                 return Err(format!("it did not start; it said: {}", self.said()));
@@ -91,19 +98,51 @@ pub struct Finished {
     pub took: Duration,
 }
 
-/// Runs a client on a core to its end. Errors: it failed, with what it said.
+/// Runs a client on a core to its end. Errors: it failed, with what it said; a signal asked to stop, and it was ended.
 pub fn finish(command: &mut Command, core: usize) -> Result<Finished, String> {
+    interrupt::check()?;
     let program = command.get_program().to_string_lossy().into_owned();
     let (before, started) = (processor::of_ended_children(), Instant::now());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = spawn(command, core)?.wait_with_output().map_err(|error| format!("{program}: {error}"))?;
+    let mut child = spawn(command, core)?;
+    let [stdout, stderr] = read_to_end(&mut child);
+    let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
     let took = started.elapsed();
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        let said = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
-        return Err(format!("{program} failed ({}); it said: {}", output.status, end_of(&said)));
+    interrupt::check()?;
+    if !status.success() {
+        return Err(format!("{program} failed ({status}); it said: {}", end_of(&(stdout + &stderr))));
     }
     Ok(Finished { stdout, cpu: processor::of_ended_children().saturating_sub(before), took })
+}
+
+/// What a client prints, until it closes its output, as its end does. Ends it when a signal asks to stop.
+fn read_to_end(child: &mut Child) -> [String; 2] {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (done, closed) = channel();
+    std::thread::scope(|scope| {
+        let stderr = scope.spawn(move || text_of(stderr));
+        let stdout = scope.spawn(move || {
+            let text = text_of(stdout);
+            // Somebody waits for it below.
+            let _ = done.send(());
+            text
+        });
+        while closed.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            if interrupt::is_asked() {
+                // It is not waited for yet, so the id is still its own.
+                let _ = kill_process(Pid::from_child(child), Signal::TERM);
+            }
+        }
+        [stdout, stderr].map(|text| text.join().unwrap_or_default())
+    })
+}
+
+/// Of a pipe that is read until it is closed.
+fn text_of(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    // What cannot be read is missing in what is shown.
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A port that nobody has. Somebody else may take it before it is used: whoever uses it tries again.

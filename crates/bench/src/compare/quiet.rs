@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::processor::busy_percent;
+use crate::interrupt;
 
 /// More disturbs a measurement, in percent of all cores.
 pub const QUIET_PERCENT: f64 = 5.0;
@@ -29,7 +30,7 @@ impl Patience {
         loop {
             let started = Instant::now();
             let busy = busy_percent(LOOK);
-            if busy <= QUIET_PERCENT || self.left.is_zero() {
+            if busy <= QUIET_PERCENT || self.left.is_zero() || interrupt::is_asked() {
                 return busy;
             }
             self.left = self.left.saturating_sub(started.elapsed());
@@ -38,7 +39,10 @@ impl Patience {
 
     /// Whether what was just measured is to be measured again: the machine is not quiet now.
     pub fn wants_again(&mut self) -> bool {
-        let again = !self.left.is_zero() && self.repeats < REPEATS_MAX && busy_percent(LOOK) > QUIET_PERCENT;
+        let again = !self.left.is_zero()
+            && !interrupt::is_asked()
+            && self.repeats < REPEATS_MAX
+            && busy_percent(LOOK) > QUIET_PERCENT;
         self.repeats = if again { self.repeats + 1 } else { 0 };
         again
     }

@@ -16,6 +16,7 @@ use super::replies::{Framing, Kind};
 use super::tally::Tally;
 use super::workload::{Verdict, Workload};
 use super::{Plan, Share, Watch};
+use crate::interrupt;
 
 /// Failed connections after which a run ends.
 const BROKEN_MAX: u64 = 100;
@@ -93,7 +94,7 @@ impl<'a> Driver<'a> {
         Ok(driver)
     }
 
-    /// Runs the load. Errors: the system's, about waiting for events.
+    /// Runs the load, to its end or until a signal asks to stop. Errors: the system's, about waiting for events.
     pub fn run(mut self) -> io::Result<Tally> {
         self.start_clock();
         self.go()?;
@@ -122,7 +123,7 @@ impl<'a> Driver<'a> {
             self.begin(&mut events, &mut scratch)?;
         }
         let mut last_life = Instant::now();
-        while self.tally.broken < BROKEN_MAX {
+        while self.tally.broken < BROKEN_MAX && !interrupt::is_asked() {
             let now = Instant::now();
             self.note_measuring(now);
             self.send_due(now);
@@ -203,6 +204,9 @@ impl<'a> Driver<'a> {
     /// Fills every connection of a closed loop.
     fn begin(&mut self, events: &mut Events, scratch: &mut [u8]) -> io::Result<()> {
         for number in 0..self.slots.len() {
+            if interrupt::is_asked() {
+                return Ok(());
+            }
             let now = Instant::now();
             if !self.plan.per_request {
                 self.send(number, self.plan.depth, now);

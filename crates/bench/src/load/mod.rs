@@ -82,8 +82,8 @@ struct Watch {
     answered: AtomicU64,
 }
 
-/// Runs the load. Calls `measuring` when the measured part begins, and `progress` with the part of it that is done.
-/// Errors: connections that cannot be made.
+/// Runs the load, to its end or until a signal asks to stop. Calls `measuring` when the measured part begins, and `progress`
+/// with the part of it that is done. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
     settings: &Settings,

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
 use super::workload::{OpenOrder, Recipe, Settings};
+use crate::interrupt;
 
 /// Elements a request: well below the default of `--max-children`.
 const CHILDREN_PER_REQUEST: u64 = 1_000;
@@ -194,6 +195,7 @@ impl Server {
     }
 
     fn ask(&mut self, body: &str) -> Result<String, String> {
+        interrupt::check()?;
         let stream = self.stream.take().map_or_else(|| self.connect(), Ok)?;
         let (reply, stream) = self
             .exchange(stream, &frame(body))
@@ -217,9 +219,12 @@ impl Server {
         stream.write_all(request.as_bytes())?;
         let (mut replies, mut found, mut scratch) = (Replies::default(), None, vec![0; 64 << 10]);
         while found.is_none() {
-            match stream.read(&mut scratch)? {
-                0 => return Err(ErrorKind::UnexpectedEof.into()),
-                bytes => replies.take(&mut self.framing, &scratch[..bytes], |reply| {
+            match stream.read(&mut scratch) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                // A signal: the reply comes all the same, and the next question is not asked.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(bytes) => replies.take(&mut self.framing, &scratch[..bytes], |reply| {
                     found = Some(String::from_utf8_lossy(reply).into_owned());
                 }),
             }

@@ -4,6 +4,7 @@ use super::document::Table;
 use super::number;
 use super::read::{Run, Study};
 use crate::record::RunRecord;
+use crate::run::Store;
 use crate::statistics::summarize;
 
 /// More different values than this are told by the first and the last.
@@ -16,10 +17,14 @@ pub fn table(study: &Study) -> Table {
     table
 }
 
-/// `durability synced`; in every title.
+/// `durability synced`, or `durability: committed to PostgreSQL, synchronous_commit on`; in every title.
 pub fn durability(study: &Study) -> String {
     let found = distinct(study, |record| record.server.durability.clone());
-    if found.is_empty() { "durability not known".to_string() } else { format!("durability {}", found.join(" and ")) }
+    match found.as_slice() {
+        [] => "durability not known".to_string(),
+        words if words.iter().any(|word| word.contains(' ')) => format!("durability: {}", words.join(" and ")),
+        words => format!("durability {}", words.join(" and ")),
+    }
 }
 
 /// Whether latency counts from sending or from the schedule.
@@ -76,10 +81,13 @@ fn fsync(study: &Study) -> String {
 }
 
 fn server(study: &Study) -> Vec<Fact> {
-    let own = if study.runs.iter().all(|run| run.record.server.own) {
-        "started for each run on a fresh data folder"
-    } else {
+    let in_database = |run: &Run| run.record.server.store.as_deref() == Some(Store::POSTGRES);
+    let own = if !study.runs.iter().all(|run| run.record.server.own) {
         "one that ran already; what is not known of it is not listed"
+    } else if study.runs.iter().any(in_database) {
+        "started for each run on a fresh database"
+    } else {
+        "started for each run on a fresh data folder"
     };
     let version = known(distinct(study, |record| record.server.version.clone()));
     vec![

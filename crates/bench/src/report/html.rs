@@ -53,18 +53,20 @@ fn table_element(table: &Table) -> String {
         .iter()
         .map(|c| format!("<th scope=\"col\"{}>{}</th>", class(c.numbers), escaped(&c.head)))
         .collect();
+    // HTML asks for no end of rows and cells, and they would be a third of a table.
     let mut rows = String::new();
     for cells in &table.rows {
         rows.push_str("<tr>");
         for (index, (cell, column)) in cells.iter().zip(&table.columns).enumerate() {
-            let (class, cell) = (class(column.numbers), escaped(cell));
+            let (numbers, cell) = (column.numbers, escaped(cell));
             // The first cell names its row to those who hear the table.
             rows.push_str(&match index {
-                0 => format!("<th scope=\"row\"{class}>{cell}</th>"),
-                _ => format!("<td{class}>{cell}</td>"),
+                0 if numbers => format!("<th scope=\"row\" class=\"n\">{cell}"),
+                0 => format!("<th scope=\"row\">{cell}"),
+                _ => format!("<td{}>{cell}", class(numbers)),
             });
         }
-        rows.push_str("</tr>\n");
+        rows.push('\n');
     }
     let caption = escaped(&table.caption);
     let facts = if table.columns.len() == 2 { " class=\"facts\"" } else { "" };

@@ -3,7 +3,7 @@
 use krilla::Document;
 use krilla::color::rgb;
 use krilla::destination::XyzDestination;
-use krilla::geom::{PathBuilder, Point, Size, Transform};
+use krilla::geom::{PathBuilder, Point, Transform};
 use krilla::metadata::Metadata;
 use krilla::num::NormalizedF32;
 use krilla::outline::{Outline, OutlineNode};
@@ -11,12 +11,11 @@ use krilla::page::PageSettings;
 use krilla::paint::{Fill, Stroke};
 use krilla::surface::Surface;
 use krilla::text::{Font, TextDirection};
-use krilla_svg::{SurfaceExt, SvgSettings};
 
 use super::document::{Figure, Report};
 use super::font::{BOLD, REGULAR, width};
 use super::pages::{self, MARGIN, Mark, PAGE_HEIGHT, PAGE_WIDTH};
-use super::picture;
+use super::{pdf_plot, picture};
 
 pub fn file(report: &Report) -> Result<Vec<u8>, String> {
     let layout = pages::lay_out(report, height_of)?;
@@ -47,9 +46,10 @@ pub fn file(report: &Report) -> Result<Vec<u8>, String> {
     document.finish().map_err(|error| format!("the PDF cannot be made: {error:?}"))
 }
 
-struct Fonts {
-    regular: Font,
-    bold: Font,
+/// The typeface, for text and for plots.
+pub struct Fonts {
+    pub regular: Font,
+    pub bold: Font,
 }
 
 impl Fonts {
@@ -84,10 +84,8 @@ fn draw(surface: &mut Surface, fonts: &Fonts, mark: &Mark) -> Result<(), String>
             surface.draw_path(&path);
         }
         Mark::Drawing { figure, x, y, width, height } => {
-            let tree = picture::tree(&figure.narrow)?;
-            let size = Size::from_wh(*width as f32, *height as f32).ok_or("our bug: a plot without a size")?;
             surface.push_transform(&Transform::from_translate(*x as f32, *y as f32));
-            surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("our bug: a plot cannot be put on a page")?;
+            pdf_plot::draw(surface, fonts, &figure.narrow, *width, *height)?;
             surface.pop();
         }
     }

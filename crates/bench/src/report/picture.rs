@@ -3,7 +3,7 @@
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-use super::font;
+use super::{font, palette};
 
 /// Pixels for each unit of the drawing: sharp on dense screens.
 pub const SCALE: f32 = 1.5;
@@ -19,5 +19,8 @@ pub fn png(svg: &str) -> Result<Vec<u8>, String> {
     let (width, height) = ((size.width() * SCALE) as u32, (size.height() * SCALE) as u32);
     let mut pixels = Pixmap::new(width, height).ok_or("our bug: a plot without a size")?;
     resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| format!("a plot cannot be made a PNG: {error}"))
+    // A plot has a ground, so nothing shines through and no colour is multiplied by how much does.
+    let colours: Vec<palette::Colour> =
+        pixels.pixels().iter().map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
+    palette::png(width, &colours).map_err(|error| format!("a plot cannot be made a PNG: {error}"))
 }

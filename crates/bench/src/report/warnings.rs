@@ -16,6 +16,9 @@ pub fn list(study: &Study, groups: &[Group]) -> Vec<String> {
             warnings.push(format!("The runs are of {what}: {}.", values.join("; ")));
         }
     }
+    if let Some(planned) = study.experiment.planned.filter(|&planned| planned > study.runs.len() as u64) {
+        warnings.push(format!("The experiment ended early: {} of {planned} runs were made.", study.runs.len()));
+    }
     for group in groups {
         let place = format!("{}, {} = {}", group.series, axis_name(&study.experiment.axis), number::short(group.value));
         warnings.extend(of_group(study, group).into_iter().map(|warning| format!("{place}: {warning}")));

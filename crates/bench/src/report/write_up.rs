@@ -69,7 +69,10 @@ fn section(study: &Study, file: &str) -> Result<Vec<Block>, String> {
     blocks.push(Block::Table(conditions::table(study)));
     blocks.push(Block::Paragraph("The whole experiment again:".to_string()));
     blocks.push(Block::Commands(commands::of_experiment(study)));
-    blocks.push(Block::Paragraph("Its servers and loads, the first run of each place:".to_string()));
+    blocks.push(Block::Paragraph(
+        "Its servers and loads, the first run of each place (a server that stays the same is not repeated):"
+            .to_string(),
+    ));
     blocks.push(Block::Commands(commands::of_runs(study, &groups)));
     Ok(blocks)
 }

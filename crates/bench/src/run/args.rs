@@ -7,11 +7,16 @@ use clap::{Args, ValueEnum};
 
 use super::machine::cores_allowed;
 use super::measure::{Options, RunPlan, Target};
+use super::store::Store;
 use crate::load::Recipe;
 use crate::record::LoadSettings;
 
 const DEFAULT_SECONDS: f64 = 10.0;
 const DEFAULT_PIPELINE: u64 = 16;
+
+/// Why both together are refused.
+pub const NO_DURABILITY_BESIDE_DATABASE: &str =
+    "with a database a reply leaves when its rows are committed: leave --durability out";
 
 /// How requests use connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,7 +86,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
     /// Drive a server that runs already, of any make, instead of an own one
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "durability", "data_parent", "serve_args"])]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "store", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,
     /// Create no accounts and symbols: they are there from an earlier run with --target
     #[arg(long, requires = "target")]
@@ -98,10 +103,14 @@ pub struct RunArgs {
     /// Workers of the own server [default: its cores]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub workers: Option<u64>,
-    /// When the own server's replies may leave [default: synced]
+    /// Where the own server keeps its market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE,
+    /// in a database that the run creates there and drops again (its role needs CREATEDB) [default: journal]
+    #[arg(long, value_name = "journal|URL")]
+    pub store: Option<String>,
+    /// When the own server's replies may leave [default: synced]; with a database when it has committed
     #[arg(long, value_enum)]
     pub durability: Option<Durability>,
-    /// Make the own server's data folder, which is removed again, in here [default: target/bench]
+    /// Make the own server's folder, which is removed again, in here [default: target/bench]
     #[arg(long, value_name = "DIR")]
     pub data_parent: Option<PathBuf>,
     /// Give up when no reply comes for so long
@@ -147,8 +156,8 @@ impl RunArgs {
                 if client.iter().any(|core| server.contains(core)) {
                     notes.push(format!("server and load share core {}", list(&client)));
                 }
-                let arguments = self.serve_arguments();
-                (Target::Own { cores: server, workers: self.workers, arguments }, client)
+                let (store, arguments) = (self.store()?, self.serve_arguments());
+                (Target::Own { cores: server, workers: self.workers, store, arguments }, client)
             }
         };
         let options = Options {
@@ -171,6 +180,15 @@ impl RunArgs {
             (Some(Mode::Pipelined), depth) => Ok(("pipelined", depth.unwrap_or(DEFAULT_PIPELINE))),
             (None, Some(depth)) if depth > 1 => Ok(("pipelined", depth)),
             (Some(Mode::Persistent) | None, _) => Ok(("persistent", 1)),
+        }
+    }
+
+    /// Read here and not by clap, whose errors show what was given, and so the password.
+    fn store(&self) -> Result<Store, String> {
+        let store = self.store.as_deref().map_or(Ok(Store::Journal), str::parse)?;
+        match (&store, self.durability) {
+            (Store::Postgres(_), Some(_)) => Err(NO_DURABILITY_BESIDE_DATABASE.to_string()),
+            (Store::Postgres(_) | Store::Journal, _) => Ok(store),
         }
     }
 

@@ -1,28 +1,27 @@
 //! Whether the money and the shares of a stopped server are those that were created: nothing is made or lost by trading.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::fresh::Fresh;
 use crate::load::Issued;
 use crate::record::Conservation;
 
-/// Asks `pricetime state` for the sums of a data folder.
-pub fn check(data: &Path, issued: &Issued) -> Conservation {
-    match state(data).and_then(|state| compare(&state, issued)) {
+/// Asks `pricetime state` for the sums of a market.
+pub fn check(market: &Fresh, issued: &Issued) -> Conservation {
+    match state(market).and_then(|state| compare(&state, issued)) {
         Ok(()) => Conservation::Holds,
         Err(what) => Conservation::Broken(what),
     }
 }
 
-fn state(data: &Path) -> Result<Value, String> {
+fn state(market: &Fresh) -> Result<Value, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
-    let output = Command::new(binary)
-        .args(["state", "--format", "json", "--totals"])
-        .arg(data)
-        .output()
-        .map_err(|error| format!("pricetime state: {error}"))?;
+    let mut command = Command::new(binary);
+    command.args(["state", "--format", "json", "--totals"]);
+    market.tell_reader(&mut command);
+    let output = command.output().map_err(|error| format!("pricetime state: {error}"))?;
     if !output.status.success() {
         return Err(format!("pricetime state failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::list;
+use super::fresh::Fresh;
 use super::own_server::{OwnServer, Stopped};
-use super::{conservation, disk, histogram, machine};
+use super::store::Store;
+use super::{conservation, histogram, machine};
+use crate::interrupt;
 use crate::load::{self, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
 use crate::record::{
     ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
@@ -32,8 +35,8 @@ pub struct RunPlan {
 /// Which server is driven.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// One of its own on a fresh data folder, with these cores (empty for any) and further arguments of `serve`.
-    Own { cores: Vec<usize>, workers: Option<u64>, arguments: Vec<String> },
+    /// One of its own with a fresh market, with these cores (empty for any) and further arguments of `serve`.
+    Own { cores: Vec<usize>, workers: Option<u64>, store: Store, arguments: Vec<String> },
     /// One that runs already, at this address.
     At(String),
 }
@@ -41,7 +44,7 @@ pub enum Target {
 /// What does not change what is measured.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the fresh data folder is made; `target/bench` when none.
+    /// Where the fresh folder is made; `target/bench` when none.
     pub data_parent: Option<PathBuf>,
     /// How long no reply may come.
     pub patience: Duration,
@@ -62,25 +65,30 @@ pub fn measure(plan: &RunPlan, progress: &mut dyn FnMut(f64)) -> Result<RunRecor
     measure_with(plan, &Options::default(), progress)
 }
 
-/// Makes one run. Errors: a line for people; a run that went wrong is no error but says so in its record.
+/// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run that
+/// went wrong is no error but says so in its record.
 pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+    interrupt::check()?;
     let settings = settings(plan)?;
     let started = machine::now();
     let (server, machine) = match &plan.target {
         Target::At(address) => (Server::At(resolve(address)?), machine::describe(None)),
-        Target::Own { cores, workers, arguments } => {
-            let folder = disk::DataFolder::fresh(options.data_parent.as_deref())?;
-            let machine = machine::describe(Some(folder.path()));
-            let own = OwnServer::start(folder, cores, *workers, arguments)?;
+        Target::Own { cores, workers, store, arguments } => {
+            let fresh = Fresh::make(options.data_parent.as_deref(), store)?;
+            let machine = fresh.machine();
+            let own = OwnServer::start(fresh, cores, *workers, arguments)?;
             (Server::Own(Box::new(own)), machine)
         }
     };
     let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, progress))??;
+    interrupt::check()?;
     let mut record = record(plan, options, started, machine, &server, &run);
     match server {
         Server::At(_) => {}
         Server::Own(own) => finish(*own, &run, &mut record),
     }
+    // One whose server was ended halfway through its last replies tells nothing.
+    interrupt::check()?;
     judge(&mut record, &run);
     Ok(record)
 }
@@ -288,9 +296,9 @@ fn latency(tally: &Tally, rate: Option<f64>) -> Latency {
 
 /// Stops the own server, and compares what it has with what was created.
 fn finish(own: OwnServer, run: &Driven, record: &mut RunRecord) {
-    record.warnings.extend(own.folder().warning());
+    record.warnings.extend(own.warning());
     match own.stop() {
-        Stopped::Well(folder) => record.conservation = conservation::check(folder.path(), &run.issued),
+        Stopped::Well(fresh) => record.conservation = conservation::check(&fresh, &run.issued),
         Stopped::Badly(why) => record.invalid_because.push(why),
     }
 }
@@ -363,11 +371,14 @@ fn command(plan: &RunPlan, options: &Options) -> String {
             words.push(format!("--target {address}"));
             words.extend(options.no_setup.then(|| "--no-setup".to_string()));
         }
-        Target::Own { cores: server, workers, arguments } => {
+        Target::Own { cores: server, workers, store, arguments } => {
             if !server.is_empty() {
                 words.push(format!("--server-cores {}", cores(server)));
             }
             words.extend(workers.map(|workers| format!("--workers {workers}")));
+            if *store != Store::Journal {
+                words.push(format!("--store {store}"));
+            }
             words.extend(options.data_parent.iter().map(|parent| format!("--data-parent {}", parent.display())));
             if !arguments.is_empty() {
                 words.push(format!("-- {}", arguments.join(" ")));

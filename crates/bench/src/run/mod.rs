@@ -2,57 +2,74 @@
 
 mod args;
 mod conservation;
+mod database;
 mod disk;
+mod fresh;
 mod histogram;
 mod machine;
 mod measure;
 mod own_server;
+mod store;
 mod summary;
 
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use args::RunArgs;
+pub use args::{NO_DURABILITY_BESIDE_DATABASE, RunArgs};
 pub use histogram::decode as decode_histogram;
 pub use machine::{cores_allowed, describe as describe_machine, now};
 pub use measure::{Options, RunPlan, Target, measure, measure_with};
+pub use store::Store;
 pub use summary::grouped;
 
 use crate::record::RunRecord;
 
-/// Runs the loads and prints what came out. Returns whether all are valid. Errors: a line for people.
+/// Runs the loads and prints what came out; what was made before an error is kept. Returns whether all are valid. Errors: a
+/// line for people.
 pub fn run(args: RunArgs) -> Result<bool, String> {
     let (plan, options, notes) = args.plan()?;
     for note in notes {
         eprintln!("note: {note}");
     }
     let mut records = Vec::new();
+    let all_made = make_all(&args, &plan, &options, &mut records);
+    if records.len() > 1 {
+        print!("{}", summary::of_all(&records));
+    }
+    if !records.is_empty() {
+        if let Some(file) = &args.json {
+            write(file, &to_json(&records, args.runs)?)?;
+        }
+        if let Some(file) = &args.hgrm {
+            write(file, &histogram::percentiles(&records)?)?;
+        }
+    }
+    match (all_made, records.len(), args.runs) {
+        (Err(error), made, runs) if runs > 1 => return Err(format!("{error} ({made} of {runs} runs were made)")),
+        (made, _, _) => made?,
+    }
+    Ok(records.iter().all(|record| record.invalid_because.is_empty()))
+}
+
+/// Makes one run after the other, and prints each.
+fn make_all(args: &RunArgs, plan: &RunPlan, options: &Options, records: &mut Vec<RunRecord>) -> Result<(), String> {
     for number in 1..=args.runs {
         let label = if args.runs > 1 { format!("run {number} of {}", args.runs) } else { plan.load.workload.clone() };
         let bar = progress_bar(&label);
-        let record = measure_with(&plan, &options, &mut |done| bar.set_position((done * 1000.0) as u64));
+        let record = measure_with(plan, options, &mut |done| bar.set_position((done * 1000.0) as u64));
         bar.finish_and_clear();
         let record = record?;
         print!("{}", summary::of(&record));
         records.push(record);
     }
-    if records.len() > 1 {
-        print!("{}", summary::of_all(&records));
-    }
-    if let Some(file) = &args.json {
-        write(file, &to_json(&records)?)?;
-    }
-    if let Some(file) = &args.hgrm {
-        write(file, &histogram::percentiles(&records)?)?;
-    }
-    Ok(records.iter().all(|record| record.invalid_because.is_empty()))
+    Ok(())
 }
 
-/// One record, or a list of several.
-fn to_json(records: &[RunRecord]) -> Result<String, String> {
+/// One record, or a list where several were asked for.
+fn to_json(records: &[RunRecord], asked: u64) -> Result<String, String> {
     let text = match records {
-        [record] => serde_json::to_string_pretty(record),
+        [record] if asked == 1 => serde_json::to_string_pretty(record),
         records => serde_json::to_string_pretty(records),
     };
     text.map(|text| text + "\n").map_err(|error| error.to_string())

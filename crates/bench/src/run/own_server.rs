@@ -1,4 +1,4 @@
-//! The server that a run starts for itself: on its cores, on free ports, on a fresh folder, and always ended.
+//! The server that a run starts for itself: on its cores, on free ports, with a fresh market, and always ended.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::disk::DataFolder;
+use super::fresh::Fresh;
 use super::machine;
+use super::store::Store;
+use crate::interrupt;
 use crate::load;
 use crate::record::ServerRecord;
 
@@ -25,7 +27,8 @@ const SAID_BYTES_MAX: usize = 1000;
 pub struct OwnServer {
     pub address: SocketAddr,
     process: Process,
-    folder: DataFolder,
+    /// Behind the process, so that nobody uses it any more when it is dropped.
+    fresh: Fresh,
     version: String,
     command: String,
     cores: Vec<usize>,
@@ -35,8 +38,8 @@ pub struct OwnServer {
 
 /// How it ended.
 pub enum Stopped {
-    /// When it was told to; its data is in here.
-    Well(DataFolder),
+    /// When it was told to; its market is in here.
+    Well(Fresh),
     /// Otherwise: what happened.
     Badly(String),
 }
@@ -50,13 +53,17 @@ struct Process {
 impl OwnServer {
     /// Starts it and waits until it serves. Errors: what it said instead.
     pub fn start(
-        folder: DataFolder,
+        fresh: Fresh,
         cores: &[usize],
         workers: Option<u64>,
         arguments: &[String],
     ) -> Result<OwnServer, String> {
+        if value_of(arguments, "--store").is_some() {
+            return Err("every run keeps its market in a fresh place: give --store to the benchmark, before the `--`"
+                .to_string());
+        }
         let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-        let log = folder.path().with_extension("log");
+        let log = fresh.folder().with_extension("log");
         let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let errors = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         let workers = workers.or((!cores.is_empty()).then_some(cores.len() as u64));
@@ -68,11 +75,12 @@ impl OwnServer {
         }
         words.extend(arguments.iter().cloned());
         let mut command = Command::new(binary);
-        command.args(&words).arg("--data").arg(folder.path()).stdin(Stdio::null()).stdout(file).stderr(errors);
+        command.args(&words).stdin(Stdio::null()).stdout(file).stderr(errors);
         // What is measured is what the command line says.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
             command.env_remove(name);
         }
+        fresh.tell(&mut command);
         // A child runs where the thread that starts it does.
         let child = machine::on_cores(cores, || command.spawn())?.map_err(|error| format!("the server: {error}"))?;
         let mut process = Process { child, log };
@@ -80,17 +88,18 @@ impl OwnServer {
         Ok(OwnServer {
             address,
             process,
-            folder,
             version,
-            command: format!("pricetime {} --data DIR", words.join(" ")),
+            command: format!("pricetime {} {}", words.join(" "), fresh.told()),
+            fresh,
             cores: cores.to_vec(),
             workers,
             arguments: arguments.to_vec(),
         })
     }
 
-    pub fn folder(&self) -> &DataFolder {
-        &self.folder
+    /// What to know about figures from it.
+    pub fn warning(&self) -> Option<String> {
+        self.fresh.warning()
     }
 
     /// Processor time that it used so far.
@@ -102,15 +111,21 @@ impl OwnServer {
     pub fn record(&self, cpu: Option<Duration>, somaxconn: u64) -> ServerRecord {
         let setting = |name: &str, default: &str| value_of(&self.arguments, name).unwrap_or(default).to_string();
         let backlog = setting("--backlog", "").parse().unwrap_or(BACKLOG);
+        let (version, durability, store) = match self.fresh.database() {
+            None => (self.version.clone(), setting("--durability", "synced"), Store::JOURNAL),
+            Some(database) => {
+                (format!("{}, {}", self.version, database.version()), database.durability(), Store::POSTGRES)
+            }
+        };
         ServerRecord {
             address: self.address.to_string(),
             own: true,
-            version: Some(self.version.clone()),
+            version: Some(version),
             command: Some(self.command.clone()),
             cores: (!self.cores.is_empty()).then(|| self.cores.clone()),
             workers: self.workers,
-            durability: Some(setting("--durability", "synced")),
-            store: Some(setting("--store", "journal")),
+            durability: Some(durability),
+            store: Some(store.to_string()),
             backlog: Some(backlog.min(somaxconn)),
             cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()),
             memory_peak: self.memory_peak(),
@@ -134,16 +149,16 @@ impl OwnServer {
             let _ = kill_process(pid, Signal::TERM);
         }
         let asked = Instant::now();
-        while asked.elapsed() < PATIENCE {
+        while asked.elapsed() < PATIENCE && !interrupt::is_asked() {
             match self.process.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Stopped::Well(self.folder),
+                Ok(Some(status)) if status.success() => return Stopped::Well(self.fresh),
                 Ok(Some(status)) => {
                     return Stopped::Badly(format!("the server ended with {status}; it said: {}", self.process.said()));
                 }
                 _ => std::thread::sleep(GLANCE),
             }
         }
-        Stopped::Badly(format!("the server did not stop within {} s and was killed", PATIENCE.as_secs()))
+        Stopped::Badly(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
     }
 }
 
@@ -151,6 +166,7 @@ impl Process {
     fn await_address(&mut self) -> Result<(String, SocketAddr), String> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
+            interrupt::check()?;
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             let text = std::fs::read_to_string(&self.log).unwrap_or_default();
             // Its last line is the hint how to try it: all before it is written.

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::cores::{Here, default_split, parse_list};
 use super::design::{Cell, Design, Shows, Size, list};
-use super::flags::{Mode, RUNS_DEFAULT, SweepArgs, own_server};
+use super::flags::{Keeping, Mode, RUNS_DEFAULT, SweepArgs, own_server};
 use crate::record::LoadSettings;
 use crate::run::RunPlan;
 
@@ -95,7 +95,7 @@ fn base(args: &SweepArgs, axis: Axis, here: &Here) -> Result<RunPlan, String> {
             seed: args.seed,
             threads: 1,
         },
-        target: own_server(server.unwrap_or_default(), flags.workers, &args.durability, &[]),
+        target: own_server(server.unwrap_or_default(), flags.workers, &args.keeping(), &[]),
         client_cores: client.unwrap_or_default(),
     })
 }
@@ -123,7 +123,7 @@ fn title(args: &SweepArgs, axis: Axis, shows: Shows, load: &LoadSettings) -> Str
         Axis::Workers => "server workers",
         Axis::Depth => "requests in flight on each connection",
     };
-    format!("{what} against {against}: {}, {}", series(load, axis), args.durability)
+    format!("{what} against {against}: {}, {}", series(load, axis), args.keeping().durability)
 }
 
 fn text(args: &SweepArgs, axis: Axis, load: &LoadSettings) -> String {
@@ -137,17 +137,19 @@ fn text(args: &SweepArgs, axis: Axis, load: &LoadSettings) -> String {
         Some(rate) => format!("Open loop, {rate} requests a second, latency from the scheduled time"),
         None => "Closed loop".to_string(),
     };
+    let Keeping { store, durability } = args.keeping();
     format!(
-        "{loop_kind}: {} for {} = {}; {} runs of each in shuffled order{length}, a fresh data folder each; {} \
-         accounts, {} symbols; durability {}, store {}.",
+        "{loop_kind}: {} for {} = {}; {} runs of each in shuffled order{length}, {} each; {} accounts, {} symbols; \
+         durability {durability}, store {}.{}",
         series(load, axis),
         axis.name(),
         list(&args.values),
         args.runs.unwrap_or(RUNS_DEFAULT),
+        store.fresh(),
         load.accounts,
         load.symbols,
-        args.durability,
-        args.store
+        store.name(),
+        store.not_counted()
     )
 }
 

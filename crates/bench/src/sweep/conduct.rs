@@ -29,9 +29,9 @@ impl Outcome {
     }
 }
 
-/// Makes them all. Errors: a run that could not be made, or kept; those before it are kept.
+/// Makes them all. Errors: a run that could not be made, or kept, or that a signal interrupted; those before it are kept.
 pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measure) -> Result<Outcome, String> {
-    let plans = sizes(design, measure)?;
+    let plans = sizes(design, measure).map_err(|error| kept(&error, results, design.runs()))?;
     let mut order: Vec<usize> = Vec::new();
     for (index, cell) in design.cells.iter().enumerate() {
         order.extend(std::iter::repeat_n(index, cell.runs as usize));
@@ -45,8 +45,12 @@ pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measu
         bar.set_message(name.clone());
         let begun = number as u64 * STEPS;
         let mut progress = |part: f64| bar.set_position(begun + (part.clamp(0.0, 1.0) * STEPS as f64) as u64);
-        let record = measure(&plans[index], &mut progress).map_err(|error| kept(&error, results))?;
-        results.add(&record, cell.value, &cell.series).map_err(|error| kept(&error, results))?;
+        let made = measure(&plans[index], &mut progress)
+            .and_then(|record| results.add(&record, cell.value, &cell.series).map(|()| record));
+        let record = made.map_err(|error| {
+            bar.finish_and_clear();
+            kept(&error, results, order.len())
+        })?;
         bar.suspend(|| eprintln!("run {} of {}: {name}: {}", number + 1, order.len(), told(&record)));
         records[index].push(record);
     }
@@ -84,10 +88,15 @@ fn told(record: &RunRecord) -> String {
     }
 }
 
-fn kept(error: &str, results: &Results) -> String {
+fn kept(error: &str, results: &Results, planned: usize) -> String {
+    let folder = results.folder().display();
     match results.len() {
-        0 => format!("{error} (no run was made)"),
-        count => format!("{error} ({count} runs are kept in {})", results.folder().display()),
+        0 => format!("{error} (none of {planned} runs was made)"),
+        count => {
+            format!(
+                "{error} ({folder} holds {count} of {planned} runs, and `pricetime bench report {folder}` reads them)"
+            )
+        }
     }
 }
 

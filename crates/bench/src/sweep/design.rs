@@ -88,6 +88,11 @@ pub struct Design {
 }
 
 impl Design {
+    /// How many runs it is made of.
+    pub fn runs(&self) -> usize {
+        self.cells.iter().map(|cell| cell.runs as usize).sum()
+    }
+
     /// The text, then where the load shares cores with the server, then what this machine cannot do.
     pub fn description(&self) -> String {
         let mut text = self.text.clone();

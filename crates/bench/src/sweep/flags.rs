@@ -9,10 +9,11 @@ use super::axis::Axis;
 use super::cores::parse_list;
 use super::presets;
 use crate::load::Recipe;
-use crate::run::Target;
+use crate::run::{NO_DURABILITY_BESIDE_DATABASE, Store, Target};
 
 /// What a run is when neither its requests nor its length are given.
 const SECONDS_DEFAULT: f64 = 5.0;
+const DURABILITY_DEFAULT: &str = "synced";
 /// Repetitions of each point, as published experiments have them.
 pub const RUNS_DEFAULT: u32 = 10;
 
@@ -42,12 +43,14 @@ pub struct SweepArgs {
     /// Only the first values of a preset, few runs, the published size: an impression within a minute
     #[arg(long)]
     pub quick: bool,
-    /// Where the server keeps orders
-    #[arg(long, default_value = "journal", value_parser = ["journal"])]
-    pub store: String,
-    /// When the server's replies may leave: synced to the disk, or only written to the operating system
-    #[arg(long, default_value = "synced", value_parser = ["synced", "written"])]
-    pub durability: String,
+    /// Where the server keeps its market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE, in a
+    /// database that each run creates there and drops again (its role needs CREATEDB)
+    #[arg(long, value_name = "journal|URL", default_value = "journal")]
+    store: String,
+    /// When the server's replies may leave: synced to the disk, or only written to the operating system [default: synced];
+    /// with a database when it has committed
+    #[arg(long, value_parser = ["synced", "written"])]
+    durability: Option<String>,
     /// Of the requests and of the order of runs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -135,8 +138,16 @@ pub struct Choice {
     pub runs: Option<u32>,
     pub scale: Scale,
     pub quick: bool,
-    pub durability: String,
+    pub keeping: Keeping,
     pub seed: u64,
+}
+
+/// Where the servers of a sweep keep their markets, and when their replies may leave.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    pub store: Store,
+    /// `synced`, `written`, or `committed to PostgreSQL`.
+    pub durability: String,
 }
 
 impl SweepArgs {
@@ -154,13 +165,30 @@ impl SweepArgs {
         if let Some(pair) = values.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("--values has {} twice; --runs says how often each value is run", pair[0]));
         }
+        self.read_keeping()?;
         self.axis.map_or(Ok(()), |axis| self.load.check(axis))
+    }
+
+    /// Read here and not by clap, whose errors show what was given, and so the password.
+    fn read_keeping(&self) -> Result<Keeping, String> {
+        let store: Store = self.store.parse()?;
+        let durability = match (&store, &self.durability) {
+            (Store::Postgres(_), Some(_)) => return Err(NO_DURABILITY_BESIDE_DATABASE.to_string()),
+            (Store::Postgres(_), None) => "committed to PostgreSQL".to_string(),
+            (Store::Journal, durability) => durability.clone().unwrap_or_else(|| DURABILITY_DEFAULT.to_string()),
+        };
+        Ok(Keeping { store, durability })
+    }
+
+    /// Of flags that were checked.
+    pub fn keeping(&self) -> Keeping {
+        self.read_keeping().expect("invariant: flags are checked before they are used")
     }
 
     /// What applies to presets.
     pub fn choice(&self) -> Choice {
         let scale = self.scale.unwrap_or(if self.quick { Scale::Published } else { Scale::Both });
-        Choice { runs: self.runs, scale, quick: self.quick, durability: self.durability.clone(), seed: self.seed }
+        Choice { runs: self.runs, scale, quick: self.quick, keeping: self.keeping(), seed: self.seed }
     }
 }
 
@@ -210,15 +238,18 @@ impl LoadFlags {
     }
 }
 
-/// A server of the run's own with this durability.
-pub fn own_server(cores: Vec<usize>, workers: Option<u64>, durability: &str, further: &[&str]) -> Target {
-    let mut arguments = vec!["--durability".to_string(), durability.to_string()];
+/// A server of the run's own that keeps its market so.
+pub fn own_server(cores: Vec<usize>, workers: Option<u64>, keeping: &Keeping, further: &[&str]) -> Target {
+    let mut arguments = match keeping.store {
+        Store::Journal => vec!["--durability".to_string(), keeping.durability.clone()],
+        Store::Postgres(_) => Vec::new(),
+    };
     arguments.extend(further.iter().map(|argument| argument.to_string()));
-    Target::Own { cores, workers, arguments }
+    Target::Own { cores, workers, store: keeping.store.clone(), arguments }
 }
 
-/// The command line that repeats a sweep: as it was given, without the folder, which is taken now; with one preset's
-/// name where all were asked for.
+/// The command line that repeats a sweep: as it was given, without the folder, which is taken now, and without a database's
+/// password; with one preset's name where all were asked for.
 pub fn command_line(words: &[String], preset: Option<&str>) -> String {
     let mut line = "pricetime".to_string();
     let mut words = words.iter().skip(1);
@@ -229,7 +260,7 @@ pub fn command_line(words: &[String], preset: Option<&str>) -> String {
             let word = match preset {
                 Some(name) if word == "all" => name.to_string(),
                 Some(name) if word == "--preset=all" => format!("--preset={name}"),
-                _ => word.clone(),
+                _ => without_password(word),
             };
             line.push(' ');
             line += &quoted(&word);
@@ -238,8 +269,20 @@ pub fn command_line(words: &[String], preset: Option<&str>) -> String {
     line
 }
 
+/// The URL of a database as it is shown; any other word as it is.
+fn without_password(word: &str) -> String {
+    let (flag, value) = match word.strip_prefix("--store=") {
+        Some(value) => ("--store=", value),
+        None => ("", word),
+    };
+    match value.parse() {
+        Ok(Store::Postgres(url)) => format!("{flag}{url}"),
+        Ok(Store::Journal) | Err(_) => word.to_string(),
+    }
+}
+
 fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=,./:+".contains(&byte);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=,./:+@".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
         word.to_string()
     } else {
@@ -293,7 +336,8 @@ mod tests {
             ("--axis workers --values 1 -n 5 -z 5s", "cannot be used with"),
             ("--preset one-shot -c 4", "cannot be used with"),
             ("--preset two-shot", "many-clients"),
-            ("--preset all --store postgres", "[possible values: journal]"),
+            ("--preset all --store postgres", "say `journal`, or postgres://"),
+            ("--preset all --store postgres://me@db/x --durability written", "leave --durability out"),
             ("--axis cores --values 1 --scale both", "for presets"),
             ("--axis cores --values 1 --quick", "for presets"),
         ];
@@ -327,6 +371,13 @@ mod tests {
         let words = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<_>>();
         let line = command_line(&words("/bin/x bench sweep --preset all --out d --runs 2"), Some("one-shot"));
         assert_eq!(line, "pricetime bench sweep --preset one-shot --runs 2");
+        let line = command_line(
+            &words("x bench sweep --preset all --store postgres://me:s3cret@db/x?connect_timeout=2 --quick"),
+            None,
+        );
+        assert_eq!(line, "pricetime bench sweep --preset all --store postgres://me@db/x --quick");
+        let line = command_line(&words("x bench sweep --preset all --store=postgres://me:s3cret@db/x"), None);
+        assert_eq!(line, "pricetime bench sweep --preset all --store=postgres://me@db/x");
         let line = command_line(&words("x bench sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
         assert_eq!(line, "pricetime bench sweep --axis cores --values 1,2 --client-cores '$1'");
     }

@@ -43,6 +43,15 @@ impl Results {
         &self.folder
     }
 
+    /// Removes the folder where no run was made: a report would refuse it, and others beside it.
+    pub fn forget_if_empty(self) {
+        if self.experiment.runs.is_empty() {
+            let _ = fs::remove_file(self.folder.join("experiment.json"));
+            let _ = fs::remove_dir(self.folder.join("runs"));
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+
     fn write_experiment(&self) -> Result<(), String> {
         write_whole(&self.folder.join("experiment.json"), &self.experiment)
     }

@@ -82,12 +82,19 @@ fn one(design: Design, folder: &Path, args: &SweepArgs, command: String, measure
         shows: design.shows.name().to_string(),
         log_axis: design.log_axis,
         published: design.published.clone(),
+        planned: Some(design.runs() as u64),
         runs: Vec::new(),
     };
     println!("{}\n{}", experiment.title, experiment.description);
     design.skipped.iter().for_each(|skipped| eprintln!("left out: {skipped}"));
     let mut results = Results::create(folder, experiment)?;
-    let outcome = conduct::conduct(&design, args.seed, &mut results, measure)?;
+    let outcome = match conduct::conduct(&design, args.seed, &mut results, measure) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            results.forget_if_empty();
+            return Err(error);
+        }
+    };
     println!("\n{}", table::of(&design, &outcome));
     println!("raw files: {}", folder.display());
     Ok(outcome.valid())
@@ -151,11 +158,22 @@ mod tests {
             if made == 4 { Err("the server did not start".to_string()) } else { Ok(fake(plan)) }
         });
         let why = ended.expect_err("the fourth run fails");
-        assert!(why.contains("the server did not start") && why.contains("3 runs are kept"), "{why}");
+        assert!(why.contains("the server did not start") && why.contains("holds 3 of 6 runs"), "{why}");
         let experiment = read_experiment(&out);
-        assert_eq!(experiment.runs.len(), 3);
+        assert_eq!((experiment.runs.len(), experiment.planned), (3, Some(6)));
         assert!(experiment.runs.iter().all(|entry| out.join(&entry.file).is_file()));
         assert_eq!(files(&out), ["experiment.json", "runs"], "nothing half written is left");
+    }
+
+    #[test]
+    fn a_sweep_without_any_run_leaves_no_folder_that_a_report_would_stumble_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let args = trial::args("--axis depth --values 1 --runs 3 -n 100 --mode pipelined");
+        let design = along::design(&args, &trial::here(2)).expect("a design");
+        let ended = one(design, &out, &args, String::new(), &mut |_, _| Err("the server did not start".to_string()));
+        assert!(ended.is_err_and(|why| why.contains("none of 3 runs was made")));
+        assert!(!out.exists());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::design::{Cell, Design, Shows, Size};
 use super::flags::{Choice, RUNS_DEFAULT, Scale, own_server};
 use super::published::{self, Line};
 use crate::record::LoadSettings;
-use crate::run::RunPlan;
+use crate::run::{RunPlan, Store};
 
 /// Values that `--quick` keeps, and runs of each.
 const QUICK: (usize, u32) = (2, 2);
@@ -227,7 +227,7 @@ impl Preset {
         }
         Ok(Design {
             name: self.name.to_string(),
-            title: format!("{}, {}", self.title, choice.durability),
+            title: format!("{}, {}", self.title, choice.keeping.durability),
             text: self.text_here(choice, here),
             axis: self.axis,
             shows: self.shows,
@@ -262,7 +262,7 @@ impl Preset {
                 seed: choice.seed,
                 threads: 1,
             },
-            target: own_server(server, self.workers, &choice.durability, self.server_arguments),
+            target: own_server(server, self.workers, &choice.keeping, self.server_arguments),
             client_cores: client,
         }
     }
@@ -309,6 +309,9 @@ impl Preset {
                 " The limit of open files leaves {} connections at once here, of {}.",
                 here.connections_max, self.connections
             );
+        }
+        if choice.keeping.store != Store::Journal {
+            text += &format!(" Each run has {}.{}", choice.keeping.store.fresh(), choice.keeping.store.not_counted());
         }
         if choice.quick {
             text += &format!(

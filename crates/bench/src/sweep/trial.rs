@@ -7,7 +7,7 @@ use super::flags::SweepArgs;
 use crate::record::{
     ClientRecord, Conservation, Counts, Experiment, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
 };
-use crate::run::{RunPlan, Target};
+use crate::run::{RunPlan, Store, Target};
 
 #[derive(Parser)]
 struct Line {
@@ -49,7 +49,7 @@ pub fn plan() -> RunPlan {
             seed: 1,
             threads: 1,
         },
-        target: Target::Own { cores: Vec::new(), workers: None, arguments: Vec::new() },
+        target: Target::Own { cores: Vec::new(), workers: None, store: Store::Journal, arguments: Vec::new() },
         client_cores: Vec::new(),
     }
 }
@@ -142,6 +142,7 @@ pub fn experiment() -> Experiment {
         shows: "throughput".to_string(),
         log_axis: false,
         published: Vec::new(),
+        planned: None,
         runs: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::font::FAMILY;
 use super::super::html::escaped;
+use super::path::Path;
 
 /// Colours by what they are for. The page has another set for dark screens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl Canvas {
     }
 
     fn stroke<L: AsRef<[Place]>>(&mut self, lines: &[L], ink: Ink, width: f64, further: &str) {
-        let path: String = lines.iter().map(|line| path(line.as_ref())).collect();
+        let path = Path::of(lines, false);
         if !path.is_empty() {
             self.add(format!(
                 "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{further}/>",
@@ -126,12 +127,13 @@ impl Canvas {
 
     /// Round ones, as the ends of strokes of hardly any length: one without any is left out of a PDF.
     pub fn dots(&mut self, places: &[Place], radius: f64, ink: Ink, opacity: f64) {
-        let path: String = places.iter().map(|&(x, y)| format!("M{} {}h.1", tenth(x), tenth(y))).collect();
+        let strokes: Vec<[Place; 2]> = places.iter().map(|&(x, y)| [(x, y), (x + 0.1, y)]).collect();
+        let path = Path::of(&strokes, false);
         if !path.is_empty() {
             let (ink, width) = (ink.hex(), 2.0 * radius);
+            let through = if opacity < 1.0 { format!(" stroke-opacity=\"{opacity}\"") } else { String::new() };
             self.add(format!(
-                "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
-                 opacity=\"{opacity}\"/>"
+                "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linecap=\"round\"{through}/>"
             ));
         }
     }
@@ -148,11 +150,9 @@ impl Canvas {
         if corners.is_empty() {
             return self.dots(places, half, ink, 1.0);
         }
-        let around = |&(x, y): &Place| {
-            let corners: Vec<Place> = corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect();
-            path(&corners) + "Z"
-        };
-        let path: String = places.iter().map(around).collect();
+        let around =
+            |&(x, y): &Place| -> Vec<Place> { corners.iter().map(|(dx, dy)| (x + dx * half, y + dy * half)).collect() };
+        let path = Path::of(&places.iter().map(around).collect::<Vec<_>>(), true);
         if !path.is_empty() {
             self.add(format!("<path d=\"{path}\" fill=\"{}\"/>", ink.hex()));
         }
@@ -177,12 +177,6 @@ impl Canvas {
         self.elements.push_str(&element);
         self.elements.push('\n');
     }
-}
-
-fn path(points: &[Place]) -> String {
-    let step =
-        |(index, &(x, y)): (usize, &Place)| format!("{}{} {}", if index == 0 { "M" } else { "L" }, tenth(x), tenth(y));
-    points.iter().enumerate().map(step).collect()
 }
 
 /// Finer than that nobody sees.

@@ -1,9 +1,10 @@
-//! A chart as data, and its drawing as SVG. Knows no runs: figures.rs fills charts.
+//! A chart as data, and its drawing as SVG. Knows no runs: figures fill charts.
 
 mod canvas;
 mod draw;
 mod frame;
 mod legend;
+mod path;
 mod scale;
 
 pub use canvas::{Ink, Marker};

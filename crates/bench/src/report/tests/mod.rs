@@ -8,6 +8,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
+use resvg::usvg::Node;
 use tempfile::TempDir;
 
 use self::sample::{experiment, latency, of_histogram, record};
@@ -93,19 +94,18 @@ fn error_bars_stay_inside_the_plot() {
     sample::write(dir.path(), experiment("wide", "cores", "throughput"), &runs);
     report(dir.path());
     let svg = fs::read_to_string(dir.path().join("report/plots/wide-throughput.svg")).expect("a plot");
-    let document = roxmltree::Document::parse(&svg).expect("an SVG is XML");
-    let heights = |width: &str| -> Vec<f64> {
-        let paths = document.descendants().filter(|node| node.attribute("stroke-width") == Some(width));
-        let paths: Vec<&str> = paths.filter_map(|node| node.attribute("d")).collect();
-        assert!(!paths.is_empty(), "strokes of {width}");
-        let places = paths.iter().flat_map(|path| path.split(['M', 'L'])).filter(|place| !place.is_empty());
-        places.map(|place| place.split(' ').nth(1).expect("a height").parse().expect("a number")).collect()
+    let tree = super::picture::tree(&svg).expect("a drawing");
+    let reach = |width: f32| -> (f32, f32) {
+        let paths = tree.root().children().iter().filter_map(|node| match node {
+            Node::Path(path) if path.stroke().is_some_and(|stroke| stroke.width().get() == width) => Some(path),
+            _ => None,
+        });
+        let ends = paths.map(|path| path.abs_bounding_box()).map(|place| (place.top(), place.bottom()));
+        ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).expect("strokes of this width")
     };
     // The axes reach from the top of the plot to its foot.
-    let axes = heights("1.2");
-    let (top, foot) = (axes.iter().copied().fold(f64::MAX, f64::min), axes.iter().copied().fold(0.0, f64::max));
-    let bars = heights("1.4");
-    assert!(bars.iter().all(|height| (top..=foot).contains(height)), "{bars:?} leave {top} to {foot}");
+    let ((top, foot), (highest, lowest)) = (reach(1.2), reach(1.4));
+    assert!(top <= highest && lowest <= foot, "{highest} to {lowest} leave {top} to {foot}");
 }
 
 #[test]
@@ -164,6 +164,9 @@ fn every_file_of_the_report_is_whole() {
     assert!(html.contains("<th scope=\"row\"") && html.contains("<th scope=\"col\""));
     let pdf = fs::read(out.join("report.pdf")).expect("a PDF");
     assert!(pdf.starts_with(b"%PDF"));
+    // It is mailed and kept beside the source. Whole colours, or letters one by one in the PDF, would take much more.
+    let bytes: u64 = files.iter().map(|file| file.metadata().expect("a file").len()).sum();
+    assert!(bytes < 450_000, "{bytes} bytes");
 }
 
 #[test]
@@ -220,6 +223,17 @@ fn runs_of_different_machines_or_formats_are_refused() {
     sample::write(dir.path(), experiment("two", "cores", "throughput"), &[("all", 1.0, later)]);
     let fault = refusal(dir.path());
     assert!(fault.contains("runs/0001.json is of format 2"), "{fault}");
+}
+
+#[test]
+fn an_experiment_that_was_interrupted_is_reported_and_says_so() {
+    let dir = folder();
+    let mut early = experiment("early", "cores", "throughput");
+    early.planned = Some(40);
+    let run = record(100.0, 1_000, latency(100.0, 1_000, 0));
+    sample::write(dir.path(), early, &[("all", 1.0, run.clone()), ("all", 2.0, run)]);
+    let markdown = report(dir.path());
+    assert!(markdown.contains("The experiment ended early: 2 of 40 runs were made."), "{markdown}");
 }
 
 #[test]

@@ -128,6 +128,7 @@ pub fn experiment(name: &str, axis: &str, shows: &str) -> Experiment {
         shows: shows.to_string(),
         log_axis: false,
         published: Vec::new(),
+        planned: None,
         runs: Vec::new(),
     }
 }

@@ -1,0 +1,150 @@
+//! The fresh database of a run: created on somebody's PostgreSQL, and dropped again. It knows no market and no schema.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error, NoTls};
+
+use super::store::{DatabaseUrl, with_cause};
+
+/// Behind it stand the process and a number.
+const NAME_START: &str = "pricetime_bench";
+/// How long creating or dropping may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Names that are tried: those of the same process on another machine may be taken.
+const NAMES_MAX: usize = 100;
+
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+/// A database, dropped when it is dropped.
+pub struct FreshDatabase {
+    /// Through which it is created and dropped.
+    given: DatabaseUrl,
+    name: String,
+    url: DatabaseUrl,
+    facts: Facts,
+}
+
+/// What a PostgreSQL says of itself.
+struct Facts {
+    version: String,
+    synchronous_commit: String,
+    /// Of `fsync` and `full_page_writes`.
+    off: Vec<String>,
+}
+
+impl FreshDatabase {
+    /// On the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
+    pub fn create(given: &DatabaseUrl) -> Result<FreshDatabase, String> {
+        let failed = |error: Error| match error.code() {
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => format!(
+                "{given}: its role may not create databases, and every run needs a fresh one ({}); as a superuser: ALTER ROLE … \
+                 CREATEDB",
+                with_cause(&error)
+            ),
+            _ => format!("{given}: {}", with_cause(&error)),
+        };
+        let (facts, name) = on_server(given, async |client| {
+            let facts = Facts::ask(client).await?;
+            let mut tries = 0;
+            loop {
+                let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+                let name = format!("{NAME_START}_{}_{number}", std::process::id());
+                tries += 1;
+                // Nothing that a site adds to its databases, and nobody who is connected to the template.
+                match client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await {
+                    Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) && tries < NAMES_MAX => {}
+                    created => return created.map(|()| (facts, name)),
+                }
+            }
+        })?
+        .map_err(failed)?;
+        let url = given.of_database(&name);
+        let mut database = FreshDatabase { given: given.clone(), name, url: given.clone(), facts };
+        // Dropped where its URL cannot be told.
+        database.url = url?;
+        Ok(database)
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &DatabaseUrl {
+        &self.url
+    }
+
+    /// `PostgreSQL 15.14`.
+    pub fn version(&self) -> String {
+        format!("PostgreSQL {}", self.facts.version)
+    }
+
+    /// What a reply of a server with its market in here means.
+    pub fn durability(&self) -> String {
+        // The server puts it on where it is off.
+        let setting = match self.facts.synchronous_commit.as_str() {
+            "off" => "on",
+            other => other,
+        };
+        format!("committed to PostgreSQL, synchronous_commit {setting}")
+    }
+
+    /// What to know about figures from it.
+    pub fn warning(&self) -> Option<String> {
+        let off = &self.facts.off;
+        (!off.is_empty())
+            .then(|| format!("the database's {} is off: a power cut may lose what it committed", off.join(" and ")))
+    }
+}
+
+impl Facts {
+    async fn ask(client: &Client) -> Result<Facts, Error> {
+        let settings = ["server_version", "synchronous_commit", "fsync", "full_page_writes"];
+        let mut values = Vec::new();
+        for setting in settings {
+            let row = client.query_one("SELECT current_setting($1)", &[&setting]).await?;
+            values.push(row.try_get::<_, String>(0)?);
+        }
+        let off = settings.iter().zip(&values).skip(2).filter(|(_, value)| *value == "off");
+        let off = off.map(|(setting, _)| setting.to_string()).collect();
+        let mut values = values.into_iter();
+        // `15.14 (Debian 15.14-0+deb12u1)`.
+        let version = values.next().unwrap_or_default().split(' ').next().unwrap_or_default().to_string();
+        Ok(Facts { version, synchronous_commit: values.next().unwrap_or_default(), off })
+    }
+}
+
+impl Drop for FreshDatabase {
+    fn drop(&mut self) {
+        let (name, given) = (&self.name, &self.given);
+        // The server may have ended a moment ago: its connections go with the database.
+        let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        let dropped = on_server(given, async |client| client.batch_execute(&statement).await);
+        let fault = match dropped {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => with_cause(&error),
+            Err(error) => error,
+        };
+        eprintln!("pricetime: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}");
+    }
+}
+
+/// Does something on a connection of its own. Errors: the system's, and a server that does not answer; within them those of
+/// the database.
+fn on_server<T>(
+    url: &DatabaseUrl,
+    work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
+) -> Result<Result<T, Error>, String> {
+    let config = url.config().map_err(|fault| format!("{url} {fault}"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot talk to the database: {error}"))?;
+    let talk = async {
+        let (client, connection) = config.connect(NoTls).await?;
+        let connection = tokio::spawn(connection);
+        let done = work(&client).await;
+        drop(client);
+        // It says goodbye; what the work came to is known already.
+        let _ = connection.await;
+        done
+    };
+    let within = runtime.block_on(async { tokio::time::timeout(PATIENCE, talk).await });
+    within.map_err(|_| format!("{url}: no answer within {} s", PATIENCE.as_secs()))
+}
