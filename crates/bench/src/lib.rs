@@ -5,6 +5,7 @@
 
 use clap::{Args, Subcommand};
 
+pub mod baseline;
 pub mod compare;
 pub mod echo;
 pub mod load;
@@ -31,6 +32,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores
     Compare(compare::CompareArgs),
+    /// What earlier systems did: one transaction an order, straight on the tables of a PostgreSQL
+    Baseline(baseline::BaselineArgs),
     /// The raw durable echo: appends what comes, syncs once a turn, answers, parses nothing
     Echo(echo::EchoArgs),
 }
@@ -42,6 +45,7 @@ pub fn run(args: BenchArgs) -> Result<bool, String> {
         Command::Sweep(args) => sweep::run(*args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Baseline(args) => baseline::run(args),
         Command::Echo(args) => echo::run(args).map(|()| true),
     }
 }

@@ -16,6 +16,11 @@ pub fn check(data: &Path, issued: &Issued) -> Conservation {
     }
 }
 
+/// The same of a database, by its URL.
+pub fn check_database(url: &str, issued: &Issued) -> Conservation {
+    check(Path::new(url), issued)
+}
+
 fn state(data: &Path) -> Result<Value, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(binary)
