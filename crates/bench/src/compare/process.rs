@@ -1,4 +1,4 @@
-//! Other programs as processes: servers that are always ended, and clients that are waited for, each on its core, with
+//! Other programs as processes: servers that are always ended, and clients that are waited for, each on its cores, with
 //! the processor time that they use.
 
 use std::fs::{self, File};
@@ -27,12 +27,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it on a core, with all that it says in the file `log`. Errors: the system's.
-    pub fn start(command: &mut Command, core: usize, log: PathBuf, stop_with: Signal) -> Result<Server, String> {
+    /// Starts it on these cores, with all that it says in the file `log`. Errors: the system's.
+    pub fn start(command: &mut Command, cores: &[usize], log: PathBuf, stop_with: Signal) -> Result<Server, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
         let file = File::create(&log).map_err(failed)?;
         command.stdin(Stdio::null()).stderr(file.try_clone().map_err(failed)?).stdout(file);
-        let child = spawn(command, core)?;
+        let child = spawn(command, cores)?;
         Ok(Server { child, log, stop_with })
     }
 
@@ -91,12 +91,12 @@ pub struct Finished {
     pub took: Duration,
 }
 
-/// Runs a client on a core to its end. Errors: it failed, with what it said.
-pub fn finish(command: &mut Command, core: usize) -> Result<Finished, String> {
+/// Runs a client on these cores to its end. Errors: it failed, with what it said.
+pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (before, started) = (processor::of_ended_children(), Instant::now());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = spawn(command, core)?.wait_with_output().map_err(|error| format!("{program}: {error}"))?;
+    let output = spawn(command, cores)?.wait_with_output().map_err(|error| format!("{program}: {error}"))?;
     let took = started.elapsed();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
@@ -123,9 +123,9 @@ pub fn is_program(file: &Path) -> bool {
 }
 
 /// A child runs where the thread that starts it does.
-fn spawn(command: &mut Command, core: usize) -> Result<Child, String> {
+fn spawn(command: &mut Command, cores: &[usize]) -> Result<Child, String> {
     let before = sched_getaffinity(None).map_err(|error| format!("cannot tell the cores of this thread: {error}"))?;
-    run_on(&[core])?;
+    run_on(cores)?;
     let child = command.spawn();
     sched_setaffinity(None, &before).map_err(|error| format!("cannot return to the cores of before: {error}"))?;
     child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))
