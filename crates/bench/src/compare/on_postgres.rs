@@ -41,7 +41,7 @@ fn drive(
 ) -> Result<Run, String> {
     let (cores, load_cores) = place.cores_in(task.mode);
     let (server, address) = start(place, &cores, url)?;
-    let look = || Look::at(Some(&server), database, observer);
+    let look = || Look::at(&server, database, observer);
     let mut before = None;
     // The measured part begins when its progress is told for the first time.
     let mut progress = |_| {
@@ -86,9 +86,8 @@ struct Look {
 }
 
 impl Look {
-    fn at(server: Option<&Server>, database: &Database, observer: &Observer) -> Result<Look, String> {
-        let server = server.map_or(Duration::ZERO, Server::cpu);
-        Ok(Look { server, database: database.cpu(), transactions: observer.transactions()? })
+    fn at(server: &Server, database: &Database, observer: &Observer) -> Result<Look, String> {
+        Ok(Look { server: server.cpu(), database: database.cpu(), transactions: observer.transactions()? })
     }
 }
 
@@ -105,22 +104,19 @@ fn checked(mut record: RunRecord, url: &str) -> RunRecord {
 }
 
 fn run(mut record: RunRecord, before: &Look, after: &Look) -> Run {
+    let server = after.server.saturating_sub(before.server).as_secs_f64();
+    let database = after.database.saturating_sub(before.database).as_secs_f64();
+    let transactions = after.transactions.saturating_sub(before.transactions);
     // The load found a server; the comparison knows which.
     record.server.own = true;
     record.server.store = Some("PostgreSQL".to_string());
     record.server.durability = Some("committed".to_string());
-    let server = after.server.saturating_sub(before.server).as_secs_f64();
     record.server.cpu_seconds = Some(server);
     let answered = record.counts.answered.max(1) as f64;
-    let transactions = after.transactions.saturating_sub(before.transactions);
     let mut run = ours::run(record, Some(server));
-    run.figures.database_cpu_us = Some(used(before, after) * 1e6 / answered);
+    run.figures.database_cpu_us = Some(database * 1e6 / answered);
     run.figures.requests_per_transaction = (transactions > 0).then(|| answered / transactions as f64);
     run
-}
-
-fn used(before: &Look, after: &Look) -> f64 {
-    after.database.saturating_sub(before.database).as_secs_f64()
 }
 
 /// Measures one transaction an order. The figures, and why they must not be used. Errors: a line for people.

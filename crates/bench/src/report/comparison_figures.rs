@@ -61,7 +61,8 @@ pub fn on_postgres(comparison: &Comparison, file: &str) -> Vec<Figure> {
 
 const CLIENTS_CAPTION: &str = "Every dot is a run. pgbench inserts one row a transaction and matches nothing.";
 const BATCHES_CAPTION: &str = "Every dot is a run, at the mean of its transactions. Ours, from left to right: 1, 8, 32 and 50 connections with \
-                               one request in flight, and 50 with 16.";
+                               one request in flight, and 50 with 16. The others have one order or cancel in a \
+                               transaction: their numbers of connections stand above each other.";
 
 /// One of both plots.
 struct Plot {
