@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+pub mod baseline;
 pub mod compare;
 pub mod echo;
 mod interrupt;
@@ -34,6 +35,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores
     Compare(compare::CompareArgs),
+    /// What earlier systems did: one transaction an order, straight on the tables of a PostgreSQL
+    Baseline(baseline::BaselineArgs),
     /// The raw durable echo: appends what comes, syncs once a turn, answers, parses nothing
     Echo(echo::EchoArgs),
 }
@@ -45,7 +48,8 @@ pub fn run(args: BenchArgs) -> Result<ExitCode, String> {
         Command::Run(args) => cleaning_up(|| run::run(*args)),
         Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
         Command::Compare(args) => cleaning_up(|| compare::run(args)),
-        // These two leave nothing behind: a signal just ends them.
+        // These leave nothing behind: a signal just ends them.
+        Command::Baseline(args) => baseline::run(args),
         Command::Report(args) => report::run(args),
         Command::Echo(args) => echo::run(args).map(|()| true),
     };

@@ -19,6 +19,9 @@ use serde_json::Value;
 const ORDER: &str = "pricetime synced, order";
 const RESTING: &str = "pricetime synced, order-resting";
 const ECHO: &str = "raw durable echo";
+const ON_POSTGRES: &str = "pricetime on PostgreSQL, order";
+const BASELINE: &str = "one transaction an order";
+const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 
 /// A comparison in this folder, where only programs in `path` are found.
 fn compare(folder: &Folder, path: &str, words: &str) -> Output {
@@ -168,6 +171,58 @@ fn postgresql_stands_beside_ours_where_it_is_installed() {
             assert!(!is_installed("pgbench") || why.contains("must reach the folder"), "{why}");
         }
         more => panic!("only one was asked for: {more:?}"),
+    }
+}
+
+/// The single measurement of one who takes part, in a comparison of one round.
+fn measurement<'a>(comparison: &'a Value, mode: &str, subject: &str) -> &'a Value {
+    let all = comparison["measurements"].as_array().unwrap();
+    all.iter()
+        .find(|one| one["mode"] == mode && one["subject"] == subject)
+        .unwrap_or_else(|| panic!("{mode}, {subject}"))
+}
+
+#[test]
+fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
+    let folder = Folder::new("compare-market");
+    let words = "--rounds 1 --seconds 1 --only postgres --goals --modes \
+                 postgres-clients-32,postgres-pipelined,postgres-open-half";
+    let (printed, comparison) = valid(&folder, &path(), words);
+    if let Some(why) = comparison["left_out"].as_array().unwrap().first() {
+        return println!("not tested on PostgreSQL: {why}");
+    }
+    let number = |mode: &str, subject: &str, figure: &str| {
+        measurement(&comparison, mode, subject)[figure]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{mode}, {subject}: {figure}"))
+    };
+    let clients = "postgres-clients-32";
+    // Two of three requests are orders, and every one of pgbench.
+    for subject in [ON_POSTGRES, BASELINE] {
+        let [orders, requests] = ["orders_per_second", "throughput"].map(|figure| number(clients, subject, figure));
+        assert!((0.6..0.73).contains(&(orders / requests)), "{subject}: {orders} of {requests}");
+    }
+    assert_eq!(number(clients, PGBENCH, "orders_per_second"), number(clients, PGBENCH, "throughput"));
+    // Batches hold more than one request, and never more than are in flight; the baseline has conflicts, ours has none.
+    let batch = |mode: &str| number(mode, ON_POSTGRES, "requests_per_transaction");
+    // Where others use the machine, transactions are counted late.
+    assert!((1.0..=64.0).contains(&batch(clients)) && batch("postgres-pipelined") > batch(clients), "{printed}");
+    assert_eq!(number(clients, BASELINE, "requests_per_transaction"), 1.0);
+    assert!(number(clients, BASELINE, "retries_per_order") > 0.0);
+    let goals = comparison["goals"].as_array().unwrap();
+    let goal = |figure: &str| goals.iter().find(|one| one["figure"] == figure).unwrap();
+    let pgbench =
+        number("postgres-pipelined", ON_POSTGRES, "orders_per_second") / number(clients, PGBENCH, "throughput");
+    assert_same(spread_of(goal("÷ pgbench, 32 clients")), [pgbench; 3]);
+    assert!(goals.iter().any(|one| one["figure"] == "p99 us" && one["median"].is_f64()), "{goals:?}");
+    assert!(printed.contains("on PostgreSQL server, database and load all on"), "{printed}");
+    assert!(!folder.path().join("results/work").exists(), "the databases are removed");
+
+    let mut report = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let output = report.env_clear().current_dir(folder.path()).args(["bench", "report", "results"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for plot in ["compare-postgres-clients.svg", "compare-postgres-batches.svg"] {
+        assert!(folder.path().join("results/report/plots").join(plot).is_file(), "{plot}");
     }
 }
 

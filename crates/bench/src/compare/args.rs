@@ -24,7 +24,7 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, one-core and two-cores, and those with --goals]
+    /// Measure only in these modes [default: all but both of open-half, one-core and two-cores, and those with --goals]
     #[arg(long, value_enum, value_delimiter = ',')]
     modes: Vec<Mode>,
     /// Measure also what the goals of this server need, and print which of them it reaches here
@@ -65,11 +65,8 @@ impl CompareArgs {
         let by_default = |mode: &Mode| {
             (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.for_goals() || self.goals)
         };
-        let asked = |mode: &Mode| match *mode {
-            // Says what half of the peak is.
-            Mode::Persistent => self.modes.contains(&Mode::Persistent) || self.modes.contains(&Mode::OpenHalf),
-            mode => self.modes.contains(&mode),
-        };
+        // A closed loop says what half of the peak is.
+        let asked = |mode: &Mode| self.modes.iter().any(|asked| asked == mode || asked.half_of() == Some(*mode));
         let all = Mode::ALL.into_iter();
         all.filter(|mode| if self.modes.is_empty() { by_default(mode) } else { asked(mode) }).collect()
     }
@@ -100,9 +97,10 @@ mod tests {
     fn modes_are_those_asked_for_and_what_they_need() {
         let four = [Mode::Persistent, Mode::Pipelined, Mode::PerRequest, Mode::Single];
         assert_eq!(modes(&[], &[Other::Redis]), four);
-        assert_eq!(modes(&[], &[Other::Postgres]).len(), 6);
+        assert_eq!(modes(&[], &[Other::Postgres]).len(), 6 + 5);
         assert_eq!(modes(&["--goals"], &[Other::Postgres]), Mode::ALL);
         assert_eq!(modes(&["--modes", "open-half,clients-8"], &[]), [Mode::Persistent, Mode::Clients8, Mode::OpenHalf]);
+        assert_eq!(modes(&["--modes", "postgres-open-half"], &[]), [Mode::StorePersistent, Mode::StoreOpenHalf]);
         assert_eq!(modes(&["--modes", "single", "--goals"], &[]), [Mode::Single]);
     }
 }

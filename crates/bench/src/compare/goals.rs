@@ -53,7 +53,11 @@ struct Line {
 
 /// All goals, and what was measured of each.
 pub fn outcomes(all: &[Measurement]) -> Vec<Outcome> {
-    lines().iter().map(|line| outcome(all, line)).collect()
+    on_the_journal().iter().chain(&on_postgres()).map(|line| outcome(all, line)).collect()
+}
+
+fn line(load: &'static str, figure: &'static str, of: Source, by: Option<Source>, goal: Option<Goal>) -> Line {
+    Line { load, figure, of, by, goal }
 }
 
 fn outcome(all: &[Measurement], line: &Line) -> Outcome {
@@ -71,11 +75,11 @@ fn outcome(all: &[Measurement], line: &Line) -> Outcome {
     }
 }
 
-fn lines() -> Vec<Line> {
+/// Of ours on its journal.
+fn on_the_journal() -> Vec<Line> {
     let throughput = |mode, subject| Source { mode, subject, figure: |figures| Some(figures.throughput) };
     let order = |mode, figure: Figure| Source { mode, subject: Subject::Order, figure };
     let requests = |mode| throughput(mode, Subject::Order);
-    let line = |load, figure, of, by, goal| Line { load, figure, of, by, goal };
     let (least, most) = (|bound| Some(Goal::AtLeast(bound)), |bound| Some(Goal::AtMost(bound)));
     let (cpu, orders): (Figure, Figure) = (|figures| figures.server_cpu_us, |figures| figures.orders_per_second);
     use Mode::{OneCore, OpenHalf, PerRequest, Persistent, Pipelined, Single, TwoCores};
@@ -121,14 +125,42 @@ fn lines() -> Vec<Line> {
     ]
 }
 
+/// Of ours with its market in PostgreSQL. In orders, where a request may also be a cancel: an INSERT of pgbench is one
+/// order.
+fn on_postgres() -> Vec<Line> {
+    use Mode::{StoreClients8, StoreClients32, StoreOpenHalf, StorePersistent, StorePipelined};
+    let source = |mode, subject, figure: Figure| Source { mode, subject, figure };
+    let ours = |mode, figure: Figure| source(mode, Subject::OrderInPostgres, figure);
+    let orders: Figure = |figures| figures.orders_per_second;
+    let requests: Figure = |figures| Some(figures.throughput);
+    let batch: Figure = |figures| figures.requests_per_transaction;
+    let pgbench = Some(source(StoreClients32, Subject::Postgres, orders));
+    let baseline = |mode| Some(source(mode, Subject::Baseline, orders));
+    let (persistent, pipelined) =
+        ("on PostgreSQL, 50 connections, 1 in flight", "on PostgreSQL, 50 connections, 16 in flight");
+    let open = "on PostgreSQL, open loop at half of the peak";
+    let against = "on PostgreSQL, one transaction an order";
+    vec![
+        line(persistent, "orders/s", ours(StorePersistent, orders), None, Some(Goal::AtLeast(15_000.0))),
+        line(persistent, "requests/s", ours(StorePersistent, requests), None, None),
+        line(persistent, "orders and cancels a transaction", ours(StorePersistent, batch), None, None),
+        line(pipelined, "orders/s", ours(StorePipelined, orders), None, None),
+        line(pipelined, "÷ pgbench, 32 clients", ours(StorePipelined, orders), pgbench, Some(Goal::AtLeast(2.0))),
+        line(pipelined, "orders and cancels a transaction", ours(StorePipelined, batch), None, None),
+        line(open, "p50 us", ours(StoreOpenHalf, |figures| figures.latency_us_p50), None, None),
+        line(open, "p99 us", ours(StoreOpenHalf, |figures| figures.latency_us_p99), None, Some(Goal::AtMost(20_000.0))),
+        line(against, "ours ÷ it, 8 clients", ours(StoreClients8, orders), baseline(StoreClients8), None),
+        line(against, "ours ÷ it, 32 clients", ours(StoreClients32, orders), baseline(StoreClients32), None),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::measurement::Figures;
+    use crate::compare::measurement::{Figures, Task};
 
     fn measurement(round: u32, mode: Mode, subject: Subject, figures: Figures) -> Measurement {
-        let (mode, subject) = (mode.name(), subject.name());
-        Measurement { round, mode, subject, busy_percent: 0.0, figures, invalid_because: None }
+        Measurement::of(&Task { round, mode, subject, seconds: 1.0 }, 0.0, figures, None)
     }
 
     fn found<'a>(all: &'a [Outcome], load: &str, figure: &str) -> &'a Outcome {
@@ -156,7 +188,26 @@ mod tests {
         assert_eq!(found(&outcomes, "processor", "2 cores ÷").met, Some(false));
         assert_eq!(found(&outcomes, "processor", "request, 1 core").met, None);
         assert_eq!(found(&outcomes, "open loop", "p99 us").met, Some(true));
-        let not_measured = found(&outcomes, "1 in flight on each", "requests/s");
+        let not_measured = found(&outcomes, "50 connections, 1 in flight on each", "requests/s");
         assert_eq!((not_measured.rounds, not_measured.median, not_measured.met), (0, None, None));
+    }
+
+    #[test]
+    fn pipelined_on_postgresql_is_measured_in_orders_against_pgbench_of_the_same_round() {
+        let figures = |requests: f64, orders: f64| Figures {
+            throughput: requests,
+            orders_per_second: Some(orders),
+            ..Figures::default()
+        };
+        let ours = figures(45_000.0, 30_000.0);
+        let rounds = [(1, 10_000.0), (2, 20_000.0)].map(|(round, pgbench)| {
+            [
+                measurement(round, Mode::StorePipelined, Subject::OrderInPostgres, ours.clone()),
+                measurement(round, Mode::StoreClients32, Subject::Postgres, figures(pgbench, pgbench)),
+            ]
+        });
+        let outcomes = outcomes(&rounds.concat());
+        let ratio = found(&outcomes, "on PostgreSQL, 50 connections, 16", "÷ pgbench");
+        assert_eq!((ratio.median, ratio.min, ratio.max, ratio.met), (Some(2.25), Some(1.5), Some(3.0), Some(true)));
     }
 }

@@ -13,7 +13,7 @@ use super::subject::Subject;
 use crate::record::Machine;
 
 /// Of the raw file.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One measurement to make.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,18 @@ pub struct Figures {
     pub latency_us_p50: Option<f64>,
     pub latency_us_p99: Option<f64>,
     pub latency_us_p999: Option<f64>,
-    /// Of the requests, those of ours that opened an order.
+    /// Of the requests, those of ours and of the baseline that opened an order; of pgbench all, each inserts one.
     pub orders_per_second: Option<f64>,
     /// Processor time of the server, a request.
     pub server_cpu_us: Option<f64>,
-    /// The part of its core that the load used.
+    /// Of the database that it keeps its market in.
+    pub database_cpu_us: Option<f64>,
+    /// The part of a core that the load used.
     pub load_cpu_share: Option<f64>,
+    /// Orders and cancels in one transaction of the database.
+    pub requests_per_transaction: Option<f64>,
+    /// Transactions that were begun again because of a conflict, an order.
+    pub retries_per_order: Option<f64>,
 }
 
 /// One measurement.
@@ -48,12 +54,24 @@ pub struct Measurement {
     pub round: u32,
     pub mode: &'static str,
     pub subject: &'static str,
+    pub connections: u64,
+    /// Requests in flight on each of them.
+    pub depth: u64,
     /// How busy the machine was with other things just before, in percent of all its cores.
     pub busy_percent: f64,
     #[serde(flatten)]
     pub figures: Figures,
     /// Why the figures must not be used.
     pub invalid_because: Option<String>,
+}
+
+impl Measurement {
+    /// What came of a task.
+    pub fn of(task: &Task, busy_percent: f64, figures: Figures, invalid_because: Option<String>) -> Measurement {
+        let (mode, subject) = (task.mode.name(), task.subject.name());
+        let (connections, depth) = (task.mode.connections(), task.mode.depth());
+        Measurement { round: task.round, mode, subject, connections, depth, busy_percent, figures, invalid_because }
+    }
 }
 
 /// All of a comparison.

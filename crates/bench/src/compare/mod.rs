@@ -5,9 +5,13 @@ mod args;
 mod goals;
 mod measurement;
 mod mode;
+mod observer;
+mod on_postgres;
 mod ours;
+mod pgbench;
 mod place;
 mod postgres;
+mod postgres_table;
 mod process;
 mod processor;
 mod quiet;
@@ -29,7 +33,7 @@ use measurement::{Comparison, FORMAT, Figures, Lines, Measurement, Task};
 use mode::Mode;
 use ours::Run;
 use place::Place;
-use postgres::Postgres;
+use postgres::{Database, Postgres};
 use quiet::Patience;
 use ratio::Source;
 use redis::Redis;
@@ -141,7 +145,16 @@ impl Others {
                 postgres.version
             )
         });
-        [Some(ours), echo, redis, postgres].into_iter().flatten().collect()
+        let stored = self.postgres.as_ref().map(|_| {
+            "pricetime on PostgreSQL: the same server with --store, on such a database; every reply committed"
+                .to_string()
+        });
+        let baseline = self.postgres.as_ref().map(|_| {
+            "one transaction an order: no server; repeatable read, rows locked, matched and credited in SQL, conflicts tried \
+             again; the same mix of orders and cancels; every row checked after each run"
+                .to_string()
+        });
+        [Some(ours), echo, redis, postgres, stored, baseline].into_iter().flatten().collect()
     }
 }
 
@@ -242,8 +255,7 @@ impl Bench {
                 Err(error) => (Figures::default(), Some(error)),
             };
             if invalid_because.is_some() || !patience.wants_again() {
-                let (mode, subject) = (task.mode.name(), task.subject.name());
-                return Measurement { round: task.round, mode, subject, busy_percent, figures, invalid_because };
+                return Measurement::of(task, busy_percent, figures, invalid_because);
             }
         }
     }
@@ -262,7 +274,16 @@ impl Bench {
             }
             Subject::Postgres => {
                 let postgres = self.others.postgres.as_ref().ok_or_else(absent)?;
-                return Ok((postgres.measure(place, mode, seconds)?, None));
+                let measure = |database: &Database| pgbench::measure(postgres, place, mode, seconds, database);
+                return Ok((postgres.with_database(place, mode, measure)?, None));
+            }
+            Subject::Baseline => {
+                let postgres = self.others.postgres.as_ref().ok_or_else(absent)?;
+                return on_postgres::baseline(task, place, postgres);
+            }
+            Subject::OrderInPostgres => {
+                let postgres = self.others.postgres.as_ref().ok_or_else(absent)?;
+                on_postgres::order(task, place, postgres, rate(task, before)?)?
             }
         };
         raw.add_run(&run)?;
@@ -273,10 +294,9 @@ impl Bench {
 
 /// Requests a second of an open loop: half of what ours reached in a closed one, just before in this round.
 fn rate(task: &Task, before: &[Measurement]) -> Result<Option<f64>, String> {
-    if task.mode != Mode::OpenHalf {
-        return Ok(None);
-    }
-    let (mode, subject) = (Mode::Persistent, Subject::Order);
+    let Some(mode) = task.mode.half_of() else { return Ok(None) };
+    let subject = if mode.is_on_postgres() { Subject::OrderInPostgres } else { Subject::Order };
     let peak = Source { mode, subject, figure: |figures| Some(figures.throughput) }.in_round(before, task.round);
-    peak.map(|peak| Some(peak / 2.0)).ok_or_else(|| "`persistent` has no valid figure in this round".to_string())
+    let missing = || format!("`{}` has no valid figure in this round", mode.name());
+    peak.map(|peak| Some(peak / 2.0)).ok_or_else(missing)
 }

@@ -25,10 +25,28 @@ pub enum Mode {
     OneCore,
     /// The same, server and load on the same two cores
     TwoCores,
+    /// On PostgreSQL, 1 connection, 1 in flight; server, database and load on the same two cores, as in all of these
+    #[value(name = "postgres-clients-1")]
+    StoreClients1,
+    /// On PostgreSQL, 8 connections, 1 in flight on each
+    #[value(name = "postgres-clients-8")]
+    StoreClients8,
+    /// On PostgreSQL, 32 connections, 1 in flight on each
+    #[value(name = "postgres-clients-32")]
+    StoreClients32,
+    /// On PostgreSQL, 50 connections, 1 in flight on each
+    #[value(name = "postgres-persistent")]
+    StorePersistent,
+    /// On PostgreSQL, 50 connections, 16 in flight on each
+    #[value(name = "postgres-pipelined")]
+    StorePipelined,
+    /// On PostgreSQL, 50 connections, open loop at half of what `postgres-persistent` reached in the same round
+    #[value(name = "postgres-open-half")]
+    StoreOpenHalf,
 }
 
 impl Mode {
-    pub const ALL: [Mode; 9] = [
+    pub const ALL: [Mode; 15] = [
         Mode::Persistent,
         Mode::Pipelined,
         Mode::PerRequest,
@@ -38,6 +56,12 @@ impl Mode {
         Mode::OpenHalf,
         Mode::OneCore,
         Mode::TwoCores,
+        Mode::StoreClients1,
+        Mode::StoreClients8,
+        Mode::StoreClients32,
+        Mode::StorePersistent,
+        Mode::StorePipelined,
+        Mode::StoreOpenHalf,
     ];
 
     /// In raw files and on the command line.
@@ -52,6 +76,12 @@ impl Mode {
             Mode::OpenHalf => "open-half",
             Mode::OneCore => "one-core",
             Mode::TwoCores => "two-cores",
+            Mode::StoreClients1 => "postgres-clients-1",
+            Mode::StoreClients8 => "postgres-clients-8",
+            Mode::StoreClients32 => "postgres-clients-32",
+            Mode::StorePersistent => "postgres-persistent",
+            Mode::StorePipelined => "postgres-pipelined",
+            Mode::StoreOpenHalf => "postgres-open-half",
         }
     }
 
@@ -70,57 +100,86 @@ impl Mode {
             }
             Mode::OneCore => "50 connections, 1 in flight on each, server and load on the same core",
             Mode::TwoCores => "50 connections, 1 in flight on each, server and load on the same two cores",
+            Mode::StoreClients1 => "on PostgreSQL, 1 connection, 1 in flight",
+            Mode::StoreClients8 => "on PostgreSQL, 8 connections, 1 in flight on each",
+            Mode::StoreClients32 => "on PostgreSQL, 32 connections, 1 in flight on each",
+            Mode::StorePersistent => "on PostgreSQL, 50 connections, 1 in flight on each",
+            Mode::StorePipelined => "on PostgreSQL, 50 connections, 16 in flight on each",
+            Mode::StoreOpenHalf => {
+                "on PostgreSQL, 50 connections, open loop at half of the throughput that `postgres-persistent` had in the \
+                 same round, latency from the scheduled time"
+            }
         }
     }
 
     pub fn connections(self) -> u64 {
         match self {
-            Mode::Persistent | Mode::Pipelined | Mode::PerRequest | Mode::OpenHalf | Mode::OneCore | Mode::TwoCores => {
-                50
-            }
-            Mode::Single => 1,
-            Mode::Clients8 => 8,
-            Mode::Clients32 => 32,
+            Mode::Persistent
+            | Mode::Pipelined
+            | Mode::PerRequest
+            | Mode::OpenHalf
+            | Mode::OneCore
+            | Mode::TwoCores
+            | Mode::StorePersistent
+            | Mode::StorePipelined
+            | Mode::StoreOpenHalf => 50,
+            Mode::Single | Mode::StoreClients1 => 1,
+            Mode::Clients8 | Mode::StoreClients8 => 8,
+            Mode::Clients32 | Mode::StoreClients32 => 32,
         }
     }
 
     /// Requests in flight on each connection.
     pub fn depth(self) -> u64 {
+        if matches!(self, Mode::Pipelined | Mode::StorePipelined) { 16 } else { 1 }
+    }
+
+    /// As the load generator calls it.
+    pub fn load_mode(self) -> &'static str {
         match self {
-            Mode::Pipelined => 16,
+            Mode::Pipelined | Mode::StorePipelined => "pipelined",
+            Mode::PerRequest => "per-request",
+            _ => "persistent",
+        }
+    }
+
+    /// The closed loop whose throughput an open one halves; none for a closed one.
+    pub fn half_of(self) -> Option<Mode> {
+        match self {
+            Mode::OpenHalf => Some(Mode::Persistent),
+            Mode::StoreOpenHalf => Some(Mode::StorePersistent),
+            _ => None,
+        }
+    }
+
+    /// Whether the market is kept in PostgreSQL. Then server, database and load share all cores of the comparison.
+    pub fn is_on_postgres(self) -> bool {
+        match self {
+            Mode::StoreClients1
+            | Mode::StoreClients8
+            | Mode::StoreClients32
+            | Mode::StorePersistent
+            | Mode::StorePipelined
+            | Mode::StoreOpenHalf => true,
             Mode::Persistent
+            | Mode::Pipelined
             | Mode::PerRequest
             | Mode::Single
             | Mode::Clients8
             | Mode::Clients32
             | Mode::OpenHalf
             | Mode::OneCore
-            | Mode::TwoCores => 1,
+            | Mode::TwoCores => false,
         }
     }
 
-    /// As the load generator calls it.
-    pub fn load_mode(self) -> &'static str {
-        match self {
-            Mode::Pipelined => "pipelined",
-            Mode::PerRequest => "per-request",
-            Mode::Persistent
-            | Mode::Single
-            | Mode::Clients8
-            | Mode::Clients32
-            | Mode::OpenHalf
-            | Mode::OneCore
-            | Mode::TwoCores => "persistent",
-        }
-    }
-
-    /// Only there to have ours beside PostgreSQL with as many connections.
+    /// Only there where there is a PostgreSQL: beside it, or on it.
     pub fn for_postgres(self) -> bool {
-        matches!(self, Mode::Clients8 | Mode::Clients32)
+        matches!(self, Mode::Clients8 | Mode::Clients32) || self.is_on_postgres()
     }
 
     /// Only there to see whether ours reaches its goals.
     pub fn for_goals(self) -> bool {
-        matches!(self, Mode::OpenHalf | Mode::OneCore | Mode::TwoCores)
+        matches!(self, Mode::OpenHalf | Mode::OneCore | Mode::TwoCores | Mode::StoreOpenHalf)
     }
 }

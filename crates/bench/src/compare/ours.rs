@@ -1,4 +1,4 @@
-//! Ours and the raw durable echo, both driven by our load generator.
+//! Ours on its journal and the raw durable echo, both driven by our load generator.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,15 +8,16 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::measurement::{Figures, Task};
-use super::mode::Mode;
 use super::place::Place;
 use super::process::Server;
+use crate::baseline::warmup;
 use crate::record::{LoadSettings, RunRecord};
 use crate::run::{Options, RunPlan, Store, Target, measure_with};
 
 const ECHO_FOLDER: &str = "echo";
-/// Of the time of the measured part, before it, and at most so many seconds.
-const WARMUP: (f64, f64) = (0.2, 1.0);
+/// Of the loads.
+pub const ACCOUNTS: u64 = 10_000;
+pub const SYMBOLS: u64 = 4;
 
 /// The record of a run, and its figures.
 pub struct Run {
@@ -26,7 +27,7 @@ pub struct Run {
 
 /// Measures our server with a workload, in an open loop where a rate is given. Errors: a line for people.
 pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> Result<Run, String> {
-    let (server_cores, load_cores) = cores(place, task.mode);
+    let (server_cores, load_cores) = place.cores_in(task.mode);
     let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, workload) };
     let workers = Some(server_cores.len() as u64);
     let target = Target::Own { cores: server_cores, workers, store: Store::Journal, arguments: Vec::new() };
@@ -57,7 +58,7 @@ fn start_echo(place: &Place, folder: &Path) -> Result<(Server, SocketAddr), Stri
     let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "echo", "--file"]).arg(folder.join("requests"));
-    let mut server = Server::start(&mut command, place.server_core, folder.join("log"), Signal::TERM)?;
+    let mut server = Server::start(&mut command, &[place.server_core], folder.join("log"), Signal::TERM)?;
     let address = server.await_ready(|server| {
         let log = server.log();
         // A whole line: its end may not be written yet.
@@ -67,24 +68,9 @@ fn start_echo(place: &Place, folder: &Path) -> Result<(Server, SocketAddr), Stri
     Ok((server, address))
 }
 
-/// Those of the server, and those of the load.
-fn cores(place: &Place, mode: Mode) -> (Vec<usize>, Vec<usize>) {
-    let Place { server_core, load_core, cores, .. } = place;
-    match mode {
-        Mode::OneCore => (vec![*server_core], vec![*server_core]),
-        Mode::TwoCores => (cores.clone(), cores.clone()),
-        Mode::Persistent
-        | Mode::Pipelined
-        | Mode::PerRequest
-        | Mode::Single
-        | Mode::Clients8
-        | Mode::Clients32
-        | Mode::OpenHalf => (vec![*server_core], vec![*load_core]),
-    }
-}
-
-fn load(task: &Task, workload: &str) -> LoadSettings {
-    let (Task { round, mode, seconds, .. }, (part, most)) = (*task, WARMUP);
+/// The load of a task.
+pub fn load(task: &Task, workload: &str) -> LoadSettings {
+    let Task { round, mode, seconds, .. } = *task;
     LoadSettings {
         workload: workload.to_string(),
         mode: mode.load_mode().to_string(),
@@ -93,15 +79,16 @@ fn load(task: &Task, workload: &str) -> LoadSettings {
         requests: None,
         duration: Some(seconds),
         rate: None,
-        warmup: (seconds * part).min(most),
-        accounts: 10_000,
-        symbols: 4,
+        warmup: warmup(seconds).as_secs_f64(),
+        accounts: ACCOUNTS,
+        symbols: SYMBOLS,
         seed: u64::from(round),
         threads: 1,
     }
 }
 
-fn drive(
+/// Puts a load on a server. Errors: a line for people.
+pub fn drive(
     place: &Place,
     load: LoadSettings,
     target: Target,
@@ -114,7 +101,8 @@ fn drive(
     measure_with(&plan, &options, progress)
 }
 
-fn run(record: RunRecord, server_cpu_seconds: Option<f64>) -> Run {
+/// A record with its figures; the processor time is that of the server in the measured part.
+pub fn run(record: RunRecord, server_cpu_seconds: Option<f64>) -> Run {
     let answered = record.counts.answered.max(1) as f64;
     let orders = record.counts.kinds.get("opened").map(|orders| *orders as f64);
     let figures = Figures {
@@ -125,6 +113,7 @@ fn run(record: RunRecord, server_cpu_seconds: Option<f64>) -> Run {
         orders_per_second: orders.filter(|_| record.seconds > 0.0).map(|orders| orders / record.seconds),
         server_cpu_us: server_cpu_seconds.map(|seconds| seconds * 1e6 / answered),
         load_cpu_share: Some(record.client.cpu_share),
+        ..Figures::default()
     };
     Run { record, figures }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::mode::Mode;
 use crate::run::cores_allowed;
 
 /// Cores and folder.
@@ -30,6 +31,16 @@ impl Place {
         // Some servers must be told the whole path.
         let work = work.canonicalize().map_err(failed)?;
         Ok(Place { server_core, load_core, cores, work })
+    }
+
+    /// Those of servers and their databases, and those of loads.
+    pub fn cores_in(&self, mode: Mode) -> (Vec<usize>, Vec<usize>) {
+        match mode {
+            Mode::OneCore => (vec![self.server_core], vec![self.server_core]),
+            Mode::TwoCores => (self.cores.clone(), self.cores.clone()),
+            mode if mode.is_on_postgres() => (self.cores.clone(), self.cores.clone()),
+            _ => (vec![self.server_core], vec![self.load_core]),
+        }
     }
 
     pub fn work(&self) -> &Path {

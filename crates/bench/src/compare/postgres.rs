@@ -1,4 +1,4 @@
-//! PostgreSQL, driven by pgbench with one INSERT a transaction. It knows how both are started and what they print.
+//! PostgreSQL as programs: found, and started on new data. It does not know what is done with it.
 //!
 //! PostgreSQL refuses to run as root: then it runs as `postgres`, or `nobody` where there is no such user.
 
@@ -8,11 +8,12 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::measurement::Figures;
 use super::mode::Mode;
+use super::observer::Observer;
 use super::place::Place;
 use super::process::{Server, finish, free_port, in_path, is_program};
 
@@ -21,15 +22,11 @@ const FOLDER: &str = "postgres";
 const DEBIAN: &str = "/usr/lib/postgresql";
 const HOW_TO_GET: &str = "get it with: apt-get install postgresql";
 const STARTS_MAX: usize = 5;
-const USER: &str = "bench";
+/// Its administrator.
+pub const USER: &str = "bench";
 const READY: &str = "database system is ready to accept connections";
-/// Transactions of each client before the measured part.
-const WARMUP_TRANSACTIONS: &str = "100";
-
-const CREATE_TABLE: &str = "CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
-    account bigint NOT NULL, symbol text NOT NULL, shares numeric NOT NULL, price numeric NOT NULL);\n";
-const INSERT: &str = "\\set account random(1, 10000)\n\
-    INSERT INTO orders (account, symbol, shares, price) VALUES (:account, 'SYM0', 100, 145.67);\n";
+/// Whose market it is: a role that may do nothing elsewhere, since its password stands on command lines.
+const MARKET: &str = "market";
 
 /// The programs, and who runs them.
 pub struct Postgres {
@@ -44,12 +41,13 @@ struct User {
     group: u32,
 }
 
-/// A running server with its table.
-struct Database {
+/// A running server.
+pub struct Database {
     server: Server,
     folder: PathBuf,
-    port: u16,
-    password: String,
+    pub port: u16,
+    /// Of its administrator.
+    pub password: String,
 }
 
 impl Postgres {
@@ -67,7 +65,7 @@ impl Postgres {
         let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         let version = printed.split_whitespace().nth(2).unwrap_or("of unknown version").to_string();
         let postgres = Postgres { folder, user, version };
-        let trial = postgres.start(place).map(drop);
+        let trial = postgres.start(place, &[place.server_core]).map(drop);
         place.forget(FOLDER);
         trial.map(|()| postgres).map_err(|error| {
             let whose =
@@ -76,16 +74,27 @@ impl Postgres {
         })
     }
 
-    /// Starts a server on new data, and measures it. Errors: what a program said.
-    pub fn measure(&self, place: &Place, mode: Mode, seconds: f64) -> Result<Figures, String> {
-        let database = self.start(place)?;
-        let measured = self.drive(place, mode, seconds, &database);
+    /// Starts a server on new data, does something with it, and removes the data. Errors: what a program said.
+    pub fn with_database<T>(
+        &self,
+        place: &Place,
+        mode: Mode,
+        work: impl FnOnce(&Database) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (cores, _) = place.cores_in(mode);
+        let database = self.start(place, &cores)?;
+        let done = work(&database);
         drop(database);
         place.forget(FOLDER);
-        measured
+        done
     }
 
-    fn start(&self, place: &Place) -> Result<Database, String> {
+    /// Where one of its programs is.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn start(&self, place: &Place, cores: &[usize]) -> Result<Database, String> {
         let folder = place.fresh(FOLDER)?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         // Whoever else is on this machine must not become its administrator.
@@ -103,7 +112,7 @@ impl Postgres {
             "--no-sync",
             "--pwfile",
         ]);
-        finish(command.arg(&password_file).arg("--pgdata").arg(folder.join("data")), place.server_core)?;
+        finish(command.arg(&password_file).arg("--pgdata").arg(folder.join("data")), cores)?;
         place.settle();
         let mut last = String::new();
         for _ in 0..STARTS_MAX {
@@ -115,60 +124,14 @@ impl Postgres {
             {
                 command.args(["-c", setting]);
             }
-            let mut server = Server::start(&mut command, place.server_core, folder.join("log"), Signal::INT)?;
+            let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::INT)?;
             // Somebody else may have taken the port: then it ends.
             match server.await_ready(|server| server.log().contains(READY).then_some(())) {
-                Ok(()) => {
-                    let database = Database { server, folder, port, password };
-                    self.run_script(place, &database, CREATE_TABLE, &["-t", "1"])?;
-                    return Ok(database);
-                }
+                Ok(()) => return Ok(Database { server, folder, port, password }),
                 Err(error) => last = error,
             }
         }
         Err(last)
-    }
-
-    fn drive(&self, place: &Place, mode: Mode, seconds: f64, database: &Database) -> Result<Figures, String> {
-        let clients = mode.connections().to_string();
-        // It takes whole seconds.
-        let time = (seconds.round() as u64).max(1).to_string();
-        self.run_script(place, database, INSERT, &["-M", "prepared", "-c", &clients, "-t", WARMUP_TRANSACTIONS])?;
-        let log = database.folder.join("transactions");
-        let prefix = format!("--log-prefix={}", log.display());
-        let before = database.server.cpu();
-        let flags = ["-M", "prepared", "-c", &clients, "-T", &time, "--log", &prefix];
-        let (printed, load_cpu_share) = self.run_script(place, database, INSERT, &flags)?;
-        let used = database.server.cpu() - before;
-        let (throughput, count) =
-            read_summary(&printed).ok_or_else(|| format!("pgbench printed no figures but: {}", printed.trim()))?;
-        let latencies = read_latencies(&database.folder)?;
-        Ok(Figures {
-            throughput,
-            latency_us_p50: quantile(&latencies, 0.5),
-            latency_us_p99: quantile(&latencies, 0.99),
-            latency_us_p999: quantile(&latencies, 0.999),
-            orders_per_second: None,
-            server_cpu_us: Some(used.as_secs_f64() * 1e6 / count),
-            load_cpu_share: Some(load_cpu_share),
-        })
-    }
-
-    /// What pgbench printed, and the part of its core that it used.
-    fn run_script(
-        &self,
-        place: &Place,
-        database: &Database,
-        script: &str,
-        flags: &[&str],
-    ) -> Result<(String, f64), String> {
-        let file = database.folder.join("script.sql");
-        fs::write(&file, script).map_err(|error| format!("{}: {error}", file.display()))?;
-        let mut command = Command::new(self.folder.join("pgbench"));
-        command.args(["--no-vacuum", "-h", "127.0.0.1", "-p", &database.port.to_string(), "-U", USER, "-f"]).arg(&file);
-        command.args(flags).arg("postgres").env("PGPASSWORD", &database.password).current_dir(&database.folder);
-        let finished = finish(&mut command, place.load_core)?;
-        Ok((finished.stdout, finished.cpu.as_secs_f64() / finished.took.as_secs_f64()))
     }
 
     fn command(&self, program: &str, folder: &Path) -> Command {
@@ -182,6 +145,31 @@ impl Postgres {
 
     fn give(&self, path: &Path) -> std::io::Result<()> {
         self.user.map_or(Ok(()), |user| chown(path, Some(user.id), Some(user.group)))
+    }
+}
+
+impl Database {
+    /// Holds its data, scripts and logs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Processor time that it used so far.
+    pub fn cpu(&self) -> Duration {
+        self.server.cpu()
+    }
+
+    /// The URL for its administrator, which must stand on no command line.
+    pub fn administrator(&self) -> String {
+        format!("postgres://{USER}:{}@127.0.0.1:{}/postgres", self.password, self.port)
+    }
+
+    /// Makes a database for a market, and gives its URL. Errors: the database's.
+    pub fn make_market(&self, observer: &Observer) -> Result<String, String> {
+        let password = password().map_err(|error| format!("no random password: {error}"))?;
+        observer.run(&format!("CREATE ROLE {MARKET} LOGIN PASSWORD '{password}'"))?;
+        observer.run(&format!("CREATE DATABASE {MARKET} OWNER {MARKET}"))?;
+        Ok(format!("postgres://{MARKET}:{password}@127.0.0.1:{}/{MARKET}", self.port))
     }
 }
 
@@ -215,51 +203,9 @@ fn password() -> std::io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Transactions a second without the time of connecting, and how many there were. None when some failed.
-fn read_summary(printed: &str) -> Option<(f64, f64)> {
-    let value = |start: &str| -> Option<f64> {
-        let rest = printed.lines().find_map(|line| line.strip_prefix(start))?;
-        rest.trim().split([' ', '/']).next()?.parse().ok()
-    };
-    let failed = value("number of failed transactions:").unwrap_or(0.0);
-    let (rate, count) = (value("tps =")?, value("number of transactions actually processed:")?);
-    (failed == 0.0 && count > 0.0).then_some((rate, count))
-}
-
-/// Microseconds of each transaction, ascending, from pgbench's logs: the third field.
-fn read_latencies(folder: &Path) -> Result<Vec<u64>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut all = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)?.flatten() {
-        if entry.file_name().to_string_lossy().starts_with("transactions.") {
-            let text = fs::read_to_string(entry.path()).map_err(failed)?;
-            all.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<u64>().ok()));
-        }
-    }
-    all.sort_unstable();
-    Ok(all)
-}
-
-fn quantile(sorted: &[u64], part: f64) -> Option<f64> {
-    let rank = (sorted.len() as f64 * part).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).map(|&us| us as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_summary_of_pgbench_is_read_and_failures_spoil_it() {
-        let printed = "pgbench (15.14 (Debian 15.14-0+deb12u1))\n\
-                       number of transactions actually processed: 12500\n\
-                       number of failed transactions: 0 (0.000%)\n\
-                       latency average = 0.400 ms\n\
-                       tps = 2500.125000 (without initial connection time)\n";
-        assert_eq!(read_summary(printed), Some((2500.125, 12500.0)));
-        assert_eq!(read_summary(&printed.replace(": 0 (", ": 3 (")), None);
-        assert_eq!(read_summary("pgbench: error: connection refused"), None);
-    }
 
     #[test]
     fn root_gives_way_to_postgres_or_nobody() {
@@ -268,12 +214,5 @@ mod tests {
         let with_postgres = format!("{passwd}postgres:x:101:104::/var/lib/postgresql:/bin/bash\n");
         assert_eq!(unprivileged(&with_postgres), Some(User { id: 101, group: 104 }));
         assert_eq!(unprivileged("root:x:0:0::/root:/bin/sh\n"), None);
-    }
-
-    #[test]
-    fn quantiles_are_the_smallest_that_hold_their_part() {
-        let sorted: Vec<u64> = (1..=100).collect();
-        assert_eq!((quantile(&sorted, 0.5), quantile(&sorted, 0.99)), (Some(50.0), Some(99.0)));
-        assert_eq!((quantile(&[7], 0.99), quantile(&[], 0.5)), (Some(7.0), None));
     }
 }

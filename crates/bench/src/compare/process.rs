@@ -1,4 +1,4 @@
-//! Other programs as processes: servers that are always ended, and clients that are waited for, each on its core, with
+//! Other programs as processes: servers that are always ended, and clients that are waited for, each on its cores, with
 //! the processor time that they use.
 
 use std::fs::{self, File};
@@ -32,13 +32,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it on a core, with all that it says in the file `log`. Errors: the system's; a signal asked to stop.
-    pub fn start(command: &mut Command, core: usize, log: PathBuf, stop_with: Signal) -> Result<Server, String> {
+    /// Starts it on these cores, with all that it says in the file `log`. Errors: the system's; a signal asked to stop.
+    pub fn start(command: &mut Command, cores: &[usize], log: PathBuf, stop_with: Signal) -> Result<Server, String> {
         interrupt::check()?;
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
         let file = File::create(&log).map_err(failed)?;
         command.stdin(Stdio::null()).stderr(file.try_clone().map_err(failed)?).stdout(file);
-        let child = spawn(command, core)?;
+        let child = spawn(command, cores)?;
         Ok(Server { child, log, stop_with })
     }
 
@@ -98,13 +98,13 @@ pub struct Finished {
     pub took: Duration,
 }
 
-/// Runs a client on a core to its end. Errors: it failed, with what it said; a signal asked to stop, and it was ended.
-pub fn finish(command: &mut Command, core: usize) -> Result<Finished, String> {
+/// Runs a client on these cores to its end. Errors: it failed, with what it said; a signal asked to stop, and it was ended.
+pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String> {
     interrupt::check()?;
     let program = command.get_program().to_string_lossy().into_owned();
     let (before, started) = (processor::of_ended_children(), Instant::now());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawn(command, core)?;
+    let mut child = spawn(command, cores)?;
     let [stdout, stderr] = read_to_end(&mut child);
     let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
     let took = started.elapsed();
@@ -162,9 +162,9 @@ pub fn is_program(file: &Path) -> bool {
 }
 
 /// A child runs where the thread that starts it does.
-fn spawn(command: &mut Command, core: usize) -> Result<Child, String> {
+fn spawn(command: &mut Command, cores: &[usize]) -> Result<Child, String> {
     let before = sched_getaffinity(None).map_err(|error| format!("cannot tell the cores of this thread: {error}"))?;
-    run_on(&[core])?;
+    run_on(cores)?;
     let child = command.spawn();
     sched_setaffinity(None, &before).map_err(|error| format!("cannot return to the cores of before: {error}"))?;
     child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))

@@ -65,12 +65,12 @@ pub fn throughputs(all: &[Measurement], mode: Mode, ours: Subject, theirs: Subje
     summarize(&in_rounds(all, of(ours), Some(of(theirs))))
 }
 
-/// Of both of ours by all others.
+/// Of all of ours by all others.
 pub fn all(measurements: &[Measurement], schedule: &[(Mode, Vec<Subject>)]) -> Vec<Ratio> {
     let mut ratios = Vec::new();
     for (mode, subjects) in schedule {
-        for ours in [Subject::Order, Subject::OrderResting] {
-            for theirs in subjects.iter().filter(|subject| subject.other().is_some()) {
+        for ours in [Subject::Order, Subject::OrderResting, Subject::OrderInPostgres] {
+            for theirs in subjects.iter().filter(|subject| !subject.is_ours()) {
                 let summary = throughputs(measurements, *mode, ours, *theirs);
                 ratios.extend(summary.map(|Summary { runs, median, min, max, .. }| Ratio {
                     mode: mode.name(),

@@ -64,7 +64,7 @@ impl Redis {
                 false => command.args(["--appendonly", "no"]),
             };
             command.args(["--auto-aof-rewrite-percentage", "0", "--dir"]).arg(&folder).current_dir(&folder);
-            let mut server = Server::start(&mut command, place.server_core, folder.join("log"), Signal::TERM)?;
+            let mut server = Server::start(&mut command, &[place.server_core], folder.join("log"), Signal::TERM)?;
             // Somebody else may have taken the port: only this process may answer there.
             match server.await_ready(|server| answers_as(port, server.id())) {
                 Ok(()) => return Ok((server, port)),
@@ -80,7 +80,7 @@ impl Redis {
             command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-t", "set", "-d", VALUE_BYTES, "--csv"]);
             command.args(["-c", &mode.connections().to_string(), "-P", &mode.depth().to_string()]);
             command.args(["-k", if mode == Mode::PerRequest { "0" } else { "1" }, "-n", &requests.to_string()]);
-            let finished = finish(&mut command, place.load_core)?;
+            let finished = finish(&mut command, &[place.load_core])?;
             let line = read_csv(&finished.stdout)
                 .ok_or_else(|| format!("redis-benchmark printed no figures but: {}", finished.stdout.trim()))?;
             Ok::<_, String>((line, finished))
@@ -102,9 +102,9 @@ impl Redis {
             latency_us_p50: line.latency_us_p50,
             latency_us_p99: line.latency_us_p99,
             latency_us_p999: None,
-            orders_per_second: None,
             server_cpu_us: Some((server.cpu() - before).as_secs_f64() * 1e6 / requests as f64),
             load_cpu_share: Some(finished.cpu.as_secs_f64() / finished.took.as_secs_f64()),
+            ..Figures::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use super::mode::Mode;
 pub enum Other {
     /// Redis: SET of the same size, synced and without persistence
     Redis,
-    /// PostgreSQL: one INSERT a transaction
+    /// PostgreSQL: one INSERT a transaction, one transaction an order, and ours with its market there
     Postgres,
     /// The raw durable echo: appends, syncs once a turn, parses nothing
     Echo,
@@ -24,10 +24,16 @@ pub enum Subject {
     RedisAlways,
     RedisMemory,
     Postgres,
+    /// Ours, with its market in PostgreSQL.
+    OrderInPostgres,
+    /// The baseline: one transaction an order.
+    Baseline,
 }
 
 impl Subject {
-    pub const ALL: [Subject; 6] = [
+    pub const ALL: [Subject; 8] = [
+        Subject::OrderInPostgres,
+        Subject::Baseline,
         Subject::Order,
         Subject::OrderResting,
         Subject::Echo,
@@ -45,36 +51,49 @@ impl Subject {
             Subject::RedisAlways => "Redis, appendfsync always",
             Subject::RedisMemory => "Redis, no persistence",
             Subject::Postgres => "PostgreSQL, synchronous_commit on",
+            Subject::OrderInPostgres => "pricetime on PostgreSQL, order",
+            Subject::Baseline => "one transaction an order",
         }
     }
 
-    /// Whose it is; none for ours.
-    pub fn other(self) -> Option<Other> {
+    /// What must be there for it; nothing for ours on its journal.
+    pub fn needs(self) -> Option<Other> {
         match self {
             Subject::Order | Subject::OrderResting => None,
             Subject::Echo => Some(Other::Echo),
             Subject::RedisAlways | Subject::RedisMemory => Some(Other::Redis),
-            Subject::Postgres => Some(Other::Postgres),
+            Subject::Postgres | Subject::OrderInPostgres | Subject::Baseline => Some(Other::Postgres),
         }
+    }
+
+    /// Whether it is this server.
+    pub fn is_ours(self) -> bool {
+        matches!(self, Subject::Order | Subject::OrderResting | Subject::OrderInPostgres)
     }
 
     /// Whether it is measured so.
     pub fn takes_part(self, mode: Mode) -> bool {
+        let on_postgres = matches!(self, Subject::OrderInPostgres | Subject::Baseline);
         match mode {
-            Mode::Persistent | Mode::Pipelined | Mode::PerRequest => self != Subject::Postgres,
-            Mode::Single => true,
+            Mode::Persistent | Mode::Pipelined | Mode::PerRequest => !on_postgres && self != Subject::Postgres,
+            Mode::Single => !on_postgres,
             Mode::Clients8 | Mode::Clients32 => {
                 matches!(self, Subject::Order | Subject::OrderResting | Subject::Postgres)
             }
             Mode::OpenHalf => matches!(self, Subject::Order | Subject::Echo),
             Mode::OneCore | Mode::TwoCores => self == Subject::Order,
+            Mode::StoreClients1 | Mode::StoreClients8 | Mode::StoreClients32 => {
+                on_postgres || self == Subject::Postgres
+            }
+            Mode::StorePersistent => matches!(self, Subject::OrderInPostgres | Subject::Postgres),
+            Mode::StorePipelined | Mode::StoreOpenHalf => self == Subject::OrderInPostgres,
         }
     }
 }
 
 /// What is measured in each of these modes with these others, in the order of the tables.
 pub fn schedule(modes: &[Mode], others: &[Other]) -> Vec<(Mode, Vec<Subject>)> {
-    let there = |subject: &Subject| subject.other().is_none_or(|other| others.contains(&other));
+    let there = |subject: &Subject| subject.needs().is_none_or(|other| others.contains(&other));
     let subjects = |mode| Subject::ALL.into_iter().filter(move |subject| there(subject) && subject.takes_part(mode));
     Mode::ALL
         .into_iter()
@@ -91,7 +110,10 @@ mod tests {
     fn whoever_is_left_out_takes_part_in_nothing() {
         let with_all = schedule(&Mode::ALL, &[Other::Redis, Other::Postgres, Other::Echo]);
         assert_eq!(with_all.len(), Mode::ALL.len());
-        assert_eq!(with_all[3], (Mode::Single, Subject::ALL.to_vec()));
+        let journals = Subject::ALL.into_iter().filter(|subject| subject.takes_part(Mode::Single));
+        assert_eq!(with_all[3], (Mode::Single, journals.collect::<Vec<_>>()));
+        let on_postgres = vec![Subject::OrderInPostgres, Subject::Baseline, Subject::Postgres];
+        assert!(with_all.contains(&(Mode::StoreClients8, on_postgres)), "{with_all:?}");
         let without = schedule(&[Mode::OneCore, Mode::Single, Mode::Persistent], &[Other::Echo]);
         let ours_and_echo = vec![Subject::Order, Subject::OrderResting, Subject::Echo];
         let expected = [

@@ -6,13 +6,14 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets::UTF8_FULL_C
 use super::goals::Goal;
 use super::measurement::{Comparison, Measurement};
 use super::mode::Mode;
+use super::postgres_table;
 use super::quiet::QUIET_PERCENT;
 use super::ratio;
 use super::subject::Subject;
 use crate::run::grouped;
 use crate::statistics::summarize;
 
-const NOTHING: &str = "–";
+pub const NOTHING: &str = "–";
 /// Above this part of a core the load may be what is measured.
 const LOAD_CPU_WARNING: f64 = 0.8;
 /// What figures that are stated somewhere must come from.
@@ -36,9 +37,16 @@ const HEADER: [&str; 11] = [
 pub fn of(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)]) -> String {
     let mut text = String::new();
     for (mode, subjects) in schedule {
-        text += &format!("\n{}: {}\n{}\n", mode.name(), mode.title(), table(&comparison.measurements, *mode, subjects));
+        let rows = match mode.is_on_postgres() {
+            true => postgres_table::table(&comparison.measurements, *mode, subjects),
+            false => table(&comparison.measurements, *mode, subjects),
+        };
+        text += &format!("\n{}: {}\n{rows}\n", mode.name(), mode.title());
     }
     text += &format!("\n{}", notes(comparison));
+    if schedule.iter().any(|(mode, _)| mode.is_on_postgres()) {
+        text += postgres_table::NOTE;
+    }
     if !comparison.goals.is_empty() {
         text += &format!("\n{}", goals(comparison));
     }
@@ -65,7 +73,7 @@ pub fn circumstances(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)])
                 comparison.rounds, comparison.seconds
             ),
         ),
-        ("cores", cores(comparison)),
+        ("cores", cores(comparison, schedule)),
     ];
     let mut text: String = lines.iter().map(|(label, value)| format!("{label:<12}{value}\n")).collect();
     for (number, subject) in comparison.subjects.iter().enumerate() {
@@ -77,10 +85,14 @@ pub fn circumstances(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)])
     text
 }
 
-fn cores(comparison: &Comparison) -> String {
+fn cores(comparison: &Comparison, schedule: &[(Mode, Vec<Subject>)]) -> String {
     let Comparison { server_core, load_core, .. } = comparison;
+    let together = match schedule.iter().any(|(mode, _)| mode.is_on_postgres()) {
+        true => format!("; on PostgreSQL server, database and load all on both of {server_core} and {load_core}"),
+        false => String::new(),
+    };
     match server_core == load_core {
-        false => format!("servers on core {server_core}, loads on core {load_core}"),
+        false => format!("servers on core {server_core}, loads on core {load_core}{together}"),
         true => format!(
             "servers and loads share core {server_core}, the only one that may be used: a figure is what both together reach"
         ),
@@ -134,7 +146,8 @@ fn ratio(all: &[Measurement], mode: Mode, ours: Subject, theirs: Subject) -> Str
     }
 }
 
-fn valid(all: &[Measurement], mode: Mode, subject: Subject) -> impl Iterator<Item = &Measurement> {
+/// What may be used of one who takes part, in one mode.
+pub fn valid(all: &[Measurement], mode: Mode, subject: Subject) -> impl Iterator<Item = &Measurement> {
     all.iter().filter(move |measurement| {
         let wanted = measurement.mode == mode.name() && measurement.subject == subject.name();
         wanted && measurement.invalid_because.is_none()
@@ -230,18 +243,18 @@ fn notes(comparison: &Comparison) -> String {
 /// Whether the load may be what is measured. An open loop looks at the clock all the time and says nothing by it.
 fn is_limited(measurement: &Measurement) -> bool {
     let full = measurement.figures.load_cpu_share.is_some_and(|share| share > LOAD_CPU_WARNING);
-    full && measurement.mode != Mode::OpenHalf.name()
+    let open = [Mode::OpenHalf, Mode::StoreOpenHalf];
+    full && open.iter().all(|mode| measurement.mode != mode.name())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::measurement::Figures;
+    use crate::compare::measurement::{Figures, Task};
 
     fn measurement(round: u32, subject: Subject, throughput: f64) -> Measurement {
         let figures = Figures { throughput, ..Figures::default() };
-        let (mode, subject) = (Mode::Single.name(), subject.name());
-        Measurement { round, mode, subject, busy_percent: 0.0, figures, invalid_because: None }
+        Measurement::of(&Task { round, mode: Mode::Single, subject, seconds: 1.0 }, 0.0, figures, None)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The load generator: threads that keep a server busy and count what it answers. It knows sockets and the protocol, not
 //! who started the server, and prints nothing.
 
+mod choice;
 mod clock;
 mod connection;
 mod drive;
@@ -20,12 +21,14 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
 
-pub use clock::cpu_in;
+pub use choice::{Choice, Random, STANDING_PER_ACCOUNT, crossing, resting, standing};
+pub use clock::{cpu_in, own_cpu};
 pub use replies::{Framing, Kind};
-pub use setup::{Found, Issued, prepare, probe};
+pub use requests::symbol_name;
+pub use setup::{Found, Issued, OPEN_ORDERS_MIN, issued_each, prepare, probe};
 pub use sources::Sources;
 pub use tally::Tally;
-pub use workload::{OpenOrder, Recipe, Settings};
+pub use workload::{OpenOrder, PREPARED, Recipe, Settings, Step};
 
 use drive::Driver;
 use workload::{Part, Workload};

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::choice::{self, STANDING_PER_ACCOUNT};
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
 use super::workload::{OpenOrder, Recipe, Settings};
@@ -18,8 +19,7 @@ const CHILDREN_PER_REQUEST: u64 = 1_000;
 /// Issued in all, a hundredth of what a server may issue, so that the setup can be repeated on the same data.
 const ISSUED_IN_ALL: u64 = 1_000_000_000_000_000_000;
 /// Orders that rest before the load: at least so many, and more than are ever in flight.
-const OPEN_ORDERS_MIN: u64 = 2_000;
-const OPEN_ORDERS_PER_ACCOUNT: u64 = 10;
+pub const OPEN_ORDERS_MIN: u64 = 2_000;
 /// How long a server that closes after each reply may take for it.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -121,9 +121,14 @@ pub fn prepare(
     Ok((open, issued))
 }
 
+/// Dollars that each of so many accounts gets, and shares of each symbol.
+pub fn issued_each(accounts: u64) -> u64 {
+    ISSUED_IN_ALL / accounts
+}
+
 /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
 fn create_market(server: &mut Server, settings: &Settings, issued: &mut Issued) -> Result<(), String> {
-    let each = ISSUED_IN_ALL / settings.accounts;
+    let each = issued_each(settings.accounts);
     let in_all = u128::from(each) * u128::from(settings.accounts);
     for some in batches(settings.accounts) {
         let mut body = String::from("<create>\n");
@@ -151,11 +156,11 @@ fn create_market(server: &mut Server, settings: &Settings, issued: &mut Issued) 
 /// Opens orders that rest: buys far below the price at which others execute.
 fn open_orders(server: &mut Server, settings: &Settings, count: u64) -> Result<Vec<OpenOrder>, String> {
     let mut orders = Vec::new();
-    for number in 0..count.div_ceil(OPEN_ORDERS_PER_ACCOUNT) {
+    for number in 0..count.div_ceil(STANDING_PER_ACCOUNT) {
         let account = 1 + number % settings.accounts;
-        let children = (0..OPEN_ORDERS_PER_ACCOUNT).fold(String::new(), |text, child| {
-            let attributes = order_attributes((child % settings.symbols) as usize, "", 1, 100 + child as usize);
-            text + &format!("<order {attributes}/>")
+        let children = choice::standing(account, settings.symbols).fold(String::new(), |text, order| {
+            let sign = if order.buys { "" } else { "-" };
+            text + &format!("<order {}/>", order_attributes(order.symbol, sign, order.shares, order.cents))
         });
         let reply = server.ask_for(&transactions(account, &children), true)?;
         // The values echoed before it hold no quotes and no ` id=`.

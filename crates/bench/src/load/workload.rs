@@ -9,16 +9,15 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::choice::{self, Choice, Random};
 use super::replies::{self, Kind};
 use super::requests;
 
 /// Prepared requests are sent round and round.
-const PREPARED: usize = 1 << 16;
+pub const PREPARED: usize = 1 << 16;
 /// Digits of a new account's id: of a time in milliseconds, and six more that count up.
 const NEW_ACCOUNT_DIGITS: usize = 19;
 const NEW_ACCOUNTS_PER_MS: u64 = 1_000_000;
-/// Buys and sells that execute cross around it; those that rest lie far below and above.
-const CROSSING_CENTS: usize = 80_000;
 
 /// The loads by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl Recipe {
     }
 
     /// Which kind of request comes at this place of its round.
-    fn step(self, place: usize) -> Step {
+    pub fn step(self, place: usize) -> Step {
         use Step::{Cancel, Cross, Query, Rest};
         const ORDER: [Step; 6] = [Cross, Rest, Cancel, Cross, Rest, Cancel];
         const MIX: [Step; 10] = [Cross, Rest, Cancel, Cross, Rest, Cancel, Cross, Rest, Cancel, Query];
@@ -86,8 +85,9 @@ impl FromStr for Recipe {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Step {
+/// A kind of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
     Create,
     /// The next request of a life that goes on, or the first of a new one.
     Live,
@@ -232,49 +232,19 @@ impl Workload {
             example: requests::frame(requests::EXAMPLE).into_bytes(),
         };
         if matches!(recipe, Recipe::Order | Recipe::OrderResting | Recipe::Mix | Recipe::Raw) {
-            workload.prepare_resting(&mut random);
+            let choices = choice::resting(&mut random, settings.accounts, settings.symbols, PREPARED);
+            workload.resting.orders = choices.iter().map(|order| workload.prepare(order)).collect();
         }
         if matches!(recipe, Recipe::Order | Recipe::OrderCrossing | Recipe::Mix) {
-            workload.prepare_crossing(&mut random);
+            let choices = choice::crossing(&mut random, settings.accounts, settings.symbols, PREPARED);
+            workload.crossing.orders = choices.iter().map(|order| workload.prepare(order)).collect();
         }
         workload
     }
 
-    /// Buys and sells that rest: the buys' prices below the sells', each price once a round and symbol.
-    fn prepare_resting(&mut self, random: &mut Random) {
-        let symbols = self.settings.symbols as usize;
-        for number in 0..PREPARED {
-            let buys = (number / symbols).is_multiple_of(2);
-            // An odd factor makes a permutation of the numbers below a power of two.
-            let cents = number.wrapping_mul(40_503) % PREPARED + if buys { 1 } else { 100_001 };
-            let shares = 1 + random.below(100);
-            let account = 1 + random.below(self.settings.accounts);
-            let order = self.prepare(account, number % symbols, if buys { "" } else { "-" }, shares, cents);
-            self.resting.orders.push(order);
-        }
-    }
-
-    /// A buy and a sell of the same shares in turn. All of these buys cross all of these sells, so that whatever order they
-    /// arrive in, no more stay open than are under way.
-    fn prepare_crossing(&mut self, random: &mut Random) {
-        let symbols = self.settings.symbols as usize;
-        for pair in 0..PREPARED / 2 {
-            let shares = 1 + random.below(100);
-            let tick = random.below(10) as usize;
-            let mut sides = [("", CROSSING_CENTS + tick), ("-", CROSSING_CENTS - tick)];
-            if random.below(2) == 1 {
-                sides.reverse();
-            }
-            for (sign, cents) in sides {
-                let account = 1 + random.below(self.settings.accounts);
-                let order = self.prepare(account, pair % symbols, sign, shares, cents);
-                self.crossing.orders.push(order);
-            }
-        }
-    }
-
-    fn prepare(&mut self, account: u64, symbol: usize, sign: &str, shares: u64, cents: usize) -> Prepared {
-        let attributes = requests::order_attributes(symbol, sign, shares, cents);
+    fn prepare(&mut self, order: &Choice) -> Prepared {
+        let &Choice { account, symbol, buys, shares, cents } = order;
+        let attributes = requests::order_attributes(symbol, if buys { "" } else { "-" }, shares, cents);
         let request = requests::frame(&requests::transactions(account, &format!("<order {attributes}/>")));
         let start = self.bytes.len();
         let echo = start + request.find(&attributes).unwrap_or(0);
@@ -393,17 +363,4 @@ impl Workload {
 fn about(out: &mut Vec<u8>, order: OpenOrder, child: &str, expected: Expected) -> Ask {
     requests::append_about(out, child, order.account, order.id);
     Ask { account: order.account, expected }
-}
-
-/// SplitMix64: the same choices for the same seed, everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
 }

@@ -3,7 +3,7 @@
 use super::document::Table;
 use super::number;
 use super::read::{Run, Study};
-use crate::record::RunRecord;
+use crate::record::{Machine, RunRecord};
 use crate::run::Store;
 use crate::statistics::summarize;
 
@@ -53,9 +53,13 @@ fn machine(study: &Study) -> Vec<Fact> {
 
 /// In a line; none without runs. Errors of measurement stay out, so that the same machine is the same line.
 pub fn machine_line(study: &Study) -> Option<String> {
-    let machine = &study.runs.first()?.record.machine;
+    Some(machine_text(&study.runs.first()?.record.machine))
+}
+
+/// A machine and what was built on it.
+pub fn machine_text(machine: &Machine) -> String {
     let commit = machine.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
-    Some(format!(
+    format!(
         "{}, {} cores, {}, {}, disk {}{commit}, {}",
         machine.cpu,
         machine.cores,
@@ -63,7 +67,7 @@ pub fn machine_line(study: &Study) -> Option<String> {
         machine.kernel,
         machine.disk,
         machine.compiler
-    ))
+    )
 }
 
 fn fsync(study: &Study) -> String {

@@ -1,6 +1,6 @@
 //! `pricetime bench report`: from the raw files of experiments to a page, a PDF, a Markdown file and their plots.
 //!
-//! It reads nothing but `experiment.json` and `runs/`, measures nothing, and the same files give the same bytes.
+//! It reads nothing but `experiment.json` and `runs/`, or `compare.json` and `measurements.jsonl`, measures nothing, and the same files give the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 mod commands;
+mod comparison;
+mod comparison_figures;
+mod comparison_tables;
 mod conditions;
 mod document;
 mod figures;
@@ -33,7 +36,7 @@ mod write_up;
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A folder with experiment.json and runs/, or a folder of such folders
+    /// A folder that `bench sweep` or `bench compare` wrote, or a folder of such folders
     dir: PathBuf,
     /// Where the report goes [default: DIR/report]
     #[arg(long)]
@@ -52,8 +55,11 @@ pub fn run(args: ReportArgs) -> Result<bool, String> {
 
 /// Writes the report on `dir` into `out`; the files written, most telling first.
 fn write(dir: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
-    let studies = read::studies(dir)?;
-    let report = write_up::report(&studies)?;
+    let (studies, comparisons) = (read::studies(dir)?, comparison::all(dir)?);
+    if studies.is_empty() && comparisons.is_empty() {
+        return Err(read::nothing_in(dir));
+    }
+    let report = write_up::report(&studies, &comparisons)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|error| format!("cannot make the folder {}: {error}", plots.display()))?;
     let mut files = vec![

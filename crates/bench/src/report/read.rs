@@ -31,10 +31,10 @@ impl Run {
     }
 }
 
-/// The experiment of a folder, or those of its folders in the order of their names. Errors: every file that is missing
+/// The experiment of a folder, or those of its folders in the order of their names; none is no error. Errors: every file that is missing
 /// or damaged, by name, and runs that do not belong together.
 pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
-    let folders = folders(dir)?;
+    let folders = folders_with(dir, "experiment.json")?;
     let (mut studies, mut faults) = (Vec::new(), Vec::new());
     for folder in folders {
         match study(&folder) {
@@ -45,22 +45,25 @@ pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
     if faults.is_empty() { Ok(studies) } else { Err(faults.join("\n")) }
 }
 
-fn folders(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    if dir.join("experiment.json").is_file() {
+/// The folder itself, or those in it that hold such a file, in the order of their names. Errors: the system's.
+pub fn folders_with(dir: &Path, file: &str) -> Result<Vec<PathBuf>, String> {
+    if dir.join(file).is_file() {
         return Ok(vec![dir.to_path_buf()]);
     }
     let entries = fs::read_dir(dir).map_err(|error| format!("cannot read the folder {}: {error}", dir.display()))?;
     let mut folders: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("experiment.json").is_file()).collect();
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.join(file).is_file()).collect();
     folders.sort();
-    if folders.is_empty() {
-        return Err(format!(
-            "{} holds no experiment.json, nor does a folder in it: name a folder that `pricetime bench sweep` wrote, \
-             or one that holds several of them",
-            dir.display()
-        ));
-    }
     Ok(folders)
+}
+
+/// What is wrong with a folder without any raw files.
+pub fn nothing_in(dir: &Path) -> String {
+    format!(
+        "{} holds no experiment.json and no compare.json, nor does a folder in it: name a folder that `pricetime bench \
+         sweep` or `pricetime bench compare` wrote, or one that holds several of them",
+        dir.display()
+    )
 }
 
 fn study(folder: &Path) -> Result<Study, Vec<String>> {
@@ -93,7 +96,7 @@ fn run(folder: &Path, entry: &RunEntry) -> Result<Run, String> {
     Ok(Run { entry: entry.clone(), record, latencies })
 }
 
-fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+pub fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let bytes = fs::read(path).map_err(|error| damaged(path, &format!("it cannot be read ({error})")))?;
     serde_json::from_slice(&bytes).map_err(|error| damaged(path, &format!("it does not parse ({error})")))
 }

@@ -45,7 +45,8 @@ fn summary_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
     table
 }
 
-fn summary_cells(summary: &Summary) -> Vec<String> {
+/// Mean, deviation, interval, median, least and most.
+pub fn summary_cells(summary: &Summary) -> Vec<String> {
     // One run has no spread, and a zero would claim one.
     let deviation = if summary.runs > 1 { figure(summary.deviation) } else { dash() };
     let half = summary.t95.map_or(dash(), figure);

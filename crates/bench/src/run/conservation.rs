@@ -10,17 +10,30 @@ use crate::record::Conservation;
 
 /// Asks `pricetime state` for the sums of a market.
 pub fn check(market: &Fresh, issued: &Issued) -> Conservation {
-    match state(market).and_then(|state| compare(&state, issued)) {
+    judge(state(|command| market.tell_reader(command)), issued)
+}
+
+/// The same of a database, by its URL.
+pub fn check_database(url: &str, issued: &Issued) -> Conservation {
+    let state = state(|command| {
+        command.arg(url);
+    });
+    judge(state, issued)
+}
+
+fn judge(state: Result<Value, String>, issued: &Issued) -> Conservation {
+    match state.and_then(|state| compare(&state, issued)) {
         Ok(()) => Conservation::Holds,
         Err(what) => Conservation::Broken(what),
     }
 }
 
-fn state(market: &Fresh) -> Result<Value, String> {
+/// What the command prints that `tell` tells which market to read.
+fn state(tell: impl FnOnce(&mut Command)) -> Result<Value, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(binary);
     command.args(["state", "--format", "json", "--totals"]);
-    market.tell_reader(&mut command);
+    tell(&mut command);
     let output = command.output().map_err(|error| format!("pricetime state: {error}"))?;
     if !output.status.success() {
         return Err(format!("pricetime state failed: {}", String::from_utf8_lossy(&output.stderr).trim()));

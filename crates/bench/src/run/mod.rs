@@ -17,8 +17,9 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use args::{NO_DURABILITY_BESIDE_DATABASE, RunArgs};
+pub use conservation::check_database;
 pub use histogram::decode as decode_histogram;
-pub use machine::{cores_allowed, describe as describe_machine, now};
+pub use machine::{cores_allowed, describe as describe_machine, now, on_cores};
 pub use measure::{Options, RunPlan, Target, measure, measure_with};
 pub use store::Store;
 pub use summary::grouped;

@@ -1,5 +1,6 @@
 //! Reports on raw files made by hand.
 
+mod comparison;
 mod sample;
 
 use std::fs;
