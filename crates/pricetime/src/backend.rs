@@ -56,6 +56,7 @@ impl Backend {
         match &settings.store {
             Place::Journal => open_folder(settings, failed),
             Place::Database(url) => open_database(url, settings, status, failed),
+            Place::Nowhere(fault) => Err(fault.clone()),
         }
     }
 

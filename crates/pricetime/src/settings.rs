@@ -67,6 +67,7 @@ settings! {
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
     /// Where the market is kept: `journal`, in the data folder, or in a database,
     /// postgres://USER:PASSWORD@HOST:5432/DATABASE
+    [hide_env_values = true]
     store: Place = Place::Journal, "PRICETIME_STORE";
     /// Wait until no other server writes to the database, and take over then
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
@@ -177,6 +178,7 @@ impl Settings {
             Place::Database(_) if self.durability == Durability::Written => {
                 return Err("durability is written, but with a database every reply waits for the commit".to_string());
             }
+            Place::Nowhere(fault) => return Err(format!("store: {fault}")),
             Place::Journal | Place::Database(_) => {}
         }
         if self.idle_timeout.0.is_zero() {
@@ -192,7 +194,12 @@ fn default_workers() -> usize {
 
 fn read_file(path: &Path) -> Result<Given, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    // Its own text would show the line, which may hold the password of a database.
+    toml::from_str(&text).map_err(|error| {
+        let line =
+            error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+        format!("{}, line {line}: {}", path.display(), error.message())
+    })
 }
 
 #[cfg(test)]
