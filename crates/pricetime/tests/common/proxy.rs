@@ -83,8 +83,9 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.release();
+        // In this order, so that what was held is lost.
         self.cut();
+        self.release();
     }
 }
 
