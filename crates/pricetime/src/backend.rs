@@ -65,6 +65,7 @@ impl Backend {
         match &settings.store {
             Place::Journal => open_folder(settings, pulse, failed),
             Place::Database(url) => open_database(url, settings, status, failed),
+            Place::Nowhere(fault) => Err(fault.clone()),
         }
     }
 

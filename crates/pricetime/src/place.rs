@@ -1,33 +1,62 @@
 //! Where a market is kept, as a setting: in the data folder's journal, or in a PostgreSQL database.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use store::StoreUrl;
+use store::{StoreError, StoreUrl};
 
 /// Where a market is kept. Shown without the password of a URL.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[serde(into = "String", from = "String")]
 pub enum Place {
     /// In the data folder.
     #[default]
     Journal,
     /// In this database.
     Database(Box<StoreUrl>),
+    /// Nowhere: what was given is no place, for this reason. No error on reading it, because the readers of the command line
+    /// and of the settings file show what they cannot read, and it may hold a password.
+    Nowhere(String),
+}
+
+/// A database on the command line, which is not shown when it cannot be read: it may hold a password.
+#[derive(Clone, Debug)]
+pub struct GivenUrl(Result<Box<StoreUrl>, String>);
+
+impl GivenUrl {
+    /// The URL. Errors: what is wrong with it, without its text.
+    pub fn url(&self) -> Result<&StoreUrl, String> {
+        self.0.as_deref().map_err(Clone::clone)
+    }
+}
+
+impl FromStr for GivenUrl {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<GivenUrl, Infallible> {
+        Ok(GivenUrl(text.parse().map(Box::new).map_err(|error: StoreError| error.to_string())))
+    }
+}
+
+impl From<String> for Place {
+    fn from(text: String) -> Place {
+        match text.as_str() {
+            "journal" => Place::Journal,
+            url => match url.parse() {
+                Ok(url) => Place::Database(Box::new(url)),
+                Err(error) => Place::Nowhere(format!("{error}; or `journal`, for the data folder")),
+            },
+        }
+    }
 }
 
 impl FromStr for Place {
-    type Err = String;
+    type Err = Infallible;
 
-    fn from_str(text: &str) -> Result<Place, String> {
-        match text {
-            "journal" => Ok(Place::Journal),
-            url => match url.parse::<StoreUrl>() {
-                Ok(url) => Ok(Place::Database(Box::new(url))),
-                Err(error) => Err(format!("{error}; or `journal`, for the data folder")),
-            },
-        }
+    fn from_str(text: &str) -> Result<Place, Infallible> {
+        Ok(Place::from(text.to_owned()))
     }
 }
 
@@ -36,6 +65,7 @@ impl fmt::Display for Place {
         match self {
             Place::Journal => f.write_str("journal"),
             Place::Database(url) => url.fmt(f),
+            Place::Nowhere(fault) => f.write_str(fault),
         }
     }
 }
@@ -46,21 +76,13 @@ impl From<Place> for String {
     }
 }
 
-impl TryFrom<String> for Place {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Place, String> {
-        text.parse()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_password_is_read_and_not_shown() {
-        let place: Place = "postgres://trader:s3cret@db.example:5432/market".parse().expect("a URL");
+        let place = Place::from("postgres://trader:s3cret@db.example:5432/market".to_owned());
         let shown = place.to_string();
         assert!(shown.contains("db.example") && !shown.contains("s3cret"), "{shown}");
         assert!(!format!("{place:?}").contains("s3cret"));
@@ -68,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_is_no_place_says_what_is_one() {
-        let error = "mysql://x".parse::<Place>().map(|_| ()).expect_err("no place");
-        assert!(error.contains("postgres://") && error.contains("journal"), "{error}");
+        let Place::Nowhere(fault) = Place::from("mysql://me:s3cret@x".to_owned()) else { panic!("no place") };
+        assert!(fault.contains("postgres://") && fault.contains("journal") && !fault.contains("s3cret"), "{fault}");
     }
 }

@@ -90,7 +90,7 @@ impl Server {
         }
         if let Some(asker) = backend.asker() {
             let store = match settings.store {
-                Place::Journal => "journal",
+                Place::Journal | Place::Nowhere(_) => "journal",
                 Place::Database(_) => "postgres",
             };
             let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };

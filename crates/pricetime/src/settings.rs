@@ -183,6 +183,7 @@ impl Settings {
             Place::Database(_) if self.durability == Durability::Written => {
                 return Err("durability is written, but with a database every reply waits for the commit".to_string());
             }
+            Place::Nowhere(fault) => return Err(format!("store: {fault}")),
             Place::Journal | Place::Database(_) => {}
         }
         if self.idle_timeout.0.is_zero() {
@@ -198,7 +199,12 @@ fn default_workers() -> usize {
 
 fn read_file(path: &Path) -> Result<Given, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    // Its own text would show the line, which may hold the password of a database.
+    toml::from_str(&text).map_err(|error| {
+        let line =
+            error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+        format!("{}, line {line}: {}", path.display(), error.message())
+    })
 }
 
 #[cfg(test)]

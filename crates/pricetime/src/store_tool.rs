@@ -9,6 +9,7 @@ use engine::{DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
 use journal::{Archive, ArchiveBatch, DataLock, Disk, Journal, JournalPoint, VisitError};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
 
+use crate::place::GivenUrl;
 use crate::{inspect, recovery, snapshots};
 
 /// Commands in one transaction of a replay.
@@ -30,19 +31,19 @@ enum StoreCommand {
         /// The data folder
         folder: PathBuf,
         /// The database, postgres://…
-        url: StoreUrl,
+        url: GivenUrl,
     },
     /// Copy the market of a database whose server is stopped into a new data folder
     Export {
         /// The database, postgres://…
-        url: StoreUrl,
+        url: GivenUrl,
         /// The data folder; made
         folder: PathBuf,
     },
     /// Check all rows against each other, and print the state hash
     Verify {
         /// The database, postgres://…
-        url: StoreUrl,
+        url: GivenUrl,
         /// Fail unless this data folder has the same state hash
         #[arg(long)]
         against: Option<PathBuf>,
@@ -52,9 +53,9 @@ enum StoreCommand {
 /// Runs one of the commands. Errors: what cannot be read, is not empty, or does not agree.
 pub fn run(args: &StoreArgs) -> Result<ExitCode, String> {
     match &args.command {
-        StoreCommand::Import { folder, url } => import(folder, url),
-        StoreCommand::Export { url, folder } => export(url, folder),
-        StoreCommand::Verify { url, against } => verify(url, against.as_deref()),
+        StoreCommand::Import { folder, url } => import(folder, url.url()?),
+        StoreCommand::Export { url, folder } => export(url.url()?, folder),
+        StoreCommand::Verify { url, against } => verify(url.url()?, against.as_deref()),
     }
 }
 

@@ -33,16 +33,6 @@ fn launch(folder: &Folder, database: &Database) -> Launch {
     Launch::new(&folder.data()).in_database(&url(database))
 }
 
-/// What `/ready` answers.
-fn readiness(server: &Server) -> String {
-    use std::io::{Read, Write};
-    let mut stream = std::net::TcpStream::connect(server.http).unwrap();
-    write!(stream, "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
 
 #[test]
@@ -161,9 +151,9 @@ fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_fou
     assert_eq!(client.rest().unwrap(), "", "a sequenced request gets no error: its connection is closed");
     let refusal = server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#);
     assert!(refusal.contains("database is away"), "{refusal}");
-    assert!(readiness(&server).contains("store-away"));
+    assert!(server.readiness().contains("store-away"));
     cluster.run();
-    wait_until("the server is ready again", PATIENCE, || readiness(&server).contains("200 OK"));
+    wait_until("the server is ready again", PATIENCE, || server.readiness().contains("200 OK"));
     let found = server.ask(r#"<transactions id="1"><query id="1"/><query id="2"/></transactions>"#);
     assert!(found.contains(r#"<status id="1"><open shares="7"/></status>"#), "{found}");
     assert!(found.contains(r#"<error id="2">"#), "the refused order was not placed: {found}");

@@ -13,7 +13,7 @@ pub enum StoreError {
         /// What is wrong with it.
         fault: String,
     },
-    /// Certificates for TLS cannot be used.
+    /// Certificates for TLS cannot be used, or the two ends do not agree on it.
     #[error("TLS to the database: {fault}")]
     Tls {
         /// What is wrong.
@@ -201,8 +201,17 @@ pub(crate) fn verdict(error: &tokio_postgres::Error, action: &'static str, place
 pub(crate) fn final_error(error: &tokio_postgres::Error, action: &'static str, place: &str) -> StoreError {
     match error.as_db_error() {
         Some(db) => lasting(db, action, place),
+        None if is_of_tls(error) => {
+            let fault = format!("{place}: {}; see sslmode and sslrootcert in docs/POSTGRES.md", with_cause(error));
+            StoreError::Tls { fault }
+        }
         None => StoreError::Unreachable { place: place.to_owned(), fault: with_cause(error) },
     }
+}
+
+/// The driver does not say so but in its text.
+fn is_of_tls(error: &tokio_postgres::Error) -> bool {
+    error.to_string().starts_with("error performing TLS handshake")
 }
 
 fn lasting(db: &DbError, action: &'static str, place: &str) -> StoreError {

@@ -37,7 +37,7 @@ pub use import::Imported;
 pub use load::Loaded;
 pub use schema::{MIGRATIONS, Migrated, Migration};
 pub use standing::{Epoch, Standing};
-pub use stop::{Health, Stop};
+pub use stop::Stop;
 pub use store::Store;
 pub use url::{StoreUrl, Trust};
 pub use verify::Verified;

@@ -19,7 +19,7 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 pub enum Trust {
     /// Encrypted at most (`disable`, `prefer`, `require`): the certificate is not looked at.
     Any,
-    /// `verify-ca`: a trusted authority signed it.
+    /// `verify-ca`, or `require` where an authority is named: a trusted authority signed it.
     Authority,
     /// `verify-full`: and it names the host of the URL.
     Full,
@@ -55,15 +55,19 @@ impl FromStr for StoreUrl {
                 _ => rest.push(pair),
             }
         }
-        let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-        let mut config: Config = format!("{address}{query}").parse().map_err(|error: tokio_postgres::Error| {
+        let others = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
+        let mut config: Config = format!("{address}{others}").parse().map_err(|error: tokio_postgres::Error| {
             fail(format!("cannot be read ({})", crate::error::with_cause(&error)))
         })?;
         if let Some(mode) = encrypt {
             config.ssl_mode(mode);
         }
+        if encrypt == Some(SslMode::Require) && trust == Trust::Any && roots.is_some() {
+            // As libpq has it: whoever names an authority wants to be sure of it.
+            trust = Trust::Authority;
+        }
         set_defaults(&mut config);
-        let shown = shown(&config);
+        let shown = shown(&config) + &encryption(query);
         Ok(StoreUrl { config, trust, roots, shown })
     }
 }
@@ -122,6 +126,13 @@ fn set_defaults(config: &mut Config) {
     }
 }
 
+/// Of a URL's query, how the connection is encrypted; others may be secret.
+fn encryption(query: &str) -> String {
+    let pairs = query.split('&').filter(|pair| ["sslmode=", "sslrootcert="].iter().any(|name| pair.starts_with(name)));
+    let pairs: Vec<&str> = pairs.collect();
+    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+}
+
 fn shown(config: &Config) -> String {
     let user = config.get_user().map_or(String::new(), |user| format!("{user}@"));
     let hosts: Vec<String> = config
@@ -147,8 +158,8 @@ mod tests {
     #[test]
     fn the_password_is_never_shown() {
         let url: StoreUrl = "postgres://me:secret@db.example:5433/market?sslmode=verify-full".parse().unwrap();
-        assert_eq!(url.to_string(), "postgres://me@db.example:5433/market");
-        assert_eq!(format!("{url:?}"), "postgres://me@db.example:5433/market");
+        assert_eq!(url.to_string(), "postgres://me@db.example:5433/market?sslmode=verify-full");
+        assert_eq!(format!("{url:?}"), url.to_string());
         assert_eq!(url.config.get_password(), Some(&b"secret"[..]));
         assert_eq!((url.trust, url.config.get_ssl_mode()), (Trust::Full, SslMode::Require));
         let error = "postgres://me:secret@db.example:port/market".parse::<StoreUrl>().unwrap_err().to_string();
@@ -161,7 +172,15 @@ mod tests {
             "postgresql://me@/market?host=/run/pg&sslrootcert=/etc/my%20ca.pem&connect_timeout=2".parse().unwrap();
         assert_eq!(url.roots.as_deref(), Some("/etc/my ca.pem"));
         assert_eq!(url.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
-        assert_eq!(url.to_string(), "postgres://me@/run/pg:5432/market");
+        assert_eq!(url.to_string(), "postgres://me@/run/pg:5432/market?sslrootcert=/etc/my%20ca.pem");
+    }
+
+    #[test]
+    fn whoever_requires_encryption_and_names_an_authority_is_sure_of_it() {
+        let trust = |text: &str| text.parse::<StoreUrl>().unwrap().trust;
+        assert_eq!(trust("postgres://me@db/market?sslmode=require&sslrootcert=ca.pem"), Trust::Authority);
+        assert_eq!(trust("postgres://me@db/market?sslrootcert=ca.pem&sslmode=verify-full"), Trust::Full);
+        assert_eq!(trust("postgres://me@db/market?sslmode=require"), Trust::Any);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::load::{self, Loaded};
 use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Standing};
 use crate::statement;
-use crate::stop::{Health, Stop};
+use crate::stop::Stop;
 
 /// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -41,7 +41,6 @@ pub struct Writer {
     /// Whether an error was returned that rules out any further commit.
     poisoned: bool,
     stop: Stop,
-    health: Health,
 }
 
 /// A connection that is ready to write.
@@ -76,7 +75,6 @@ impl Writer {
             head: standing.head,
             poisoned: false,
             stop,
-            health: Health::default(),
         })
     }
 
@@ -88,11 +86,6 @@ impl Writer {
     /// Where the rows stand: the next effects begin here.
     pub fn head(&self) -> Head {
         self.head
-    }
-
-    /// Says from any thread whether the database is there.
-    pub fn health(&self) -> Health {
-        self.health.clone()
     }
 
     /// Reads the market as it was committed. Nobody can have changed it since this writer took over. Done orders are as
@@ -111,7 +104,7 @@ impl Writer {
     }
 
     /// Commits effects that begin where the last ones ended. Returns when they are durable. While the database is away it
-    /// waits and tries again, for ever unless told to stop; see `health`. After an error nothing more can be
+    /// waits and tries again, for ever unless told to stop. After an error nothing more can be
     /// committed, and nothing of these effects may be acknowledged.
     pub fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
         assert!(!self.poisoned, "invariant: a writer that failed is not used again");
@@ -124,7 +117,6 @@ impl Writer {
             Ok(()) => self.head = effects.after,
             Err(_) => self.poisoned = true,
         }
-        self.health.is_back();
         outcome
     }
 
@@ -145,7 +137,6 @@ impl Writer {
             Err(Attempt::Again(fault)) => fault,
         };
         loop {
-            self.health.is_away();
             tracing::warn!(fault, "the database does not take a commit; trying again");
             let tried = match self.look(effects) {
                 Ok(Outcome::Committed) => return Ok(()),

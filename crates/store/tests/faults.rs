@@ -21,7 +21,6 @@ fn run_until(market: &mut Market, writer: &mut Writer, database: &Database, done
     market.run(writer, 200);
     market.check(database);
     assert_eq!(writer.load(1, DoneOrders::Keep).unwrap().engine.state_hash(), market.engine.state_hash());
-    assert!(writer.health().away_for().is_none());
 }
 
 #[test]
@@ -92,15 +91,22 @@ fn every_snapshot_that_a_reader_sees_adds_up() {
     });
 }
 
-/// Commits while `trouble` lasts, then `relieved` by SQL; gives how long the database was away.
-fn waits_out(market: &mut Market, writer: &mut Writer, database: &Database, relieve: &str) {
-    let health = writer.health();
+/// Commits while `trouble` lasts, which SQL relieves when the writer has tried several times.
+fn waits_out(market: &mut Market, writer: &mut Writer, database: &Database, trouble: &str, relieve: &str) {
+    // What a sequence gave is not taken back with the transaction. The trigger comes before others by its name.
+    database.sql(
+        "CREATE SEQUENCE public.attempts; GRANT ALL ON SEQUENCE public.attempts TO public;
+         CREATE FUNCTION public.count() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN PERFORM nextval('public.attempts'); RETURN NULL; END $$;
+         CREATE TRIGGER a_count BEFORE UPDATE ON pricetime.command_sequence EXECUTE FUNCTION public.count()",
+    );
+    database.sql(trouble);
     market.play(50);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let deadline = Instant::now() + Duration::from_secs(20);
-            while health.away_for().is_none_or(|away| away < Duration::from_millis(300)) {
-                assert!(Instant::now() < deadline, "the writer does not notice");
+            while database.sql("SELECT last_value >= 4 FROM public.attempts") != ["t"] {
+                assert!(Instant::now() < deadline, "the writer does not try again");
                 std::thread::sleep(Duration::from_millis(10));
             }
             database.sql(relieve);
@@ -117,8 +123,8 @@ fn a_statement_timeout_is_waited_out() {
     let mut writer = database.writer("one");
     let mut market = Market::new(9);
     market.run(&mut writer, 100);
-    database.sql("SET statement_timeout = 0; BEGIN; SELECT FROM pricetime.command_sequence FOR UPDATE");
-    waits_out(&mut market, &mut writer, &database, "COMMIT");
+    let trouble = "SET statement_timeout = 0; BEGIN; SELECT FROM pricetime.command_sequence FOR UPDATE";
+    waits_out(&mut market, &mut writer, &database, trouble, "COMMIT");
 }
 
 #[test]
@@ -127,12 +133,10 @@ fn a_full_disk_is_waited_out() {
     let mut writer = database.writer("one");
     let mut market = Market::new(10);
     market.run(&mut writer, 100);
-    database.sql(
-        "CREATE FUNCTION pricetime.full() RETURNS trigger LANGUAGE plpgsql AS $$
+    let trouble = "CREATE FUNCTION pricetime.full() RETURNS trigger LANGUAGE plpgsql AS $$
          BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
-         CREATE TRIGGER full_disk BEFORE UPDATE ON pricetime.command_sequence EXECUTE FUNCTION pricetime.full()",
-    );
-    waits_out(&mut market, &mut writer, &database, "DROP TRIGGER full_disk ON pricetime.command_sequence");
+         CREATE TRIGGER full_disk BEFORE UPDATE ON pricetime.command_sequence EXECUTE FUNCTION pricetime.full()";
+    waits_out(&mut market, &mut writer, &database, trouble, "DROP TRIGGER full_disk ON pricetime.command_sequence");
 }
 
 #[test]

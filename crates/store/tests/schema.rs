@@ -1,10 +1,12 @@
-//! The schema's own errors: versions, alterations, rights, names that are taken; and what a person finds described in it.
+//! The schema's own errors: versions, alterations, rights, names that are taken; every migration on a filled database; and
+//! what a person finds described in it.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;
 
 use common::market::Market;
 use common::postgres::{Database, database};
+use engine::DoneOrders;
 use store::{MIGRATIONS, Migrated, Stop, Store, StoreError, StoreUrl};
 
 fn latest() -> i64 {
@@ -28,24 +30,145 @@ fn migrations_are_applied_once() {
     assert_eq!(versions, (1..=latest()).collect::<Vec<_>>(), "without gaps");
 }
 
+/// How each migration is undone, rows kept: so that a filled database can be had at any version. Who adds a migration adds
+/// its way back here.
+const UNDO: &[(i64, &str)] = &[
+    (
+        2,
+        "DROP FUNCTION pricetime.write_batch; DROP FUNCTION pricetime.expect; DROP FUNCTION pricetime.refuse_change CASCADE",
+    ),
+    (
+        3,
+        "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary",
+    ),
+    (
+        4,
+        "CREATE TABLE public.kept AS SELECT order_id, account, client_order_id::text, done FROM pricetime.client_orders;
+         DROP TABLE pricetime.client_orders;
+         DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id",
+    ),
+];
+
+/// Puts the rows back of which a migration before the last had no table.
+fn put_back(database: &Database) {
+    database.sql(
+        "SET pricetime.server = 'on'; INSERT INTO pricetime.client_orders SELECT * FROM public.kept; DROP TABLE public.kept",
+    );
+}
+
+/// Takes a database back to a version, with its rows.
+fn take_back(database: &Database, version: i64) {
+    for migration in MIGRATIONS.iter().rev().filter(|migration| migration.version > version) {
+        let undo = UNDO.iter().find(|(undone, _)| *undone == migration.version);
+        let (_, sql) = undo.unwrap_or_else(|| panic!("UNDO lacks migration {}", migration.version));
+        database.sql(sql);
+        database.sql(&format!("DELETE FROM pricetime.migrations WHERE version = {}", migration.version));
+    }
+}
+
+/// All that the schema holds, and the checksums of its migrations.
+fn definitions(database: &Database) -> Vec<String> {
+    let of_ours = "'pricetime'::regnamespace";
+    [
+        format!("SELECT proname, pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = {of_ours} ORDER BY 1"),
+        format!(
+            "SELECT relname, relkind, CASE WHEN relkind = 'v' THEN pg_get_viewdef(oid) END, obj_description(oid)
+             FROM pg_class WHERE relnamespace = {of_ours} ORDER BY 1"
+        ),
+        format!(
+            "SELECT tgrelid::regclass, pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+             WHERE relnamespace = {of_ours} AND NOT tgisinternal ORDER BY 1, 2"
+        ),
+        format!(
+            "SELECT conrelid::regclass, pg_get_constraintdef(oid) FROM pg_constraint
+             WHERE connamespace = {of_ours} ORDER BY 1, 2"
+        ),
+        format!(
+            "SELECT attrelid::regclass, attname, atttypid::regtype, attnotnull FROM pg_attribute JOIN pg_class c
+             ON c.oid = attrelid WHERE relnamespace = {of_ours} AND attnum > 0 ORDER BY 1, attnum"
+        ),
+        "SELECT version, name, checksum FROM pricetime.migrations ORDER BY 1".to_owned(),
+    ]
+    .iter()
+    .flat_map(|sql| database.sql(sql))
+    .collect()
+}
+
 #[test]
-fn a_migration_that_was_interrupted_is_done_by_the_next_start() {
-    let database = database();
-    let mut market = Market::new(1);
-    let mut writer = database.writer("one");
-    market.run(&mut writer, 200);
-    writer.close();
-    // As a program of two migrations before would have left it, with rows.
-    database.sql("DELETE FROM pricetime.migrations WHERE version > 2");
-    database.sql("DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary");
-    database.sql("CREATE TEMPORARY TABLE kept AS SELECT order_id, account, client_order_id::text, done FROM pricetime.client_orders");
-    database.sql("DROP TABLE pricetime.client_orders");
-    database.sql("DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id");
-    let older = database.store("reader").verify().map(|_| ()).unwrap_err();
-    assert!(matches!(older, StoreError::OlderSchema { found: 2, .. }), "{older}");
-    assert_eq!(database.store("two").migrate().unwrap(), Migrated { from: 2, to: latest() });
-    database.sql("SET pricetime.server = 'on'; INSERT INTO pricetime.client_orders SELECT * FROM kept");
-    market.check(&database);
+fn every_migration_goes_forwards_on_a_filled_database() {
+    for version in 1..latest() {
+        let database = database();
+        let mut market = Market::new(version as u64);
+        let mut writer = database.writer("one");
+        market.run(&mut writer, 600);
+        writer.close();
+        let whole = definitions(&database);
+        take_back(&database, version);
+        let without = definitions(&database);
+        assert!(without.len() < whole.len(), "version {version} has less than the last");
+        let older = database.store("reader").verify().map(|_| ()).unwrap_err();
+        assert!(matches!(older, StoreError::OlderSchema { found, .. } if found == version), "{older}");
+        assert_eq!(database.store("two").migrate().unwrap(), Migrated { from: version, to: latest() });
+        assert_eq!(definitions(&database), whole, "from version {version}");
+        put_back(&database);
+        market.check(&database);
+        assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
+        // And it goes on there.
+        let mut writer = database.writer("three");
+        market.engine = writer.load(1, DoneOrders::Keep).unwrap().engine;
+        market.run(&mut writer, 300);
+        market.check(&database);
+    }
+}
+
+/// A migration that fails half-way, because a name that it needs last is taken.
+#[test]
+fn a_migration_that_fails_leaves_nothing_of_itself() {
+    for (version, taken, cause) in [
+        (0, "CREATE SCHEMA pricetime; CREATE DOMAIN pricetime.imported_executions AS int", "imported_executions"),
+        (
+            1,
+            "CREATE FUNCTION pricetime.expect(what text, changed bigint, expected bigint) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "expect",
+        ),
+        (2, "CREATE TABLE pricetime.account_summary (x int)", "account_summary"),
+        (3, "CREATE TABLE pricetime.client_orders (x int)", "client_orders"),
+    ] {
+        let database = database();
+        let mut market = Market::new(4);
+        if version > 0 {
+            let mut writer = database.writer("one");
+            market.run(&mut writer, 200);
+            writer.close();
+            take_back(&database, version);
+        }
+        database.sql(taken);
+        let made = "SELECT relname FROM pg_class WHERE relnamespace = 'pricetime'::regnamespace
+            AND relname NOT LIKE 'migrations%' UNION ALL
+            SELECT proname FROM pg_proc WHERE pronamespace = 'pricetime'::regnamespace ORDER BY 1";
+        let before = database.sql(made);
+        for attempt in 0..2 {
+            let error = database.store("two").migrate().unwrap_err().to_string();
+            assert!(error.contains("the database refused to migrate the schema"), "{error}");
+            assert!(error.contains(cause) && error.contains("already exists"), "attempt {attempt}: {error}");
+            assert_eq!(database.sql(made), before, "nothing is left of it");
+            let noted = database.sql("SELECT coalesce(max(version), 0) FROM pricetime.migrations");
+            assert_eq!(noted, [version.to_string()]);
+        }
+        let kind = if version == 0 {
+            "DOMAIN"
+        } else if version == 1 {
+            "FUNCTION"
+        } else {
+            "TABLE"
+        };
+        database.sql(&format!("DROP {kind} pricetime.{cause}"));
+        assert_eq!(database.store("three").migrate().unwrap(), Migrated { from: version, to: latest() });
+        if version > 0 {
+            put_back(&database);
+            market.check(&database);
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The real binary as a process: started on free ports and a folder of its own, awaited, signalled, and always ended.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -267,6 +267,15 @@ impl Server {
     /// Ends it as a crash would.
     pub fn kill(mut self) {
         self.process.kill();
+    }
+
+    /// What `/ready` answers.
+    pub fn readiness(&self) -> String {
+        let mut stream = TcpStream::connect(self.http).unwrap();
+        write!(stream, "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// The state of its data folder or database.

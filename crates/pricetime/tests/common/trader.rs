@@ -71,7 +71,12 @@ pub enum End {
     Closed,
     /// The connection broke.
     Reset,
+    /// A request was refused because the server's database is away.
+    Refused,
 }
+
+/// What a server says that cannot reach its database.
+const DATABASE_AWAY: &str = "database is away: nothing was changed";
 
 impl Trader {
     /// The trader of this index; the seed decides what it does.
@@ -126,7 +131,12 @@ impl Trader {
                 return End::Finished;
             }
             match client.reply() {
-                Ok(reply) => self.answered(&reply),
+                Ok(reply) => {
+                    self.answered(&reply);
+                    if reply.contains(DATABASE_AWAY) {
+                        return End::Refused;
+                    }
+                }
                 Err(NoReply::Closed { reset, received }) => {
                     self.reply_began = !received.is_empty();
                     return if reset { End::Reset } else { End::Closed };
@@ -147,6 +157,11 @@ impl Trader {
         for item in request.items {
             let element = elements.next().unwrap();
             let told = || format!("{} got {reply}", request.body);
+            if element.text.contains(DATABASE_AWAY) {
+                self.not_asked(&item);
+                elements.by_ref().take(item.elements() - 1).for_each(|_| {});
+                continue;
+            }
             match item {
                 Item::Create(account) => {
                     assert!(
@@ -195,6 +210,15 @@ impl Trader {
                     assert_eq!(digest(&status), self.done[place].digest, "a done order changed: {}", told());
                 }
             }
+        }
+    }
+
+    /// Forgets that something was asked for, which is refused and changed nothing.
+    fn not_asked(&mut self, item: &Item) {
+        if let Item::Cancel(id) = item
+            && let Some(order) = self.live.get_mut(id)
+        {
+            order.cancel_sent = false;
         }
     }
 

@@ -65,11 +65,18 @@ pub fn database() -> Database {
 impl Server {
     /// Starts one, with more settings if need be.
     pub fn start(settings: &[&str]) -> Server {
+        Server::start_made(&[], settings)
+    }
+
+    /// Starts one that `initdb` makes with further arguments.
+    pub fn start_made(initdb: &[&str], settings: &[&str]) -> Server {
         let folder = tempfile::Builder::new().prefix("store-test-").tempdir().unwrap().keep();
         give_away(&folder);
         let data = folder.join("data");
         let initdb = as_other_user(&program("initdb"))
-            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata"])
+            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
+            .args(initdb)
+            .arg("--pgdata")
             .arg(&data)
             .current_dir(&folder)
             .output()
@@ -120,7 +127,7 @@ impl Server {
     }
 
     /// Whether the server's process is gone, or would be if its keeper had looked.
-    fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         let Some(keeper) = &self.keeper else { return true };
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", keeper.server)).unwrap_or_default();
         stat.is_empty() || stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
@@ -150,11 +157,16 @@ impl Server {
 
     /// Makes an empty database.
     pub fn database(&self) -> Database {
+        self.database_in("pg_default")
+    }
+
+    /// Makes an empty database in a table space.
+    pub fn database_in(&self, space: &str) -> Database {
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let runtime = runtime();
         let client = runtime.block_on(async {
             let admin = connect(self.port, "postgres").await.unwrap();
-            admin.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+            admin.batch_execute(&format!("CREATE DATABASE {name} TABLESPACE {space}")).await.unwrap();
             connect(self.port, &name).await.unwrap()
         });
         Database { name, port: self.port, runtime, client: Mutex::new(client) }
@@ -289,7 +301,8 @@ fn as_other_user(program: &Path) -> Command {
     }
 }
 
-fn give_away(folder: &Path) {
+/// Gives a file or folder to the user that the server runs as.
+pub fn give_away(folder: &Path) {
     if let Some(user) = other_user() {
         assert!(Command::new("chown").arg(user).arg(folder).status().unwrap().success());
     }
