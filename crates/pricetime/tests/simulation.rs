@@ -24,10 +24,16 @@ fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
         sum.add(&tally);
     }
     println!("{sum}");
-    let Done { archived_answers, rotations, snapshots, retired } = sum.done();
+    let Done { archived_answers, rotations, snapshots, retired, .. } = sum.done();
     assert!(
         archived_answers > 500 && rotations > 100 && snapshots > 50 && retired > 50,
         "too little happens: {:?}",
+        sum.done()
+    );
+    let Done { repeats, conflicts, snapshots_with_client_orders, .. } = sum.done();
+    assert!(
+        repeats > 50 && conflicts > 50 && snapshots_with_client_orders > 30,
+        "too little happens to client order ids: {:?}",
         sum.done()
     );
 }

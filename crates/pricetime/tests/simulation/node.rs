@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Engine, Event, OrderId, Sequence, Time};
+use engine::{Engine, Event, OrderId, Reject, Reply, Sequence, StateItem, Time};
 use journal::{Archive, ArchiveBatch, JournalPoint, Options, snapshot};
 use pricetime::answering::{ReplyLimits, Work};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
@@ -50,6 +50,12 @@ pub struct Done {
     pub snapshots: u64,
     /// Journal files removed.
     pub retired: u64,
+    /// Orders placed again under their client order ids.
+    pub repeats: u64,
+    /// Others refused under them.
+    pub conflicts: u64,
+    /// Snapshots in which client order ids stand for done orders.
+    pub snapshots_with_client_orders: u64,
 }
 
 impl Done {
@@ -60,6 +66,9 @@ impl Done {
             rotations: self.rotations + other.rotations,
             snapshots: self.snapshots + other.snapshots,
             retired: self.retired + other.retired,
+            repeats: self.repeats + other.repeats,
+            conflicts: self.conflicts + other.conflicts,
+            snapshots_with_client_orders: self.snapshots_with_client_orders + other.snapshots_with_client_orders,
         }
     }
 }
@@ -120,12 +129,17 @@ impl Node {
             for (op, answer) in requests.ops().iter().zip(answers) {
                 of_batch.push(match answer {
                     Answer::Unavailable(_) => None,
-                    Answer::Reply(engine::Reply::Archived(order)) => {
+                    Answer::Reply(Reply::Archived(order)) => {
                         self.done.archived_answers += 1;
                         let reply = self.archived(order)?.answer(op, &mut executions);
                         Some(Told::of(&reply, &executions))
                     }
-                    Answer::Reply(reply) => Some(Told::of(&reply, &executions)),
+                    Answer::Reply(reply) => {
+                        self.done.repeats += u64::from(matches!(reply, Reply::Repeated(_)));
+                        let conflict = matches!(reply, Reply::Rejected(Reject::ClientOrderIdTaken { .. }));
+                        self.done.conflicts += u64::from(conflict);
+                        Some(Told::of(&reply, &executions))
+                    }
                 });
             }
             told.push(of_batch);
@@ -227,6 +241,9 @@ impl Node {
         if published.is_ok() {
             self.covered_through = covered(&self.process).unwrap_or(self.covered_through);
             self.done.snapshots += 1;
+            let mut named = false;
+            engine.export(&mut |item| named |= matches!(item, StateItem::ClientOrder { done: Some(_), .. }));
+            self.done.snapshots_with_client_orders += u64::from(named);
         }
         Ok(())
     }

@@ -41,6 +41,9 @@ const ARCHIVED_ANSWERS: &str = "archived answers";
 const ROTATIONS: &str = "rotations";
 const SNAPSHOTS: &str = "snapshots";
 const RETIRED: &str = "retired";
+const REPEATS: &str = "repeats";
+const CONFLICTS: &str = "conflicts";
+const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
 const POINT: &str = "point: ";
 const REFUSAL: &str = "refusal: ";
 
@@ -74,6 +77,9 @@ impl Tally {
         self.count(ROTATIONS, done.rotations);
         self.count(SNAPSHOTS, done.snapshots);
         self.count(RETIRED, done.retired);
+        self.count(REPEATS, done.repeats);
+        self.count(CONFLICTS, done.conflicts);
+        self.count(SNAPSHOTS_WITH_CLIENT_ORDERS, done.snapshots_with_client_orders);
     }
 
     /// How many there were.
@@ -88,6 +94,9 @@ impl Tally {
             rotations: self.get(ROTATIONS),
             snapshots: self.get(SNAPSHOTS),
             retired: self.get(RETIRED),
+            repeats: self.get(REPEATS),
+            conflicts: self.get(CONFLICTS),
+            snapshots_with_client_orders: self.get(SNAPSHOTS_WITH_CLIENT_ORDERS),
         }
     }
 
@@ -137,7 +146,7 @@ impl fmt::Display for Tally {
         for (fault, count) in self.named(POINT) {
             writeln!(f, "  {count:>8} {fault}")?;
         }
-        let Done { archived_answers, rotations, snapshots, retired } = self.done();
+        let Done { archived_answers, rotations, snapshots, retired, .. } = self.done();
         writeln!(
             f,
             "{} commands acknowledged, {archived_answers} answers from the archive, {rotations} journal files filled and \
