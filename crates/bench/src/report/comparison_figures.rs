@@ -62,7 +62,7 @@ pub fn on_postgres(comparison: &Comparison, file: &str) -> Vec<Figure> {
 const CLIENTS_CAPTION: &str = "Every dot is a run. pgbench inserts one row a transaction and matches nothing.";
 const BATCHES_CAPTION: &str = "Every dot is a run, at the mean of its transactions. Ours, from left to right: 1, 8, 32 and 50 connections with \
                                one request in flight, and 50 with 16. The others have one order or cancel in a \
-                               transaction: their numbers of connections stand above each other.";
+                               transaction, and stand there with the number of connections that serves them best.";
 
 /// One of both plots.
 struct Plot {
@@ -107,22 +107,38 @@ impl Plot {
         keys.sort_by_key(|(_, depth)| *depth > 1);
         let mut lines = Vec::new();
         for (index, wanted) in keys.iter().enumerate() {
-            let here: Vec<&Place> = places.iter().filter(|place| key(place) == *wanted).collect();
             let at = |measured: &Measured| Some(((self.x)(measured)?, measured.orders_per_second?));
+            let mut here: Vec<&Place> = places.iter().filter(|place| key(place) == *wanted).collect();
+            // What went wrong is shown wherever it was.
+            let crosses = here.iter().flat_map(|place| &place.invalid).filter_map(|measured| at(measured)).collect();
+            let mut label = label(wanted);
+            if let Some(fastest) = self.fastest_of_one_place(&here) {
+                label += &format!(", fastest with {} clients", fastest.connections);
+                here = vec![fastest];
+            }
             let mut points: Vec<Point> = here.iter().filter_map(|place| self.point(place)).collect();
             points.sort_by(|one, other| one.x.total_cmp(&other.x));
             lines.push(Line {
-                label: label(wanted),
+                label,
                 ink: Ink::SERIES[index % Ink::SERIES.len()],
                 marker: Some(Marker::ALL[index % Marker::ALL.len()]),
                 marker_each: 1,
                 dashed: false,
                 points,
                 dots: here.iter().flat_map(|place| &place.valid).filter_map(|measured| at(measured)).collect(),
-                crosses: here.iter().flat_map(|place| &place.invalid).filter_map(|measured| at(measured)).collect(),
+                crosses,
             });
         }
         lines
+    }
+
+    /// Of several that would stand above each other; none where they stand apart.
+    fn fastest_of_one_place<'a>(&self, here: &[&'a Place<'a>]) -> Option<&'a Place<'a>> {
+        let mut points: Vec<(Point, &Place)> =
+            here.iter().filter_map(|place| Some((self.point(place)?, *place))).collect();
+        points.sort_by(|(one, _), (other, _)| one.y.total_cmp(&other.y));
+        let together = points.len() > 1 && points.iter().all(|(point, _)| point.x == points[0].0.x);
+        points.last().filter(|_| together).map(|(_, place)| *place)
     }
 
     fn point(&self, place: &Place) -> Option<Point> {

@@ -31,6 +31,7 @@ fn write(folder: &Path) {
     for (round, ours) in [(1, 100.0), (2, 110.0), (3, 120.0)] {
         lines.push(measured(round, "postgres-clients-8", OURS, [8, 1], ours, 4.0));
         lines.push(measured(round, "postgres-clients-8", PGBENCH, [8, 1], 40.0, 1.0));
+        lines.push(measured(round, "postgres-clients-32", PGBENCH, [32, 1], 70.0, 1.0));
         lines.push(measured(round, "postgres-pipelined", OURS, [50, 16], 900.0, 300.0));
         lines.push(measured(round, "postgres-open-half", OURS, [50, 1], 55.0, 2.0));
         lines.push(measured(round, "single", "raw durable echo", [1, 1], 10.0, 1.0));
@@ -61,6 +62,7 @@ fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
         let text = fs::read_to_string(&svg).expect("a plot");
         let document = roxmltree::Document::parse(&text).expect("an SVG is XML");
         let words: String = document.descendants().filter_map(|node| node.text()).collect();
+        assert_eq!(words.contains("fastest with 32 clients"), plot == "batches", "{words}");
         assert!(words.contains("pgbench: one INSERT") && words.contains("invalid run, in no mean"), "{words}");
         assert!(svg.with_extension("png").is_file(), "{plot}");
     }
@@ -87,7 +89,7 @@ fn a_comparison_that_is_damaged_or_of_another_version_is_named() {
     let text = fs::read_to_string(&lines).expect("a file");
     fs::write(&lines, &text[..text.len() - 20]).expect("a file");
     let fault = refusal(dir.path());
-    assert!(fault.contains("measurements.jsonl is missing or damaged: line 15 does not parse"), "{fault}");
+    assert!(fault.contains("measurements.jsonl is missing or damaged: line 18 does not parse"), "{fault}");
     fs::remove_file(&lines).expect("a file less");
     assert!(refusal(dir.path()).contains("it cannot be read"));
     let about = dir.path().join("compare.json");
