@@ -44,6 +44,7 @@ const UNDO: &[(i64, &str)] = &[
     (
         4,
         "CREATE TABLE public.kept AS SELECT order_id, account, client_order_id::text, done FROM pricetime.client_orders;
+         DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
          DROP TABLE pricetime.client_orders;
          DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id",
     ),
@@ -62,6 +63,11 @@ fn take_back(database: &Database, version: i64) {
         let undo = UNDO.iter().find(|(undone, _)| *undone == migration.version);
         let (_, sql) = undo.unwrap_or_else(|| panic!("UNDO lacks migration {}", migration.version));
         database.sql(sql);
+        if migration.version == 4 {
+            // It gave the views of the one before it a column more.
+            let views = MIGRATIONS.iter().find(|migration| migration.version == 3).unwrap();
+            database.sql(views.sql);
+        }
         database.sql(&format!("DELETE FROM pricetime.migrations WHERE version = {}", migration.version));
     }
 }

@@ -23,6 +23,8 @@ pub struct Http {
 pub struct Answer {
     pub status: u16,
     pub kind: String,
+    pub tag: String,
+    pub policy: String,
     pub body: Value,
     pub text: String,
 }
@@ -84,10 +86,11 @@ impl Http {
 
 impl Answer {
     fn of(mut answer: Response<ureq::Body>) -> Answer {
-        let kind = answer.headers().get("content-type").map_or("", |kind| kind.to_str().unwrap()).to_owned();
+        let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+        let (kind, tag, policy) = (header("content-type"), header("etag"), header("content-security-policy"));
         let text = answer.body_mut().read_to_string().unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { status: answer.status().as_u16(), kind, body, text }
+        Answer { status: answer.status().as_u16(), kind, tag, policy, body, text }
     }
 
     /// The code of a refusal; panics unless it is one, in the form of refusals.

@@ -1,0 +1,51 @@
+//! The live page in a real browser, on a real server: web/tests/browser.js clicks through it and looks at it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::folder::Folder;
+use common::http::Http;
+use common::server::Launch;
+
+#[test]
+fn a_browser_trades_on_the_page() {
+    let folder = Folder::new("page");
+    let server = Launch::new(&folder.data()).start();
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let ran = Command::new("node")
+        .arg("tests/browser.js")
+        .current_dir(web)
+        .env("PRICETIME_HTTP", format!("http://{}", server.http))
+        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page"))
+        .output()
+        .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    println!("{said}");
+    server.stop();
+}
+
+#[test]
+fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
+    let folder = Folder::new("page-files");
+    let server = Launch::new(&folder.data()).start();
+    let http = Http::new(server.http);
+    let page = http.get("/");
+    assert!(page.status == 200 && page.kind.starts_with("text/html"), "{page:?}");
+    assert!(page.policy.contains("default-src 'none'") && !page.policy.contains("unsafe"), "{}", page.policy);
+    assert_eq!(http.get("/app.js").kind, "text/javascript; charset=utf-8");
+    let again = http.send("GET", "/app.js", None, &[("if-none-match", &http.get("/app.js").tag)]);
+    assert_eq!((again.status, again.text.as_str()), (304, ""));
+    for path in ["/nothing.js", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/tests/browser.js"] {
+        assert_eq!(http.get(path).status, 404, "{path}");
+    }
+    server.stop();
+    let server = Launch::new(&folder.data()).with("--feed=false").start();
+    let http = Http::new(server.http);
+    assert_eq!(http.get("/health").status, 200);
+    assert_eq!(http.get("/api/v1/status").code(), (503, "not-ready"));
+    server.stop();
+}
