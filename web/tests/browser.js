@@ -457,7 +457,10 @@ async function trade(context, name, market) {
     /** @type {Map<string, Promise<number>>} */
     const sizes_of = new Map();
     other.on("requestfinished", (request) => {
-      sizes_of.set(request.url(), request.sizes().then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize));
+      const size = request.sizes().then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize);
+      sizes_of.set(request.url(), size);
+      // Of one that ends as the browser closes nobody asks; whoever asks of another is told.
+      size.catch(() => 0);
     });
     const transferred = async () => (await Promise.all(sizes_of.values())).reduce((all, one) => all + one, 0);
     const library = () => [...sizes_of.keys()].some((url) => url.endsWith("/uPlot.iife.min.js"));

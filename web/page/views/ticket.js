@@ -181,5 +181,5 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
 /** An id that no other order has. `crypto.randomUUID` is only there over TLS and on loopback. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
