@@ -127,6 +127,14 @@ impl Server {
         for note in notes {
             text += &format!("  {note}\n");
         }
+        for (what, address) in [("XML", xml), ("HTTP", http)] {
+            if !address.ip().is_loopback() {
+                text += &format!(
+                    "  warning    {what} is on {address}, which is not loopback: there are no passwords, so whoever reaches it can \
+                     trade with every account\n"
+                );
+            }
+        }
         text += &format!(
             "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}\n"
         );

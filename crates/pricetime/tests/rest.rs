@@ -219,6 +219,17 @@ fn a_foreign_page_gets_nowhere() {
 }
 
 #[test]
+fn an_address_that_others_reach_is_warned_of() {
+    let folder = Folder::new("rest-warning");
+    let server = Launch::new(&folder.data()).start();
+    assert!(!server.banner.contains("warning    "), "{}", server.banner);
+    server.stop();
+    let server = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap()).start();
+    assert!(server.banner.contains("warning    HTTP is on 0.0.0.0:"), "{}", server.banner);
+    server.stop();
+}
+
+#[test]
 fn history_survives_stops_and_crashes() {
     let folder = Folder::new("rest-history");
     let launch = Launch::new(&folder.data()).with("--segment-size 64KiB --snapshot-every 300");
