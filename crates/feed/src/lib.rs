@@ -26,7 +26,7 @@ pub use candle::{Candle, Interval};
 pub use events::EventBatch;
 pub use feed::{Asker, EventSink, Feed, Scene, Watcher};
 pub use history::{CHECKPOINT_NAME, History, HistoryError, PastOrder, TABLE_NAMES};
-pub use market::{Day, Listing};
+pub use market::{Day, Listing, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;
 pub use view::{Ended, News, View};

@@ -8,8 +8,8 @@ use crate::book::Book;
 use crate::candle::{Candle, Interval};
 use crate::trade::Trade;
 
-/// Trades kept in memory.
-const RECENT_MAX: usize = 1000;
+/// Trades of a symbol kept in memory.
+pub const RECENT_MAX: usize = 1000;
 /// Candles kept in memory for each interval: a day of minutes, and some.
 const CANDLES_MAX: usize = 1500;
 const DAY_MICROS: u64 = 86_400_000_000;

@@ -16,6 +16,7 @@ pub mod health;
 pub mod inbox;
 pub mod inspect;
 pub mod journal_tool;
+pub mod keys;
 pub mod logging;
 pub mod market;
 pub mod place;

@@ -8,6 +8,7 @@ use pricetime::check::CheckArgs;
 use pricetime::demo::{self, DemoArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
+use pricetime::keys::{self, KeysArgs};
 use pricetime::send::SendArgs;
 use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
@@ -43,6 +44,8 @@ enum Command {
     Journal(JournalArgs),
     /// Move a market between a data folder and a PostgreSQL database, or check the rows
     Store(Box<StoreArgs>),
+    /// Make API keys for the compatible interface
+    Keys(KeysArgs),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Store(args)) => store_tool::run(&args),
+        Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
         Some(Command::Bench(args)) => bench::run(args),

@@ -11,10 +11,11 @@ use gateway::{Gateway, Pulse, State, Status};
 use journal::ARCHIVE_NAME;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use web::{About, Web};
+use web::{About, Keys, Web};
 
 use crate::backend::{Backend, Opened};
 use crate::demo::{Crowd, Plan, Traders};
+use crate::keys;
 use crate::logging;
 use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
@@ -50,10 +51,14 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let (endings, ended) = channel();
     let status = Status::new();
     catch_signals(endings.clone(), status.clone())?;
+    let keys = match settings.keys.as_os_str().is_empty() {
+        true => Keys::default(),
+        false => keys::read(&settings.keys)?,
+    };
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     let web_settings = web::Settings { address: settings.http, hosts: hosts.collect() };
     let web = Web::start(web_settings, status.clone()).map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &status, &endings, web, demo)?;
+    let server = Server::start(&settings, &status, &endings, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, &ended, &status, started)
@@ -73,9 +78,17 @@ impl Server {
         settings: &Settings,
         status: &Status,
         endings: &Sender<Ending>,
-        web: Web,
+        (web, keys): (Web, Keys),
         demo: Option<(Plan, Crowd)>,
     ) -> Result<Server, String> {
+        let mut keys = keys;
+        let mut demo_notes = Vec::new();
+        if demo.is_some() {
+            demo_notes.push(crate::demo::NOTE.to_owned());
+            if keys.is_empty() {
+                demo_notes.push(crate::demo::add_key(&mut keys)?);
+            }
+        }
         let failed = {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
@@ -95,12 +108,10 @@ impl Server {
             };
             let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
             let counters = Box::new(gateway.counting());
-            web.open(web::Market { about, exchange: backend.door(), asker, counters, pulse });
+            web.open(web::Market { about, exchange: backend.door(), asker, counters, pulse, keys });
         }
         let mut opened = opened;
-        if demo.is_some() {
-            opened.notes.push(crate::demo::NOTE.to_owned());
-        }
+        opened.notes.extend(demo_notes);
         let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.door())).transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
         Ok(Server { web, traders, backend, gateway, opened })

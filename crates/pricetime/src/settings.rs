@@ -65,6 +65,8 @@ settings! {
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
     /// Names by which HTTP clients may call this server, beyond its addresses and localhost; with commas
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
+    /// API keys of the compatible interface; `pricetime keys add` makes them
+    keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
     /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::binance;
 use crate::problem::Problem;
 use crate::site::Site;
 
@@ -15,6 +16,7 @@ use crate::site::Site;
 pub(crate) async fn guard(State(site): State<Site>, request: Request, next: Next) -> Response {
     match check(&site, &request) {
         Ok(()) => next.run(request).await,
+        Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     }
 }

@@ -8,6 +8,7 @@ use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, OrderId, SymbolIndex, Time};
 use feed::{Ended, Interval, News, Scene, Trade, Watcher};
 
+use crate::binance::{Envelope, Stream, Streams};
 use crate::messages;
 use crate::outbox::Outbox;
 use crate::rest::now;
@@ -29,6 +30,28 @@ pub(crate) enum Topic {
     Orders(AccountIndex),
     Symbols,
     Status,
+    /// Of the compatible interface.
+    Stream(SymbolIndex, Stream, Envelope),
+    User(AccountIndex, Envelope),
+}
+
+impl Topic {
+    fn symbol(self) -> Option<SymbolIndex> {
+        match self {
+            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
+                Some(symbol)
+            }
+            Topic::Orders(_) | Topic::User(..) | Topic::Symbols | Topic::Status => None,
+        }
+    }
+
+    fn account(self) -> Option<AccountIndex> {
+        match self {
+            Topic::Orders(account) | Topic::User(account, _) => Some(account),
+            Topic::Book(_) | Topic::Trades(_) | Topic::Candles(..) | Topic::Stream(..) => None,
+            Topic::Symbols | Topic::Status => None,
+        }
+    }
 }
 
 /// All subscriptions.
@@ -38,6 +61,8 @@ pub struct Hub {
     vitals: Option<Vitals>,
     /// Symbols as they were told last.
     symbols: Vec<SymbolShape>,
+    /// What followers of the compatible interface are told, and when.
+    pub(crate) streams: Streams,
     next_publish: Instant,
     next_symbols: Instant,
     next_status: Instant,
@@ -51,6 +76,7 @@ impl Hub {
             subscribers: HashMap::new(),
             vitals: None,
             symbols: Vec::new(),
+            streams: Streams::default(),
             next_publish: now,
             next_symbols: now,
             next_status: now,
@@ -70,7 +96,11 @@ impl Hub {
             return false;
         }
         subscribers.push(outbox.clone());
+        let first = subscribers.len() == 1;
         Hub::watch(scene, topic, true);
+        if first {
+            Streams::begin(scene, topic);
+        }
         if let Some(snapshot) = messages::snapshot(scene, topic) {
             outbox.send(snapshot);
         }
@@ -103,29 +133,30 @@ impl Hub {
     }
 
     fn watch(scene: &mut Scene<Hub>, topic: Topic, watched: bool) {
-        match topic {
-            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) => {
-                scene.view.watch_symbol(symbol, watched);
-            }
-            Topic::Orders(account) => scene.view.watch_account(account, watched),
-            Topic::Symbols | Topic::Status => {}
+        if let Some(symbol) = topic.symbol() {
+            scene.view.watch_symbol(symbol, watched);
+        }
+        if let Some(account) = topic.account() {
+            scene.view.watch_account(account, watched);
         }
     }
 
-    /// Nobody has this topic any more; another of the same symbol may still be watched.
+    /// Nobody has this topic any more; another of the same symbol or account may still be watched.
     fn unwatch(scene: &mut Scene<Hub>, topic: Topic) {
-        let symbol_of = |topic: &Topic| match *topic {
-            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) => Some(symbol),
-            Topic::Orders(_) | Topic::Symbols | Topic::Status => None,
+        let of_the_same = |other: &Topic| match (topic.symbol(), topic.account()) {
+            (None, None) => false,
+            its => its == (other.symbol(), other.account()),
         };
-        let symbol = symbol_of(&topic);
-        let still = symbol.is_some() && scene.watcher.subscribers.keys().any(|other| symbol_of(other) == symbol);
+        let still = scene.watcher.subscribers.keys().any(of_the_same);
+        let still_user =
+            scene.watcher.subscribers.keys().any(|other| matches!(other, Topic::User(..)) && of_the_same(other));
+        scene.watcher.streams.end(topic, still_user);
         if !still {
             Hub::watch(scene, topic, false);
         }
     }
 
-    fn tell(&self, topic: Topic, message: impl FnOnce() -> Utf8Bytes) {
+    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Utf8Bytes) {
         let Some(subscribers) = self.subscribers.get(&topic) else { return };
         let message = message();
         subscribers.iter().for_each(|outbox| outbox.send(message.clone()));
@@ -140,14 +171,24 @@ impl Hub {
             Hub::publish_symbol(scene, symbol);
         }
         let news = scene.view.take_news();
+        Hub::with_streams(scene, |streams, scene| streams.follow_accounts(scene, &news));
         for (account, news) in by_account(news) {
             let hub = &scene.watcher;
             hub.tell(Topic::Orders(account), || messages::orders_update(scene, account, &news));
         }
     }
 
+    /// The streams look at a scene that they are not part of meanwhile.
+    fn with_streams<T>(scene: &mut Scene<Hub>, of: impl FnOnce(&mut Streams, &Scene<Hub>) -> T) -> T {
+        let mut streams = std::mem::take(&mut scene.watcher.streams);
+        let result = of(&mut streams, scene);
+        scene.watcher.streams = streams;
+        result
+    }
+
     fn publish_symbol(scene: &mut Scene<Hub>, symbol: SymbolIndex) {
         let (levels, trades) = scene.view.take_symbol_news(symbol);
+        Hub::with_streams(scene, |streams, scene| streams.follow_symbol(scene, symbol, &levels, &trades));
         let (hub, view) = (&scene.watcher, &scene.view);
         if !levels.is_empty() {
             hub.tell(Topic::Book(symbol), || messages::book_update(view, symbol, &levels));
@@ -220,6 +261,7 @@ impl Watcher for Hub {
             return scene.watcher.next_publish - begun;
         }
         Hub::publish(scene);
+        let due = Hub::with_streams(scene, Streams::tell_due);
         if begun >= scene.watcher.next_symbols && scene.watcher.has(Topic::Symbols) {
             Hub::publish_symbols(scene);
             scene.watcher.next_symbols = begun + SYMBOLS_EVERY;
@@ -231,7 +273,8 @@ impl Watcher for Hub {
         let ended = Instant::now();
         let pause = (ended - begun).saturating_mul(SHARE).min(PAUSE_MAX);
         scene.watcher.next_publish = ended + pause;
-        scene.watcher.next_status.min(ended + SYMBOLS_EVERY).saturating_duration_since(ended).max(pause)
+        let next = scene.watcher.next_status.min(ended + SYMBOLS_EVERY);
+        due.map_or(next, |due| due.min(next)).saturating_duration_since(ended).max(pause)
     }
 }
 

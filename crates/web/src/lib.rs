@@ -3,6 +3,8 @@
 //! What is asked for is read from the [`feed`]; what is to be done goes to the same [`gateway::Exchange`] as XML does. It
 //! knows no engine, no journal and no database.
 
+mod binance;
+mod conversation;
 mod desk;
 mod guard;
 mod health;
@@ -20,6 +22,7 @@ mod shapes;
 mod site;
 mod vitals;
 
+pub use binance::{Key, Keys};
 pub use hub::Hub;
 pub use server::{Settings, Web};
 pub use site::{About, Market};

@@ -35,7 +35,7 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
             let shapes: Vec<_> = indices.map(|symbol| SymbolShape::of(view, symbol, Time(now()))).collect();
             Ok(symbols("snapshot", &shapes.iter().collect::<Vec<_>>()))
         }
-        Topic::Status => return None,
+        Topic::Status | Topic::Stream(..) | Topic::User(..) => return None,
     };
     match made {
         Ok(message) => Some(message),

@@ -26,6 +26,10 @@ impl Problem {
         Problem { kind: "about:blank", title, status: status.as_u16(), code, detail: detail.into(), field: None }
     }
 
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
     /// A field is missing, unknown or of the wrong form.
     pub fn field(field: &str, detail: impl Into<String>) -> Problem {
         Problem { field: Some(field.to_owned()), ..Problem::malformed(detail) }
@@ -107,7 +111,7 @@ pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let body = serde_json::to_vec(&self).unwrap_or_default();
         (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
     }

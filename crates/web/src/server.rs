@@ -17,7 +17,7 @@ use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::Bounded;
 use crate::site::{Market, Site};
-use crate::{health, page, rest, session};
+use crate::{binance, health, page, rest, session};
 
 /// Connections at once; further ones wait.
 const CONNECTIONS_MAX: usize = 1024;
@@ -107,6 +107,7 @@ async fn serve(
         .route("/ready", get(health::ready))
         .route("/ws/v1", get(session::upgrade))
         .nest("/api/v1", rest::routes())
+        .merge(binance::routes())
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(site.clone(), guard))

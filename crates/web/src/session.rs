@@ -1,12 +1,11 @@
 //! One WebSocket connection: requests in, messages out.
 
 use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
 use axum::response::Response;
-use futures_util::SinkExt;
 use serde_json::Value;
-use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
 use crate::hub::{Hub, Topic};
 use crate::input;
 use crate::messages::{done, refusal};
@@ -16,17 +15,13 @@ use crate::site::Site;
 
 /// Subscriptions of one connection at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
-/// The longest message from a client.
-const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-/// Messages sent before the socket is flushed.
-const SENT_AT_ONCE: usize = 256;
 
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
     site.market()?;
     Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
-        session.run(socket, messages).await;
+        converse(socket, &mut session, &outbox, messages).await;
         if let Ok(market) = site.market() {
             market.asker.ask(move |scene| Hub::leave(scene, &outbox));
         }
@@ -56,34 +51,8 @@ enum Channel {
     Status,
 }
 
-impl Session {
-    /// Until either side ends it.
-    async fn run(&mut self, mut socket: WebSocket, mut messages: UnboundedReceiver<Utf8Bytes>) {
-        loop {
-            tokio::select! {
-                received = socket.recv() => match received {
-                    Some(Ok(Message::Text(text))) => self.request(&text).await,
-                    // Pongs are sent by the library.
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    Some(Ok(Message::Binary(_))) => {
-                        self.outbox.send(refusal(None, "malformed", "requests are JSON objects in text messages"));
-                    }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                },
-                Some(message) = messages.recv() => {
-                    let sending = send(&mut socket, message, &mut messages, &self.outbox);
-                    tokio::select! {
-                        sent = sending => if sent.is_err() { return },
-                        () = self.outbox.too_slow() => return too_slow(socket).await,
-                    }
-                }
-                () = self.outbox.too_slow() => return too_slow(socket).await,
-            }
-        }
-    }
-
-    /// Does what a client asks for and answers.
-    async fn request(&mut self, text: &str) {
+impl Party for Session {
+    async fn heard(&mut self, text: &str) {
         let request: Value = match serde_json::from_str(text) {
             Ok(request) => request,
             Err(error) => return self.outbox.send(refusal(None, "malformed", &error.to_string())),
@@ -93,6 +62,16 @@ impl Session {
         }
     }
 
+    fn no_text(&mut self) {
+        self.outbox.send(refusal(None, "malformed", "requests are JSON objects in text messages"));
+    }
+
+    fn farewell(&self) -> Option<Utf8Bytes> {
+        Some(refusal(None, "too-slow", "messages were not read in time"))
+    }
+}
+
+impl Session {
     async fn follow(&mut self, request: &Value) -> Result<(), Problem> {
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
@@ -122,39 +101,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// Sends a message and those that wait behind it, then flushes.
-async fn send(
-    socket: &mut WebSocket,
-    first: Utf8Bytes,
-    messages: &mut UnboundedReceiver<Utf8Bytes>,
-    outbox: &Outbox,
-) -> Result<(), axum::Error> {
-    let mut next = Some(first);
-    for _ in 0..SENT_AT_ONCE {
-        let Some(message) = next else { break };
-        let length = message.len();
-        socket.feed(Message::Text(message)).await?;
-        outbox.sent(length);
-        next = messages.try_recv().ok();
-    }
-    if let Some(message) = next {
-        let length = message.len();
-        socket.feed(Message::Text(message)).await?;
-        outbox.sent(length);
-    }
-    socket.flush().await
-}
-
-/// Says so, if the client still listens, and ends.
-async fn too_slow(mut socket: WebSocket) {
-    let frame = CloseFrame { code: close_code::AGAIN, reason: "too-slow".into() };
-    let told = async {
-        let _ = socket.send(Message::Text(refusal(None, "too-slow", "messages were not read in time"))).await;
-        let _ = socket.send(Message::Close(Some(frame))).await;
-    };
-    let _ = tokio::time::timeout(std::time::Duration::from_secs(1), told).await;
 }
 
 fn read(request: &Value) -> Result<Request, Problem> {

@@ -141,7 +141,7 @@ impl QueuedShape {
 }
 
 /// When an open order was placed: the view does not know it of those that were open at the start.
-fn placed_at(history: Option<&History>, open: &Open) -> Result<Option<u64>, HistoryError> {
+pub(crate) fn placed_at(history: Option<&History>, open: &Open) -> Result<Option<u64>, HistoryError> {
     match (open.time, history) {
         (Time::ZERO, Some(history)) => Ok(history.order(open.order)?.map(|order| order.time.0)),
         (Time::ZERO, None) => Ok(None),

@@ -7,6 +7,7 @@ use feed::{Asker, Scene};
 use gateway::{Counters, Exchange, Pulse, Status};
 use tokio::sync::oneshot;
 
+use crate::binance::{Keys, ListenKeys};
 use crate::desk::Desk;
 use crate::hub::Hub;
 use crate::problem::Problem;
@@ -31,6 +32,8 @@ pub struct Market {
     pub counters: Box<dyn Fn() -> Counters + Send>,
     /// How long answers take.
     pub pulse: Pulse,
+    /// Who may sign requests of the compatible interface.
+    pub keys: Keys,
 }
 
 /// What is left of it once it is served.
@@ -38,6 +41,8 @@ pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) asker: Asker<Hub>,
     pub(crate) desk: Desk,
+    pub(crate) keys: Keys,
+    pub(crate) listen_keys: ListenKeys,
 }
 
 /// Shared by all handlers.
@@ -59,9 +64,10 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { about, exchange, asker, counters, pulse } = market;
+        let Market { about, exchange, asker, counters, pulse, keys } = market;
         asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
-        if self.0.market.set(Served { about, asker, desk: Desk::new(exchange) }).is_err() {
+        let served = Served { about, asker, desk: Desk::new(exchange), keys, listen_keys: ListenKeys::default() };
+        if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }
     }

@@ -13,7 +13,7 @@ use super::venue::Venue;
 const SYMBOLS: [(&str, i64, i64); 4] =
     [("ACME", 15_000, 300), ("BOLT", 4_250, 450), ("CRUX", 98_000, 250), ("DUNE", 725, 700)];
 /// Whoever looks at the demo trades with this account.
-const YOURS: u64 = 1;
+pub(super) const YOURS: u64 = 1;
 const MAKERS: [u64; 3] = [101, 102, 103];
 const NOISE: [u64; 4] = [201, 202, 203, 204];
 const MOMENTUM: [u64; 2] = [301, 302];
@@ -168,7 +168,7 @@ impl Crowd {
     }
 }
 
-fn account(id: u64) -> AccountId {
+pub(super) fn account(id: u64) -> AccountId {
     AccountId::parse(id.to_string().as_bytes()).expect("invariant: digits")
 }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use gateway::Exchange;
+use web::{Key, Keys};
 
 use crate::serve;
 use crate::settings::{Durability, ServeArgs};
@@ -27,6 +28,15 @@ const PAST_HOURS: u64 = 6;
 /// What whoever starts it should know.
 pub const NOTE: &str = "demo       play money and simulated traders, gone when it ends; account 1 is yours: 100000 dollars, \
                         and 500 shares each of ACME, BOLT, CRUX and DUNE";
+
+/// A key for that account, which nobody else has and which ends with the demo; gives what is said of it.
+pub fn add_key(keys: &mut Keys) -> Result<String, String> {
+    let account = crowd::account(crowd::YOURS);
+    let key = Key::random(account).map_err(|error| format!("no randomness for a key: {error}"))?;
+    let note = format!("key        {} for clients of /binance, account {account}; secret {}", key.key, key.secret);
+    keys.add(key);
+    Ok(note)
+}
 
 /// The arguments of `pricetime demo`.
 #[derive(Args, Clone, Debug)]

@@ -1,0 +1,149 @@
+//! What an account has, what it traded, and the keys of its stream.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{AccountIndex, Position, Side};
+use feed::{Scene, Trade};
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::history::{Wanted, gather};
+use super::market::{Answer, TRADES};
+use super::order::of_account;
+use super::refusal::Refusal;
+use super::{names, numbers};
+use crate::hub::Hub;
+use crate::site::Site;
+
+pub(super) async fn account(State(site): State<Site>, asked: Asked) -> Answer {
+    let id = asked.account(&site)?;
+    let all = asked.text("omitZeroBalances") != Some("true");
+    let shown = of_account(&site, id, move |scene, account| Ok(account_shape(scene, account, all)));
+    shown.await.map(Json)
+}
+
+fn account_shape(scene: &Scene<Hub>, account: AccountIndex, all: bool) -> Value {
+    let view = &scene.view;
+    let account = view.account(account);
+    let dollars = json!({
+        "asset": names::DOLLARS,
+        "free": numbers::money(account.balance),
+        "locked": numbers::money(account.held),
+    });
+    let wanted = account
+        .holdings
+        .iter()
+        .filter(|holding| all || holding.shares != Position::ZERO || holding.held != Position::ZERO)
+        .filter(|holding| view.listing(holding.symbol).name.as_str() != names::DOLLARS);
+    let shares = wanted.map(|holding| {
+        json!({
+            "asset": view.listing(holding.symbol).name.as_str(),
+            "free": numbers::position(holding.shares),
+            "locked": numbers::position(holding.held),
+        })
+    });
+    json!({
+        "makerCommission": 0,
+        "takerCommission": 0,
+        "buyerCommission": 0,
+        "sellerCommission": 0,
+        "commissionRates": {
+            "maker": numbers::zero(), "taker": numbers::zero(), "buyer": numbers::zero(), "seller": numbers::zero(),
+        },
+        "canTrade": true,
+        "canWithdraw": false,
+        "canDeposit": false,
+        "brokered": false,
+        "requireSelfTradePrevention": false,
+        "preventSor": false,
+        "updateTime": numbers::milliseconds(view.time()),
+        "accountType": "SPOT",
+        "balances": std::iter::once(dollars).chain(shares).collect::<Vec<_>>(),
+        "permissions": ["SPOT"],
+        "uid": account.id.to_string().parse::<u64>().ok(),
+    })
+}
+
+pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
+    let id = asked.account(&site)?;
+    let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "fromId")?);
+    let order = asked.number("orderId")?;
+    let (symbol, account) = of_account(&site, id, move |scene, account| {
+        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        Ok((symbol, account))
+    })
+    .await?;
+    let trades = gather(&site, wanted, move |scene: &Scene<Hub>, before: Option<u64>| {
+        let history = scene.history.as_ref().ok_or_else(Refusal::no_history)?;
+        let wanted = |trade: &Trade| {
+            let its_order = order.is_none_or(|order| [trade.maker_order.0, trade.aggressor_order.0].contains(&order));
+            trade.symbol == symbol && its_order
+        };
+        let page = history.trades_of_account(account, before, TRADES.1, wanted).map_err(Refusal::unreadable)?;
+        page.ok_or_else(Refusal::internal)
+    });
+    let trades = trades.await?;
+    let shown = site.look(move |scene| {
+        let pair = names::pair(scene.view.listing(symbol).name);
+        let sides = |trade: &Trade| {
+            let took = [
+                (trade.maker_account == account).then_some(trade.aggressor.opposite()),
+                (trade.aggressor_account == account).then_some(trade.aggressor),
+            ];
+            let its = took.into_iter().flatten();
+            its.filter(|side| order.is_none_or(|order| trade.order(*side).0 == order)).collect::<Vec<_>>()
+        };
+        let shapes = trades.iter().flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&pair, trade, side)));
+        shapes.collect::<Value>()
+    });
+    Ok(Json(shown.await?))
+}
+
+/// A trade as one of its two sides sees it.
+fn own_shape(pair: &str, trade: &Trade, side: Side) -> Value {
+    json!({
+        "symbol": pair,
+        "id": trade.id,
+        "orderId": trade.order(side).0,
+        "orderListId": -1,
+        "price": numbers::price(trade.price),
+        "qty": numbers::shares(trade.shares),
+        "quoteQty": numbers::money(trade.money()),
+        "commission": numbers::zero(),
+        "commissionAsset": names::DOLLARS,
+        "time": numbers::milliseconds(trade.time),
+        "isBuyer": side == Side::Buy,
+        "isMaker": side != trade.aggressor,
+        "isBestMatch": true,
+    })
+}
+
+/// These need a key, and no signature.
+pub(super) async fn listen(State(site): State<Site>, asked: Asked) -> Answer {
+    let key = asked.key(&site)?;
+    let listen_key = site.market()?.listen_keys.of(key.account).map_err(|error| {
+        tracing::error!(%error, "no listen key can be made");
+        Refusal::internal()
+    })?;
+    Ok(Json(json!({"listenKey": listen_key})))
+}
+
+pub(super) async fn keep_listening(State(site): State<Site>, asked: Asked) -> Answer {
+    let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
+    match site.market()?.listen_keys.keep(key.account, listen_key) {
+        true => Ok(Json(json!({}))),
+        false => Err(no_such_listen_key()),
+    }
+}
+
+pub(super) async fn stop_listening(State(site): State<Site>, asked: Asked) -> Answer {
+    let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
+    match site.market()?.listen_keys.stop(key.account, listen_key) {
+        true => Ok(Json(json!({}))),
+        false => Err(no_such_listen_key()),
+    }
+}
+
+fn no_such_listen_key() -> Refusal {
+    Refusal::new(-1125, "This listenKey does not exist.")
+}

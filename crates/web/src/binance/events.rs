@@ -1,0 +1,158 @@
+//! What streams tell, as text.
+
+use std::collections::BTreeSet;
+
+use engine::{AccountIndex, Price, Side, SymbolIndex};
+use feed::{Candle, Interval, Trade, View};
+use serde_json::json;
+
+use super::tickers::{DayNumbers, best};
+use super::{names, numbers};
+
+/// An event of one of the streams of a connection.
+pub(super) fn of_stream(name: &str, event: &str) -> String {
+    format!(r#"{{"stream":"{name}","data":{event}}}"#)
+}
+
+/// An event of a subscription of the WebSocket API. The number of an account's subscription is the account's place.
+pub(super) fn of_subscription(account: AccountIndex, event: &str) -> String {
+    format!(r#"{{"subscriptionId":{},"event":{event}}}"#, account.0)
+}
+
+fn pair(view: &View, symbol: SymbolIndex) -> String {
+    names::pair(view.listing(symbol).name)
+}
+
+/// Levels that changed with one of the commands from `first` to `through`, as they stand after it; without shares: gone.
+pub(super) fn depth(
+    view: &View,
+    symbol: SymbolIndex,
+    first: u64,
+    through: u64,
+    changed: &BTreeSet<(Side, Price)>,
+) -> String {
+    let book = &view.listing(symbol).book;
+    let side = |wanted: Side| -> Vec<[String; 2]> {
+        let its = changed.iter().filter(|(side, _)| *side == wanted);
+        its.map(|(side, limit)| [numbers::price(*limit), numbers::position(book.level(*side, *limit).shares)]).collect()
+    };
+    let (bids, asks) = (side(Side::Buy), side(Side::Sell));
+    json!({
+        "e": "depthUpdate", "E": numbers::now(), "s": pair(view, symbol), "U": first, "u": through, "b": bids, "a": asks,
+    })
+    .to_string()
+}
+
+pub(super) fn trade(view: &View, trade: &Trade) -> String {
+    json!({
+        "e": "trade",
+        "E": numbers::now(),
+        "s": pair(view, trade.symbol),
+        "t": trade.id,
+        "p": numbers::price(trade.price),
+        "q": numbers::shares(trade.shares),
+        "T": numbers::milliseconds(trade.time),
+        "m": trade.aggressor == Side::Sell,
+        "M": true,
+    })
+    .to_string()
+}
+
+pub(super) fn aggregate_trade(view: &View, trade: &Trade) -> String {
+    json!({
+        "e": "aggTrade",
+        "E": numbers::now(),
+        "s": pair(view, trade.symbol),
+        "a": trade.id,
+        "p": numbers::price(trade.price),
+        "q": numbers::shares(trade.shares),
+        "f": trade.id,
+        "l": trade.id,
+        "T": numbers::milliseconds(trade.time),
+        "m": trade.aggressor == Side::Sell,
+        "M": true,
+    })
+    .to_string()
+}
+
+pub(super) fn kline(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle, closed: bool) -> String {
+    let (pair, start) = (pair(view, symbol), numbers::milliseconds(candle.start));
+    json!({
+        "e": "kline",
+        "E": numbers::now(),
+        "s": pair,
+        "k": {
+            "t": start,
+            "T": start + interval.micros() / 1000 - 1,
+            "s": pair,
+            "i": interval.name(),
+            // Which trades were its first and last is not known.
+            "f": -1,
+            "L": -1,
+            "o": numbers::price(candle.open),
+            "c": numbers::price(candle.close),
+            "h": numbers::price(candle.high),
+            "l": numbers::price(candle.low),
+            "v": numbers::position(candle.volume),
+            "n": candle.trades,
+            "x": closed,
+            "q": numbers::money(candle.money),
+            "V": numbers::zero(),
+            "Q": numbers::zero(),
+            "B": "0",
+        },
+    })
+    .to_string()
+}
+
+/// Best bid and its shares, best ask and its shares.
+pub(super) fn book_ticker(view: &View, symbol: SymbolIndex, [bid, bids, ask, asks]: &[String; 4]) -> String {
+    json!({"u": view.sequence().0, "s": pair(view, symbol), "b": bid, "B": bids, "a": ask, "A": asks}).to_string()
+}
+
+pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
+    let day = DayNumbers::of(view, symbol);
+    let [bid, bids, ask, asks] = best(view, symbol);
+    json!({
+        "e": "24hrTicker",
+        "E": numbers::now(),
+        "s": pair(view, symbol),
+        "p": day.change,
+        "P": day.percent,
+        "w": day.average,
+        "x": day.open,
+        "c": day.last,
+        "Q": day.last_shares,
+        "b": bid,
+        "B": bids,
+        "a": ask,
+        "A": asks,
+        "o": day.open,
+        "h": day.high,
+        "l": day.low,
+        "v": day.volume,
+        "q": day.money,
+        "O": day.from,
+        "C": day.to,
+        "F": -1,
+        "L": day.last_id,
+        "n": day.trades,
+    })
+    .to_string()
+}
+
+pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex) -> String {
+    let day = DayNumbers::of(view, symbol);
+    json!({
+        "e": "24hrMiniTicker",
+        "E": numbers::now(),
+        "s": pair(view, symbol),
+        "c": day.last,
+        "o": day.open,
+        "h": day.high,
+        "l": day.low,
+        "v": day.volume,
+        "q": day.money,
+    })
+    .to_string()
+}

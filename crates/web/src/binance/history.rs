@@ -1,0 +1,109 @@
+//! Pages of the history, put together to what these clients ask for: the last ones, or the first ones from a number or a time
+//! on, always oldest first.
+
+use feed::{PastOrder, Scene, Trade};
+
+use super::asked::Asked;
+use super::refusal::Refusal;
+use crate::hub::Hub;
+use crate::site::Site;
+
+/// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
+const PAGES_MAX: usize = 200;
+
+/// Which part of a history.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// From this number on.
+    pub(super) from: Option<u64>,
+    /// From this time on, and up to this time.
+    pub(super) start: Option<u64>,
+    pub(super) end: Option<u64>,
+    pub(super) limit: usize,
+}
+
+impl Wanted {
+    /// As a request asks; `from` is what it calls the number.
+    pub(super) fn of(asked: &Asked, from: &str) -> Result<Wanted, Refusal> {
+        Ok(Wanted {
+            from: asked.number(from)?,
+            start: asked.time("startTime")?,
+            end: asked.time("endTime")?,
+            limit: asked.limit(super::market::TRADES.0, super::market::TRADES.1)?,
+        })
+    }
+
+    /// Whether it asks for more than the last ones.
+    pub(super) fn is_of_the_past(&self) -> bool {
+        self.from.is_some() || self.start.is_some() || self.end.is_some()
+    }
+
+    /// Whether nothing that is older than this is wanted.
+    fn begins_after(&self, number: u64, time: u64) -> bool {
+        self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
+    }
+
+    fn ends_before(&self, time: u64) -> bool {
+        // Times are asked for in milliseconds: the whole of the last one is meant.
+        self.end.is_some_and(|end| time >= end.saturating_add(1000))
+    }
+}
+
+/// What a history consists of.
+pub(super) trait Dated: Send + 'static {
+    fn number(&self) -> u64;
+    fn micros(&self) -> u64;
+}
+
+impl Dated for Trade {
+    fn number(&self) -> u64 {
+        self.id
+    }
+
+    fn micros(&self) -> u64 {
+        self.time.0
+    }
+}
+
+impl Dated for PastOrder {
+    fn number(&self) -> u64 {
+        self.order.0
+    }
+
+    fn micros(&self) -> u64 {
+        self.time.0
+    }
+}
+
+/// A page, newest first, and where the next one begins.
+pub(super) type Page<T> = Result<(Vec<T>, Option<u64>), Refusal>;
+
+/// Puts together what is wanted of pages, which begin where the ones before ended.
+pub(super) async fn gather<T: Dated>(
+    site: &Site,
+    wanted: Wanted,
+    page: impl Fn(&Scene<Hub>, Option<u64>) -> Page<T> + Clone + Send + 'static,
+) -> Result<Vec<T>, Refusal> {
+    // The last ones are wanted, unless it is said where to begin.
+    let newest = wanted.from.is_none() && wanted.start.is_none();
+    let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = page.clone();
+        let (some, next) = site.look(move |scene| page(scene, before)).await??;
+        let past_the_first = some.last().is_some_and(|one| wanted.begins_after(one.number(), one.micros()));
+        found.extend(
+            some.into_iter()
+                .filter(|one| !wanted.begins_after(one.number(), one.micros()) && !wanted.ends_before(one.micros())),
+        );
+        match newest {
+            true => found.truncate(wanted.limit),
+            false => drop(found.drain(..found.len().saturating_sub(wanted.limit))),
+        }
+        before = next;
+        if next.is_none() || past_the_first || (newest && found.len() == wanted.limit) {
+            found.reverse();
+            return Ok(found);
+        }
+    }
+    Err(Refusal::invalid("fromId or startTime", "it is too long ago; ask for what is nearer"))
+}

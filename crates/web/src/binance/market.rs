@@ -1,0 +1,270 @@
+//! What everybody may see of the market: symbols, books, trades, candles.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{Money, Price, Shares, Side, SymbolIndex, Time};
+use feed::{Candle, Interval, Listing, Scene, Trade, View};
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::history::{Wanted, gather};
+use super::refusal::Refusal;
+use super::{names, numbers};
+use crate::hub::Hub;
+use crate::site::Site;
+
+pub(super) type Answer = Result<Json<Value>, Refusal>;
+
+pub(super) async fn ping() -> Json<Value> {
+    Json(json!({}))
+}
+
+pub(super) async fn time() -> Json<Value> {
+    Json(json!({"serverTime": numbers::now()}))
+}
+
+/// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two.
+pub(super) async fn exchange_info(State(site): State<Site>, asked: Asked) -> Answer {
+    let shown = site.look(move |scene| {
+        let symbols = chosen(&scene.view, &asked)?;
+        Ok(symbols.listed().iter().map(|symbol| pair_shape(scene.view.listing(*symbol))).collect::<Vec<_>>())
+    });
+    let symbols: Vec<Value> = shown.await?.map_err(|refusal: Refusal| refusal)?;
+    Ok(Json(json!({
+        "timezone": "UTC",
+        "serverTime": numbers::now(),
+        "rateLimits": [],
+        "exchangeFilters": [],
+        "symbols": symbols,
+    })))
+}
+
+fn pair_shape(listing: &Listing) -> Value {
+    let least = Price::from_units(1).map(numbers::price).unwrap_or_default();
+    let least_notional = numbers::money(Money::from_units(1));
+    let most_notional = numbers::money(Price::MAX.times(Shares::MAX));
+    json!({
+        "symbol": names::pair(listing.name),
+        "status": "TRADING",
+        "baseAsset": listing.name.as_str(),
+        "baseAssetPrecision": 8,
+        "quoteAsset": names::DOLLARS,
+        "quotePrecision": 8,
+        "quoteAssetPrecision": 8,
+        "baseCommissionPrecision": 8,
+        "quoteCommissionPrecision": 8,
+        "orderTypes": ["LIMIT"],
+        "icebergAllowed": false,
+        "ocoAllowed": false,
+        "otoAllowed": false,
+        "quoteOrderQtyMarketAllowed": false,
+        "allowTrailingStop": false,
+        "cancelReplaceAllowed": false,
+        "amendAllowed": false,
+        "isSpotTradingAllowed": true,
+        "isMarginTradingAllowed": false,
+        "filters": [
+            {"filterType": "PRICE_FILTER", "minPrice": least, "maxPrice": numbers::price(Price::MAX), "tickSize": least},
+            {"filterType": "LOT_SIZE", "minQty": least, "maxQty": numbers::shares(Shares::MAX), "stepSize": least},
+            {"filterType": "NOTIONAL", "minNotional": least_notional, "applyMinToMarket": false,
+             "maxNotional": most_notional, "applyMaxToMarket": false, "avgPriceMins": 0},
+        ],
+        "permissions": ["SPOT"],
+        "permissionSets": [["SPOT"]],
+        "defaultSelfTradePreventionMode": "NONE",
+        "allowedSelfTradePreventionModes": ["NONE"],
+    })
+}
+
+/// Which symbols are asked for.
+pub(super) enum Chosen {
+    One(SymbolIndex),
+    Some(Vec<SymbolIndex>),
+}
+
+impl Chosen {
+    pub(super) fn listed(self) -> Vec<SymbolIndex> {
+        match self {
+            Chosen::One(symbol) => vec![symbol],
+            Chosen::Some(symbols) => symbols,
+        }
+    }
+}
+
+/// By `symbol`, by `symbols` (a JSON list), or all.
+pub(super) fn chosen(view: &View, asked: &Asked) -> Result<Chosen, Refusal> {
+    let find = |pair: &str| names::find(view, pair).ok_or_else(Refusal::unknown_symbol);
+    if let Some(pair) = asked.text("symbol") {
+        return find(pair).map(Chosen::One);
+    }
+    let Some(list) = asked.text("symbols") else { return Ok(Chosen::Some(names::all(view).collect())) };
+    let pairs: Vec<String> =
+        serde_json::from_str(list).map_err(|_| Refusal::illegal("symbols", "a JSON list of symbols"))?;
+    pairs.iter().map(|pair| find(pair)).collect::<Result<_, _>>().map(Chosen::Some)
+}
+
+/// Levels a side: shown unless asked otherwise, and at most.
+const DEPTH: (usize, usize) = (100, 5000);
+
+/// The book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
+pub(super) async fn depth(State(site): State<Site>, asked: Asked) -> Answer {
+    let limit = asked.limit(DEPTH.0, DEPTH.1)?;
+    of_symbol(&site, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
+}
+
+/// The best levels.
+pub(super) fn book_shape(view: &View, symbol: SymbolIndex, limit: usize) -> Value {
+    let book = &view.listing(symbol).book;
+    let side = |side: Side| -> Vec<[String; 2]> {
+        let levels = book.levels(side).take(limit);
+        levels.map(|(limit, level)| [numbers::price(limit), numbers::position(level.shares)]).collect()
+    };
+    json!({"lastUpdateId": view.sequence().0, "bids": side(Side::Buy), "asks": side(Side::Sell)})
+}
+
+/// Trades: shown unless asked otherwise, and at most.
+pub(super) const TRADES: (usize, usize) = (500, 1000);
+
+pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
+    let limit = asked.limit(TRADES.0, TRADES.1)?;
+    let trades = trades_of(&site, &asked, Wanted { limit, ..Wanted::default() }).await?;
+    Ok(Json(trades.iter().map(trade_shape).collect()))
+}
+
+pub(super) async fn historical_trades(State(site): State<Site>, asked: Asked) -> Answer {
+    let (limit, from) = (asked.limit(TRADES.0, TRADES.1)?, asked.number("fromId")?);
+    let trades = trades_of(&site, &asked, Wanted { from, limit, ..Wanted::default() }).await?;
+    Ok(Json(trades.iter().map(trade_shape).collect()))
+}
+
+/// Each trade is an aggregate of its own.
+pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Asked) -> Answer {
+    let wanted = Wanted::of(&asked, "fromId")?;
+    let trades = trades_of(&site, &asked, wanted).await?;
+    Ok(Json(trades.iter().map(aggregate_shape).collect()))
+}
+
+/// Trades of a symbol, oldest first.
+async fn trades_of(site: &Site, asked: &Asked, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
+    let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
+    let page = move |scene: &Scene<Hub>, before: Option<u64>| match &scene.history {
+        Some(history) => {
+            let page = history.trades_of(symbol, before, TRADES.1).map_err(Refusal::unreadable)?;
+            page.ok_or_else(Refusal::internal)
+        }
+        // What memory still has is all that there is, for those who ask for the last ones.
+        None if wanted.is_of_the_past() => Err(Refusal::no_history()),
+        None => Ok((scene.view.listing(symbol).recent().take(wanted.limit).copied().collect(), None)),
+    };
+    gather(site, wanted, page).await
+}
+
+fn trade_shape(trade: &Trade) -> Value {
+    json!({
+        "id": trade.id,
+        "price": numbers::price(trade.price),
+        "qty": numbers::shares(trade.shares),
+        "quoteQty": numbers::money(trade.money()),
+        "time": numbers::milliseconds(trade.time),
+        "isBuyerMaker": trade.aggressor == Side::Sell,
+        "isBestMatch": true,
+    })
+}
+
+fn aggregate_shape(trade: &Trade) -> Value {
+    json!({
+        "a": trade.id,
+        "p": numbers::price(trade.price),
+        "q": numbers::shares(trade.shares),
+        "f": trade.id,
+        "l": trade.id,
+        "T": numbers::milliseconds(trade.time),
+        "m": trade.aggressor == Side::Sell,
+        "M": true,
+    })
+}
+
+/// Windows of candles looked at for one answer, where trades were rare.
+const WINDOWS_MAX: usize = 20;
+
+pub(super) async fn klines(State(site): State<Site>, asked: Asked) -> Answer {
+    let interval = interval(asked.needed("interval")?)?;
+    let limit = asked.limit(500, 1000)?;
+    let (start, end) = (asked.time("startTime")?, asked.time("endTime")?);
+    // A candle that begins at the end is still wanted.
+    let before = end.map(|end| Time(end.saturating_add(1000)));
+    let candles = of_symbol(&site, &asked, move |scene, symbol| match start {
+        None => scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable),
+        Some(start) => candles_from(scene, symbol, interval, start, before, limit),
+    });
+    let candles = candles.await?;
+    Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval)).collect()))
+}
+
+/// The first `limit` candles from a time on.
+fn candles_from(
+    scene: &Scene<Hub>,
+    symbol: SymbolIndex,
+    interval: Interval,
+    start: u64,
+    before: Option<Time>,
+    limit: usize,
+) -> Result<Vec<Candle>, Refusal> {
+    let read = |interval, before, limit| scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable);
+    // Days without a trade are passed over.
+    let days = read(Interval::Day, None, usize::MAX)?;
+    let end = before.unwrap_or(Time(u64::MAX));
+    let (mut found, mut from): (Vec<Candle>, u64) = (Vec::new(), start);
+    for _ in 0..WINDOWS_MAX {
+        let day = days.iter().find(|day| day.start.0 + Interval::Day.micros() > from);
+        let Some(day) = day.filter(|_| found.len() < limit && from < end.0) else { break };
+        let first = Time(from.max(day.start.0));
+        // As many candles as there could be: where there are fewer, the next window goes on.
+        let span = interval.micros().saturating_mul((limit - found.len()) as u64);
+        let until = interval.start_of(Time(first.0.saturating_add(span).saturating_add(interval.micros() - 1)));
+        let window = read(interval, Some(until.min(end)), limit - found.len())?;
+        found.extend(window.into_iter().filter(|candle| candle.start >= first && candle.start < end));
+        from = until.0;
+    }
+    Ok(found)
+}
+
+pub(super) fn interval(name: &str) -> Result<Interval, Refusal> {
+    Interval::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = Interval::ALL.into_iter().map(Interval::name).collect();
+        Refusal::new(-1120, format!("Invalid interval. It is one of {}.", names.join(", ")))
+    })
+}
+
+fn kline_shape(candle: &Candle, interval: Interval) -> Value {
+    let start = numbers::milliseconds(candle.start);
+    json!([
+        start,
+        numbers::price(candle.open),
+        numbers::price(candle.high),
+        numbers::price(candle.low),
+        numbers::price(candle.close),
+        numbers::position(candle.volume),
+        start + interval.micros() / 1000 - 1,
+        numbers::money(candle.money),
+        candle.trades,
+        // Of whom the aggressor was, candles know nothing.
+        numbers::zero(),
+        numbers::zero(),
+        "0",
+    ])
+}
+
+/// What `show` makes of the symbol that is asked for.
+pub(super) async fn of_symbol<T: Send + 'static>(
+    site: &Site,
+    asked: &Asked,
+    show: impl FnOnce(&mut Scene<Hub>, SymbolIndex) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let pair = asked.needed("symbol")?.to_owned();
+    let shown = site.look(move |scene| match names::find(&scene.view, &pair) {
+        Some(symbol) => show(scene, symbol),
+        None => Err(Refusal::unknown_symbol()),
+    });
+    shown.await?
+}

@@ -1,0 +1,47 @@
+//! Pairs: the symbol `SPY` is traded for dollars, and is `SPYUSD` here.
+
+use engine::{Symbol, SymbolIndex};
+use feed::View;
+
+/// What every symbol is paid for with.
+pub(super) const DOLLARS: &str = "USD";
+
+/// A symbol of this name would be the same asset as money: it is not traded here.
+fn is_dollars(name: Symbol) -> bool {
+    name.as_str() == DOLLARS
+}
+
+/// What a symbol is called here.
+pub(super) fn pair(name: Symbol) -> String {
+    format!("{name}{DOLLARS}")
+}
+
+/// All symbols that are traded here.
+pub(super) fn all(view: &View) -> impl Iterator<Item = SymbolIndex> {
+    (0..)
+        .map(SymbolIndex)
+        .zip(view.listings())
+        .filter(|(_, listing)| !is_dollars(listing.name))
+        .map(|(symbol, _)| symbol)
+}
+
+/// The name of a pair's symbol, whether there is one or not.
+pub(super) fn parse(pair: &str) -> Option<Symbol> {
+    Symbol::parse(pair.strip_suffix(DOLLARS)?.as_bytes()).ok().filter(|name| !is_dollars(*name))
+}
+
+/// The symbol of a pair.
+pub(super) fn find(view: &View, pair: &str) -> Option<SymbolIndex> {
+    view.find_symbol(parse(pair)?)
+}
+
+/// The symbol of a pair in any letters, as streams name it. Of symbols that differ in nothing but their letters' case, the one
+/// in capitals is meant, else the first.
+pub(super) fn find_in_any_case(view: &View, pair: &str) -> Option<SymbolIndex> {
+    let (name, dollars) = pair.split_at_checked(pair.len().checked_sub(DOLLARS.len())?)?;
+    if !dollars.eq_ignore_ascii_case(DOLLARS) {
+        return None;
+    }
+    find(view, &pair.to_ascii_uppercase())
+        .or_else(|| all(view).find(|symbol| view.listing(*symbol).name.as_str().eq_ignore_ascii_case(name)))
+}

@@ -1,0 +1,232 @@
+//! Placing orders: limit orders that stay until they are executed or canceled, which is what there is.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{
+    AccountId, AmountError, ClientOrderId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol,
+    Time,
+};
+use feed::{RECENT_MAX, Scene, Trade};
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::market::Answer;
+use super::order::{ask, of_account, side_name};
+use super::refusal::Refusal;
+use super::{names, numbers};
+use crate::hub::Hub;
+use crate::site::Site;
+
+/// All parameters that an order may have. Any other one would ask for something that would not be done.
+const KNOWN: [&str; 13] = [
+    "symbol",
+    "side",
+    "type",
+    "timeInForce",
+    "quantity",
+    "price",
+    "newClientOrderId",
+    "newOrderRespType",
+    "selfTradePreventionMode",
+    "computeCommissionRates",
+    "recvWindow",
+    "timestamp",
+    "signature",
+];
+
+/// An order as it is asked for.
+struct Placing {
+    name: Symbol,
+    side: Side,
+    limit: Price,
+    shares: Shares,
+    client_id: Option<ClientOrderId>,
+    tell: Tell,
+}
+
+/// How much is answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tell {
+    Ack,
+    Result,
+    Full,
+}
+
+pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
+    let account = asked.account(&site)?;
+    let placing = Placing::read(&asked)?;
+    let Placing { name, side, limit, shares, client_id, .. } = placing;
+    let command = match client_id {
+        Some(id) => Command::PlaceClientOrder { id, account, symbol: name, side, limit, shares },
+        None => Command::PlaceOrder { account, symbol: name, side, limit, shares },
+    };
+    match ask(&site, Op::Command(command)).await? {
+        Reply::Opened(order) => placing.tell(&site, account, order).await.map(Json),
+        // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
+        Reply::Repeated(_) => Err(Refusal::duplicate()),
+        Reply::Rejected(reject) => Err(Refusal::of(&reject)),
+        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Archived(_) => Err(Refusal::internal()),
+    }
+}
+
+/// Checks an order and does not place it.
+pub(super) async fn test(State(site): State<Site>, asked: Asked) -> Answer {
+    asked.account(&site)?;
+    let placing = Placing::read(&asked)?;
+    match site.look(move |scene| scene.view.find_symbol(placing.name)).await? {
+        Some(_) => Ok(Json(json!({}))),
+        None => Err(Refusal::unknown_symbol()),
+    }
+}
+
+impl Placing {
+    fn read(asked: &Asked) -> Result<Placing, Refusal> {
+        let name = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
+        let side = match asked.needed("side")? {
+            "BUY" => Side::Buy,
+            "SELL" => Side::Sell,
+            _ => return Err(Refusal::new(-1117, "Invalid side.")),
+        };
+        if asked.needed("type")? != "LIMIT" {
+            return Err(Refusal::new(-1116, "Invalid orderType. There are LIMIT orders only."));
+        }
+        if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name)) {
+            return Err(Refusal::new(-1106, format!("Parameter '{unknown}' sent when not required.")));
+        }
+        if asked.needed("timeInForce")? != "GTC" {
+            return Err(Refusal::new(-1115, "Invalid timeInForce. There is GTC only."));
+        }
+        if asked.text("selfTradePreventionMode").is_some_and(|mode| mode != "NONE") {
+            return Err(Refusal::invalid("selfTradePreventionMode", "there is NONE only"));
+        }
+        let shares = amount(asked.needed("quantity")?, "quantity", "LOT_SIZE", |decimal| match decimal.negative {
+            true => Err(AmountError::Negative),
+            false => decimal.order_shares(),
+        })?;
+        let limit = amount(asked.needed("price")?, "price", "PRICE_FILTER", Decimal::price)?;
+        let client_id = asked.text("newClientOrderId").map(|id| {
+            let allowed = "^[a-zA-Z0-9._:/-]{1,36}$";
+            ClientOrderId::parse(id.as_bytes()).map_err(|_| Refusal::illegal("newClientOrderId", allowed))
+        });
+        let tell = match asked.text("newOrderRespType") {
+            None | Some("FULL") => Tell::Full,
+            Some("RESULT") => Tell::Result,
+            Some("ACK") => Tell::Ack,
+            Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
+        };
+        Ok(Placing { name, side, limit, shares, client_id: client_id.transpose()?, tell })
+    }
+
+    /// What the order was answered with: what it executed with when it was placed, not what came later.
+    async fn tell(&self, site: &Site, account: AccountId, order: OrderId) -> Result<Value, Refusal> {
+        let name = self.name;
+        let (time, fills) =
+            of_account(site, account, move |scene, _| Ok((time_of(scene, order)?, fills(scene, name, order)?))).await?;
+        let time = fills.iter().flatten().next().map(|trade| trade.time).or(time);
+        let time = time.map_or_else(numbers::now, numbers::milliseconds);
+        let mut told = json!({
+            "symbol": names::pair(self.name),
+            "orderId": order.0,
+            "orderListId": -1,
+            "clientOrderId": self.client_id.as_ref().map_or("", ClientOrderId::as_str),
+            "transactTime": time,
+        });
+        let Some(fills) = fills.filter(|_| self.tell != Tell::Ack) else { return Ok(told) };
+        let executed = fills.iter().fold(Position::ZERO, |sum, trade| sum.plus(trade.shares.position()));
+        let money = fills.iter().fold(engine::Money::ZERO, |sum, trade| sum.plus(trade.money()));
+        let status = match executed {
+            Position::ZERO => "NEW",
+            executed if executed == self.shares.position() => "FILLED",
+            _ => "PARTIALLY_FILLED",
+        };
+        let more = json!({
+            "price": numbers::price(self.limit),
+            "origQty": numbers::shares(self.shares),
+            "executedQty": numbers::position(executed),
+            "origQuoteOrderQty": numbers::zero(),
+            "cummulativeQuoteQty": numbers::money(money),
+            "status": status,
+            "timeInForce": "GTC",
+            "type": "LIMIT",
+            "side": side_name(self.side),
+            "workingTime": time,
+            "selfTradePreventionMode": "NONE",
+        });
+        if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
+            told.extend(more);
+            if self.tell == Tell::Full {
+                told.insert("fills".to_owned(), fills.iter().map(fill_shape).collect());
+            }
+        }
+        Ok(told)
+    }
+}
+
+fn fill_shape(trade: &Trade) -> Value {
+    json!({
+        "price": numbers::price(trade.price),
+        "qty": numbers::shares(trade.shares),
+        "commission": numbers::zero(),
+        "commissionAsset": names::DOLLARS,
+        "tradeId": trade.id,
+    })
+}
+
+/// An amount, with the filter that it fails when it is out of bounds.
+fn amount<T>(
+    text: &str,
+    parameter: &str,
+    filter: &str,
+    of: impl FnOnce(Decimal) -> Result<T, AmountError>,
+) -> Result<T, Refusal> {
+    Decimal::parse(text.as_bytes()).and_then(of).map_err(|why| match why {
+        AmountError::NotADecimal => Refusal::illegal(parameter, r"^([0-9]{1,20})(\.[0-9]{1,8})?$"),
+        AmountError::TooManyDecimals { .. } => {
+            Refusal::new(-1111, format!("Parameter '{parameter}' has too much precision."))
+        }
+        AmountError::AboveMaximum { .. } | AmountError::Negative | AmountError::Zero | AmountError::NotAboveZero => {
+            Refusal::new(-1013, format!("Filter failure: {filter}"))
+        }
+    })
+}
+
+/// When an order that was just placed was placed.
+fn time_of(scene: &Scene<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
+    if let Some(open) = scene.view.open_order(order) {
+        return Ok(Some(open.time));
+    }
+    let Some(history) = &scene.history else { return Ok(None) };
+    Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
+}
+
+/// What an order executed with when it was placed, in order. None if that was too long ago for a memory without history.
+fn fills(scene: &Scene<Hub>, name: Symbol, order: OrderId) -> Result<Option<Vec<Trade>>, Refusal> {
+    let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
+    let (mut found, mut seen) = (Vec::new(), 0);
+    // Orders are numbered as they are placed: a trade that an earlier one made is older than this order.
+    let mut take = |trade: &Trade| {
+        seen += 1;
+        if trade.aggressor_order == order {
+            found.push(*trade);
+        }
+        trade.aggressor_order >= order
+    };
+    let complete = !scene.view.listing(symbol).recent().all(&mut take);
+    if !complete && seen >= RECENT_MAX {
+        let Some(history) = &scene.history else { return Ok(None) };
+        found.clear();
+        let mut before = None;
+        loop {
+            let page = history.trades_of(symbol, before, RECENT_MAX).map_err(Refusal::unreadable)?;
+            let (trades, next) = page.ok_or_else(Refusal::internal)?;
+            found.extend(trades.iter().filter(|trade| trade.aggressor_order == order));
+            let older = trades.iter().any(|trade| trade.aggressor_order < order);
+            if older || next.is_none() {
+                break;
+            }
+            before = next;
+        }
+    }
+    found.reverse();
+    Ok(Some(found))
+}

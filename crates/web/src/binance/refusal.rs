@@ -1,0 +1,159 @@
+//! Refusals as these clients know them: `{"code":-1121,"msg":"Invalid symbol."}`.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::Reject;
+use feed::HistoryError;
+use serde_json::json;
+use wire::Unavailable;
+
+use crate::problem::Problem;
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(super) status: StatusCode,
+    /// For programs.
+    pub(super) code: i32,
+    /// For people.
+    pub(super) msg: String,
+}
+
+impl Refusal {
+    pub(super) fn new(code: i32, msg: impl Into<String>) -> Refusal {
+        Refusal { status: StatusCode::BAD_REQUEST, code, msg: msg.into() }
+    }
+
+    fn with(status: StatusCode, code: i32, msg: impl Into<String>) -> Refusal {
+        Refusal { status, code, msg: msg.into() }
+    }
+
+    /// Something went wrong here: the log says what.
+    pub(super) fn internal() -> Refusal {
+        Refusal::with(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            -1000,
+            "An unknown error occurred while processing the request: the server's log says which.",
+        )
+    }
+
+    pub(super) fn unreadable(error: HistoryError) -> Refusal {
+        tracing::error!(%error, "a question cannot be answered");
+        Refusal::internal()
+    }
+
+    /// There is no history with a database: SQL has it.
+    pub(super) fn no_history() -> Refusal {
+        Refusal::new(
+            -1020,
+            "This operation is not supported: this server keeps no history of its own; its database has it, in \
+             pricetime.order_history and pricetime.trades.",
+        )
+    }
+
+    pub(super) fn nothing_here() -> Refusal {
+        let msg =
+            "This operation is not supported: there is nothing at this path; docs/BINANCE.md lists what there is.";
+        Refusal::with(StatusCode::NOT_FOUND, -1020, msg)
+    }
+
+    pub(super) fn wrong_method() -> Refusal {
+        let msg = "This operation is not supported: this method is not for this path; docs/BINANCE.md lists what is.";
+        Refusal::with(StatusCode::METHOD_NOT_ALLOWED, -1020, msg)
+    }
+
+    pub(super) fn missing(parameter: &str) -> Refusal {
+        let msg = format!("Mandatory parameter '{parameter}' was not sent, was empty/null, or malformed.");
+        Refusal::new(-1102, msg)
+    }
+
+    pub(super) fn illegal(parameter: &str, allowed: &str) -> Refusal {
+        Refusal::new(-1100, format!("Illegal characters found in parameter '{parameter}'; legal range is '{allowed}'."))
+    }
+
+    pub(super) fn invalid(parameter: &str, why: &str) -> Refusal {
+        Refusal::new(-1130, format!("Data sent for parameter '{parameter}' is not valid: {why}."))
+    }
+
+    pub(super) fn unknown_symbol() -> Refusal {
+        Refusal::new(-1121, "Invalid symbol.")
+    }
+
+    pub(super) fn no_key() -> Refusal {
+        Refusal::with(StatusCode::UNAUTHORIZED, -2014, "API-key format invalid.")
+    }
+
+    pub(super) fn bad_key(why: &str) -> Refusal {
+        let msg = format!("Invalid API-key, IP, or permissions for action{why}.");
+        Refusal::with(StatusCode::UNAUTHORIZED, -2015, msg)
+    }
+
+    pub(super) fn bad_signature() -> Refusal {
+        Refusal::new(-1022, "Signature for this request is not valid.")
+    }
+
+    pub(super) fn duplicate() -> Refusal {
+        Refusal::new(-2010, "Duplicate order sent.")
+    }
+
+    pub(super) fn unknown_to_cancel() -> Refusal {
+        Refusal::new(-2011, "Unknown order sent.")
+    }
+
+    pub(super) fn no_such_order() -> Refusal {
+        Refusal::new(-2013, "Order does not exist.")
+    }
+
+    /// What became of the request will be known later.
+    pub(super) fn unknown_outcome() -> Refusal {
+        let msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown.";
+        Refusal::with(StatusCode::GATEWAY_TIMEOUT, -1007, msg)
+    }
+
+    /// Why the engine refused.
+    pub(super) fn of(reject: &Reject) -> Refusal {
+        match reject {
+            Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => {
+                Refusal::new(-2010, "Account has insufficient balance for requested action.")
+            }
+            Reject::ClientOrderIdTaken { .. } => Refusal::duplicate(),
+            Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),
+            Reject::UnknownSymbol => Refusal::unknown_symbol(),
+            Reject::UnknownOrder | Reject::NothingOpen => Refusal::unknown_to_cancel(),
+            Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
+                Refusal::new(-2010, format!("{reject}."))
+            }
+        }
+    }
+
+    /// Why an op did not get as far as the engine.
+    pub(super) fn unavailable(why: Unavailable) -> Refusal {
+        let msg = format!("Internal error; unable to process your request. Please try again. {why}.");
+        Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)
+    }
+
+    pub(super) fn body(&self) -> serde_json::Value {
+        json!({"code": self.code, "msg": self.msg})
+    }
+}
+
+/// What the rest of this server says of itself or of a request, in these clients' words.
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        let status = problem.status();
+        let code = match status {
+            StatusCode::FORBIDDEN => -1002,
+            StatusCode::SERVICE_UNAVAILABLE => -1001,
+            StatusCode::GATEWAY_TIMEOUT => -1007,
+            StatusCode::INTERNAL_SERVER_ERROR => -1000,
+            _ => -1130,
+        };
+        Refusal::with(status, code, problem.detail)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, [(header::CONTENT_TYPE, "application/json")], self.body().to_string()).into_response()
+    }
+}

@@ -1,0 +1,188 @@
+//! A connection that follows streams: those that its path names, and those that it asks for later.
+
+use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use feed::Scene;
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::refusal::Refusal;
+use super::stream::{self, Envelope};
+use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
+use crate::hub::{Hub, Topic};
+use crate::outbox::Outbox;
+use crate::site::Site;
+
+/// Streams that one connection may follow.
+const STREAMS_MAX: usize = 200;
+
+/// Follows what it asks for later.
+pub(super) async fn upgrade_bare(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Refusal> {
+    follow(site, upgrade, Envelope::Raw, Vec::new()).await
+}
+
+/// Follows the streams of its path: their names, or a listen key. A number is nobody's stream: some clients number their
+/// connections so.
+pub(super) async fn upgrade_raw(
+    State(site): State<Site>,
+    Path(streams): Path<String>,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Refusal> {
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let names = streams.split('/').filter(|name| !is_number(name)).map(str::to_owned).collect();
+    follow(site, upgrade, Envelope::Raw, names).await
+}
+
+/// Follows the streams of `?streams=`, and says of each event which it belongs to.
+pub(super) async fn upgrade_combined(
+    State(site): State<Site>,
+    upgrade: WebSocketUpgrade,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    let streams = asked.text("streams").unwrap_or_default();
+    let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    follow(site, upgrade, Envelope::Combined, names).await
+}
+
+async fn follow(
+    site: Site,
+    upgrade: WebSocketUpgrade,
+    envelope: Envelope,
+    names: Vec<String>,
+) -> Result<Response, Refusal> {
+    let topics = find_all(&site, envelope, names).await?;
+    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+        let (outbox, messages) = Outbox::new();
+        let mut follower = Follower { site: site.clone(), outbox: outbox.clone(), envelope, topics: Vec::new() };
+        follower.subscribe(topics, None).await;
+        converse(socket, &mut follower, &outbox, messages).await;
+        if let Ok(market) = site.market() {
+            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
+        }
+    }))
+}
+
+/// A stream, and the name that it was asked for by.
+type Named = (String, Topic);
+
+/// A connection.
+struct Follower {
+    site: Site,
+    outbox: Outbox,
+    envelope: Envelope,
+    topics: Vec<Named>,
+}
+
+impl Party for Follower {
+    async fn heard(&mut self, text: &str) {
+        let request: Value = match serde_json::from_str(text) {
+            Ok(request) => request,
+            Err(error) => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
+        };
+        let id = request["id"].clone();
+        match request["method"].as_str() {
+            Some("SUBSCRIBE") => match self.named(&request).await {
+                Ok(topics) if self.topics.len() + topics.len() > STREAMS_MAX => {
+                    self.refuse(&id, 2, &format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
+                }
+                Ok(topics) => self.subscribe(topics, Some(answer(&id, &Value::Null))).await,
+                Err(refusal) => self.refuse(&id, 2, &refusal.msg),
+            },
+            Some("UNSUBSCRIBE") => match self.named(&request).await {
+                Ok(topics) => self.unsubscribe(topics, answer(&id, &Value::Null)).await,
+                Err(refusal) => self.refuse(&id, 2, &refusal.msg),
+            },
+            Some("LIST_SUBSCRIPTIONS") => {
+                let names: Vec<&str> = self.topics.iter().map(|(name, _)| name.as_str()).collect();
+                self.outbox.send(answer(&id, &json!(names)));
+            }
+            _ => self.refuse(&id, 2, "Invalid request: method is SUBSCRIBE, UNSUBSCRIBE or LIST_SUBSCRIPTIONS"),
+        }
+    }
+
+    fn no_text(&mut self) {
+        self.refuse(&Value::Null, 3, "Invalid JSON: requests are text messages");
+    }
+
+    fn farewell(&self) -> Option<Utf8Bytes> {
+        None
+    }
+}
+
+impl Follower {
+    /// The streams that a request names.
+    async fn named(&self, request: &Value) -> Result<Vec<Named>, Refusal> {
+        let invalid = || Refusal::new(2, "Invalid request: params is a list of names of streams");
+        let names = request["params"].as_array().ok_or_else(invalid)?;
+        let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(invalid));
+        find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await
+    }
+
+    async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Utf8Bytes>) {
+        let (outbox, all) = (self.outbox.clone(), topics.clone());
+        let subscribed = self.site.look(move |scene| {
+            if let Some(answer) = answer {
+                outbox.send(answer);
+            }
+            for (_, topic) in all {
+                Hub::subscribe(scene, topic, &outbox);
+            }
+        });
+        // When the feed has ended, so has all that could be told.
+        if subscribed.await.is_ok() {
+            let new = topics.into_iter().filter(|(_, topic)| !self.topics.iter().any(|(_, its)| its == topic));
+            let new: Vec<Named> = new.collect();
+            self.topics.extend(new);
+        }
+    }
+
+    async fn unsubscribe(&mut self, topics: Vec<Named>, answer: Utf8Bytes) {
+        self.topics.retain(|(_, topic)| !topics.iter().any(|(_, gone)| gone == topic));
+        let outbox = self.outbox.clone();
+        let unsubscribed = self.site.look(move |scene| {
+            for (_, topic) in topics {
+                Hub::unsubscribe(scene, topic, &outbox);
+            }
+            outbox.send(answer);
+        });
+        // As above.
+        drop(unsubscribed.await);
+    }
+
+    fn refuse(&self, id: &Value, code: i32, msg: &str) {
+        let refusal = json!({"error": {"code": code, "msg": msg}, "id": id});
+        self.outbox.send(refusal.to_string().into());
+    }
+}
+
+fn answer(id: &Value, result: &Value) -> Utf8Bytes {
+    json!({"result": result, "id": id}).to_string().into()
+}
+
+/// What names stand for. Refused if one of them stands for nothing: a stream that never tells anything helps nobody.
+async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result<Vec<Named>, Refusal> {
+    if names.len() > STREAMS_MAX {
+        return Err(Refusal::invalid("streams", &format!("a connection may follow {STREAMS_MAX}")));
+    }
+    let served = site.market()?;
+    let names: Vec<_> = names.into_iter().map(|name| (served.listen_keys.find(&name), name)).collect();
+    let found = site.look(move |scene| {
+        let find = |(account, name): (Option<engine::AccountId>, String)| {
+            let topic = match account {
+                // Its name would have to be part of each event, and is nobody else's business.
+                Some(_) if envelope == Envelope::Combined => None,
+                Some(account) => scene.view.find_account(account).map(|account| Topic::User(account, envelope)),
+                None => find(scene, envelope, &name),
+            };
+            let unknown = || Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
+            topic.ok_or_else(unknown).map(|topic| (name.clone(), topic))
+        };
+        names.into_iter().map(find).collect::<Result<Vec<_>, Refusal>>()
+    });
+    found.await?
+}
+
+fn find(scene: &Scene<Hub>, envelope: Envelope, name: &str) -> Option<Topic> {
+    stream::find(&scene.view, name).map(|(symbol, stream)| Topic::Stream(symbol, stream, envelope))
+}

@@ -1,0 +1,162 @@
+//! The WebSocket API, as far as clients need it to follow their account: the request for that is signed.
+
+use axum::extract::State;
+use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
+use axum::response::Response;
+use engine::AccountId;
+use serde_json::{Map, Value, json};
+
+use super::asked::{check_time, find_key};
+use super::numbers;
+use super::refusal::Refusal;
+use super::stream::Envelope;
+use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
+use crate::hub::{Hub, Topic};
+use crate::outbox::Outbox;
+use crate::site::Site;
+
+pub(super) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Refusal> {
+    site.market()?;
+    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+        let (outbox, messages) = Outbox::new();
+        let mut caller = Caller { site: site.clone(), outbox: outbox.clone(), followed: Vec::new() };
+        converse(socket, &mut caller, &outbox, messages).await;
+        if let Ok(market) = site.market() {
+            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
+        }
+    }))
+}
+
+/// A connection.
+struct Caller {
+    site: Site,
+    outbox: Outbox,
+    followed: Vec<Topic>,
+}
+
+impl Party for Caller {
+    async fn heard(&mut self, text: &str) {
+        let request: Value = match serde_json::from_str(text) {
+            Ok(request) => request,
+            Err(error) => {
+                let refusal = Refusal::new(-1135, format!("Invalid JSON Request: {error}"));
+                return self.outbox.send(refused(&Value::Null, &refusal));
+            }
+        };
+        let id = request["id"].clone();
+        if let Err(refusal) = self.call(&id, &request).await {
+            self.outbox.send(refused(&id, &refusal));
+        }
+    }
+
+    fn no_text(&mut self) {
+        let refusal = Refusal::new(-1135, "Invalid JSON Request: requests are text messages");
+        self.outbox.send(refused(&Value::Null, &refusal));
+    }
+
+    fn farewell(&self) -> Option<Utf8Bytes> {
+        None
+    }
+}
+
+impl Caller {
+    async fn call(&mut self, id: &Value, request: &Value) -> Result<(), Refusal> {
+        let none = Map::new();
+        let parameters = request["params"].as_object().unwrap_or(&none);
+        match request["method"].as_str() {
+            Some("ping") => self.outbox.send(answered(id, &json!({}))),
+            Some("time") => self.outbox.send(answered(id, &json!({"serverTime": numbers::now()}))),
+            Some("userDataStream.subscribe.signature") => {
+                let account = signed(&self.site, parameters)?;
+                self.follow(id, account).await?;
+            }
+            Some("userDataStream.unsubscribe") => {
+                let number = parameters.get("subscriptionId").and_then(Value::as_u64);
+                self.leave(id, number).await?;
+            }
+            _ => {
+                let msg = "This operation is not supported: method is ping, time, userDataStream.subscribe.signature or \
+                           userDataStream.unsubscribe; orders go over REST.";
+                return Err(Refusal::new(-1020, msg));
+            }
+        }
+        Ok(())
+    }
+
+    async fn follow(&mut self, id: &Value, account: AccountId) -> Result<(), Refusal> {
+        let (id, outbox) = (id.clone(), self.outbox.clone());
+        let topic = self.site.look(move |scene| {
+            let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
+            let account = scene.view.find_account(account).ok_or_else(unknown)?;
+            let topic = Topic::User(account, Envelope::Api);
+            outbox.send(answered(&id, &json!({"subscriptionId": account.0})));
+            Hub::subscribe(scene, topic, &outbox);
+            Ok::<Topic, Refusal>(topic)
+        });
+        let topic = topic.await??;
+        if !self.followed.contains(&topic) {
+            self.followed.push(topic);
+        }
+        Ok(())
+    }
+
+    /// One of its subscriptions, or all.
+    async fn leave(&mut self, id: &Value, number: Option<u64>) -> Result<(), Refusal> {
+        let is_meant = |topic: &Topic| match *topic {
+            Topic::User(account, _) => number.is_none_or(|number| number == u64::from(account.0)),
+            _ => false,
+        };
+        let (left, kept): (Vec<Topic>, Vec<Topic>) = self.followed.iter().partition(|topic| is_meant(topic));
+        self.followed = kept;
+        let (id, outbox) = (id.clone(), self.outbox.clone());
+        let done = self.site.look(move |scene| {
+            for topic in left {
+                Hub::unsubscribe(scene, topic, &outbox);
+            }
+            outbox.send(answered(&id, &json!({})));
+        });
+        Ok(done.await?)
+    }
+}
+
+/// Whom a request comes from, if it is signed and of now.
+fn signed(site: &Site, parameters: &Map<String, Value>) -> Result<AccountId, Refusal> {
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
+    let key = find_key(site, text("apiKey").filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?)?;
+    let number = |name: &str| match parameters.get(name) {
+        None => Ok(None),
+        Some(value) => {
+            let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
+            number.map(Some).ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
+        }
+    };
+    let timestamp = number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
+    let signature = text("signature").ok_or_else(|| Refusal::missing("signature"))?;
+    if !key.signed(&[signed_text(parameters).as_bytes()], signature) {
+        return Err(Refusal::bad_signature());
+    }
+    check_time(timestamp, number("recvWindow")?)?;
+    Ok(key.account)
+}
+
+/// All parameters but the signature, in the order of their names.
+fn signed_text(parameters: &Map<String, Value>) -> String {
+    let mut parts: Vec<String> = parameters
+        .iter()
+        .filter(|(name, _)| *name != "signature")
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    parts.sort_unstable();
+    parts.join("&")
+}
+
+fn answered(id: &Value, result: &Value) -> Utf8Bytes {
+    json!({"id": id, "status": 200, "result": result, "rateLimits": []}).to_string().into()
+}
+
+fn refused(id: &Value, refusal: &Refusal) -> Utf8Bytes {
+    json!({"id": id, "status": refusal.status.as_u16(), "error": refusal.body(), "rateLimits": []}).to_string().into()
+}

@@ -1,0 +1,297 @@
+//! What followers of streams are told, and when: changes of the book gathered to their pace, everything else as it happens.
+//! Lives in the feed's thread, in the hub.
+//!
+//! The update ids of depth are the numbers of commands. An event is of the commands `U` to `u`, events of a stream follow each
+//! other without a gap, and a book that is asked for over REST is that after command `lastUpdateId`: so whoever drops events
+//! with `u <= lastUpdateId` goes on with one that has `U <= lastUpdateId + 1 <= u`, whatever the book did meanwhile.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::Utf8Bytes;
+use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
+use feed::{Candle, News, Scene, Trade};
+
+use super::events;
+use super::reports::Told;
+use super::stream::{Envelope, Stream};
+use super::tickers::best;
+use crate::hub::{Hub, Topic};
+use crate::rest::now;
+
+/// Tickers are told at most so often.
+const TICKER_EVERY: Duration = Duration::from_secs(1);
+
+/// All streams that somebody follows.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    of_symbols: HashMap<SymbolIndex, Vec<Followed>>,
+    of_accounts: HashMap<AccountIndex, Told>,
+}
+
+/// A stream, and what is yet to be told or was told last.
+#[derive(Debug)]
+struct Followed {
+    stream: Stream,
+    envelope: Envelope,
+    state: State,
+    /// When it may be told again.
+    next: Instant,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Levels that changed since, and the first command that they may have changed with.
+    Levels {
+        changed: BTreeSet<(Side, Price)>,
+        from: u64,
+    },
+    /// Whether there is anything new.
+    Changed(bool),
+    /// The best prices as they were told.
+    Best([String; 4]),
+    /// The candle that was told last, and whether it was told as closed.
+    Candle(Option<(Candle, bool)>),
+    Nothing,
+}
+
+impl Streams {
+    /// Somebody follows a topic that nobody followed. All that happened so far was told.
+    pub(crate) fn begin(scene: &mut Scene<Hub>, topic: Topic) {
+        let next = Instant::now();
+        let from = scene.view.sequence().0 + 1;
+        match topic {
+            Topic::Stream(symbol, stream, envelope) => {
+                let state = match stream {
+                    Stream::Depth(_) => State::Levels { changed: BTreeSet::new(), from },
+                    // The first one is told at once.
+                    Stream::BestLevels(..) => State::Changed(true),
+                    Stream::Ticker | Stream::MiniTicker => State::Changed(false),
+                    Stream::BookTicker => State::Best(best(&scene.view, symbol)),
+                    Stream::Kline(_) => State::Candle(None),
+                    Stream::Trade | Stream::AggregateTrade => State::Nothing,
+                };
+                let followed = Followed { stream, envelope, state, next };
+                scene.watcher.streams.of_symbols.entry(symbol).or_default().push(followed);
+            }
+            Topic::User(account, _) => {
+                // Two topics of one account share what it was told.
+                let told = Told::begin(&scene.view, account);
+                scene.watcher.streams.of_accounts.entry(account).or_insert(told);
+            }
+            Topic::Book(_)
+            | Topic::Trades(_)
+            | Topic::Candles(..)
+            | Topic::Orders(_)
+            | Topic::Symbols
+            | Topic::Status => {}
+        }
+    }
+
+    /// Nobody follows this topic any more. `still` says whether another topic of the same account is followed.
+    pub(crate) fn end(&mut self, topic: Topic, still: bool) {
+        match topic {
+            Topic::Stream(symbol, stream, envelope) => {
+                if let Some(followed) = self.of_symbols.get_mut(&symbol) {
+                    followed.retain(|its| (its.stream, its.envelope) != (stream, envelope));
+                    if followed.is_empty() {
+                        self.of_symbols.remove(&symbol);
+                    }
+                }
+            }
+            Topic::User(account, _) => {
+                if !still {
+                    self.of_accounts.remove(&account);
+                }
+            }
+            Topic::Book(_)
+            | Topic::Trades(_)
+            | Topic::Candles(..)
+            | Topic::Orders(_)
+            | Topic::Symbols
+            | Topic::Status => {}
+        }
+    }
+
+    /// Takes in what happened to a symbol, and tells what is told as it happens.
+    pub(crate) fn follow_symbol(
+        &mut self,
+        scene: &Scene<Hub>,
+        symbol: SymbolIndex,
+        levels: &[(Side, Price)],
+        trades: &[Trade],
+    ) {
+        for followed in self.of_symbols.get_mut(&symbol).into_iter().flatten() {
+            match (followed.stream, &mut followed.state) {
+                (_, State::Levels { changed, .. }) => changed.extend(levels),
+                (Stream::BestLevels(..), State::Changed(changed)) => *changed |= !levels.is_empty(),
+                (_, State::Changed(changed)) => *changed |= !levels.is_empty() || !trades.is_empty(),
+                (_, State::Best(told)) => {
+                    let best = best(&scene.view, symbol);
+                    if *told != best {
+                        tell(scene, symbol, followed.stream, followed.envelope, &|| {
+                            events::book_ticker(&scene.view, symbol, &best)
+                        });
+                        *told = best;
+                    }
+                }
+                (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
+                    let candles = match scene.candles(symbol, interval, None, 2) {
+                        Ok(candles) => candles,
+                        Err(error) => {
+                            tracing::error!(%error, "candles cannot be told");
+                            continue;
+                        }
+                    };
+                    let Some(current) = candles.last() else { continue };
+                    let event = |candle: &Candle, closed| {
+                        tell(scene, symbol, stream, followed.envelope, &|| {
+                            events::kline(&scene.view, symbol, interval, candle, closed)
+                        });
+                    };
+                    if let Some((before, false)) = told
+                        && before.start < current.start
+                    {
+                        let last = candles.iter().find(|candle| candle.start == before.start);
+                        event(last.unwrap_or(before), true);
+                    }
+                    // A trade may be told after its candle was closed by the clock.
+                    let closed = told.is_some_and(|(told, closed)| closed && told.start == current.start);
+                    event(current, closed);
+                    *told = Some((*current, closed));
+                }
+                (Stream::Trade, State::Nothing) => {
+                    for trade in trades {
+                        tell(scene, symbol, followed.stream, followed.envelope, &|| events::trade(&scene.view, trade));
+                    }
+                }
+                (_, State::Nothing) => {
+                    for trade in trades {
+                        let event = || events::aggregate_trade(&scene.view, trade);
+                        tell(scene, symbol, followed.stream, followed.envelope, &event);
+                    }
+                }
+                (_, State::Candle(_)) => {}
+            }
+        }
+    }
+
+    /// Tells accounts what happened to them.
+    pub(crate) fn follow_accounts(&mut self, scene: &Scene<Hub>, news: &[News]) {
+        if self.of_accounts.is_empty() {
+            return;
+        }
+        let mut its: HashMap<AccountIndex, Vec<News>> = HashMap::new();
+        for news in news {
+            let account = match *news {
+                News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
+                News::Traded(account, ..) => account,
+            };
+            if self.of_accounts.contains_key(&account) {
+                its.entry(account).or_default().push(*news);
+            }
+        }
+        its.into_iter().for_each(|(account, news)| self.follow_account(scene, account, &news));
+    }
+
+    fn follow_account(&mut self, scene: &Scene<Hub>, account: AccountIndex, news: &[News]) {
+        let Some(told) = self.of_accounts.get_mut(&account) else { return };
+        for event in told.follow(&scene.view, account, news) {
+            for envelope in [Envelope::Raw, Envelope::Api] {
+                let message = || match envelope {
+                    Envelope::Raw | Envelope::Combined => event.clone(),
+                    Envelope::Api => events::of_subscription(account, &event),
+                };
+                scene.watcher.tell(Topic::User(account, envelope), || Utf8Bytes::from(message()));
+            }
+        }
+    }
+
+    /// Tells what is due, after all that happened was taken in. Gives when the next is due.
+    pub(crate) fn tell_due(&mut self, scene: &Scene<Hub>) -> Option<Instant> {
+        let at = Instant::now();
+        let mut next: Option<Instant> = None;
+        for (&symbol, all) in &mut self.of_symbols {
+            for followed in all {
+                if followed.is_due(at) {
+                    followed.tell(scene, symbol);
+                    followed.next = at + followed.pace();
+                } else if followed.has_something() {
+                    next = Some(next.map_or(followed.next, |next| next.min(followed.next)));
+                }
+                followed.close_candle(scene, symbol);
+            }
+        }
+        next
+    }
+}
+
+impl Followed {
+    fn has_something(&self) -> bool {
+        match &self.state {
+            State::Levels { changed, .. } => !changed.is_empty(),
+            State::Changed(changed) => *changed,
+            State::Best(_) | State::Candle(_) | State::Nothing => false,
+        }
+    }
+
+    fn is_due(&self, at: Instant) -> bool {
+        self.has_something() && at >= self.next
+    }
+
+    fn pace(&self) -> Duration {
+        match self.stream {
+            Stream::Depth(every) | Stream::BestLevels(_, every) => every.duration(),
+            _ => TICKER_EVERY,
+        }
+    }
+
+    fn tell(&mut self, scene: &Scene<Hub>, symbol: SymbolIndex) {
+        let view = &scene.view;
+        match (&mut self.state, self.stream) {
+            (State::Levels { changed, from }, _) => {
+                let through = view.sequence().0;
+                let changed = std::mem::take(changed);
+                let first = std::mem::replace(from, through + 1);
+                tell(scene, symbol, self.stream, self.envelope, &|| {
+                    events::depth(view, symbol, first, through, &changed)
+                });
+            }
+            (State::Changed(changed), stream) => {
+                *changed = false;
+                tell(scene, symbol, stream, self.envelope, &|| match stream {
+                    Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
+                    Stream::MiniTicker => events::mini_ticker(view, symbol),
+                    _ => events::ticker(view, symbol),
+                });
+            }
+            (State::Best(_) | State::Candle(_) | State::Nothing, _) => {}
+        }
+    }
+
+    /// A candle whose time is over is told a last time, also when nobody trades any more.
+    fn close_candle(&mut self, scene: &Scene<Hub>, symbol: SymbolIndex) {
+        let (Stream::Kline(interval), State::Candle(Some((told, closed @ false)))) = (self.stream, &mut self.state)
+        else {
+            return;
+        };
+        // A moment later: trades of its time may be on their way.
+        if Time(now().saturating_sub(1_000_000)) < Time(told.start.0 + interval.micros()) {
+            return;
+        }
+        *closed = true;
+        let candle = *told;
+        tell(scene, symbol, self.stream, self.envelope, &|| {
+            events::kline(&scene.view, symbol, interval, &candle, true)
+        });
+    }
+}
+
+fn tell(scene: &Scene<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
+    scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
+        Utf8Bytes::from(match envelope {
+            Envelope::Raw | Envelope::Api => event(),
+            Envelope::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
+        })
+    });
+}
