@@ -1,0 +1,141 @@
+"""python-binance, with nothing but the addresses changed, trades against users of XML and follows streams."""
+
+import asyncio
+from decimal import Decimal
+
+from binance import AsyncClient, BinanceSocketManager, Client, DepthCacheManager
+from binance.exceptions import BinanceAPIException
+
+from market import HTTP, KEY, SECRET, Crowd, XmlUser, refused, soon
+
+for kind in [Client, AsyncClient]:
+    kind.API_URL = f"http://{HTTP}/binance/api"
+    kind.WS_API_URL = f"ws://{HTTP}/binance/ws-api/v3"
+BinanceSocketManager.STREAM_URL = f"ws://{HTTP}/binance/"
+
+
+def rest():
+    client, other = Client(KEY, SECRET), XmlUser(2)
+    assert client.get_symbol_info("SPYUSD")["baseAsset"] == "SPY"
+    quotes = [other.order(-10, "145.67"), other.order(2, "140")]
+    depth = client.get_order_book(symbol="SPYUSD")
+    assert (depth["bids"], depth["asks"]) == ([["140.00000000", "2.00000000"]], [["145.67000000", "10.00000000"]])
+    assert client.get_asset_balance("USD") == {"asset": "USD", "free": "100000.00000000", "locked": "0.00000000"}
+    client.create_test_order(symbol="SPYUSD", side="BUY", type="LIMIT", timeInForce="GTC", quantity="4", price="150")
+    bought = client.order_limit_buy(symbol="SPYUSD", quantity="4", price="150")
+    assert bought["status"] == "FILLED" and bought["cummulativeQuoteQty"] == "582.68000000", bought
+    assert [(fill["price"], fill["qty"]) for fill in bought["fills"]] == [("145.67000000", "4.00000000")], bought
+    resting = client.order_limit_sell(symbol="SPYUSD", quantity="3.5", price="141.25", newClientOrderId="mine")
+    # The resting bid of 140 is not enough.
+    assert resting["status"] == "NEW" and resting["clientOrderId"] == "mine", resting
+    buy = other.order("1.25", "142")
+    assert '<executed shares="1.25" price="141.25"' in other.query(buy)
+    [still] = client.get_open_orders(symbol="SPYUSD")
+    assert (still["orderId"], still["executedQty"], still["status"]) == (resting["orderId"], "1.25000000", "PARTIALLY_FILLED")
+    assert client.get_order(symbol="SPYUSD", origClientOrderId="mine")["orderId"] == resting["orderId"]
+    canceled = client.cancel_order(symbol="SPYUSD", orderId=resting["orderId"])
+    assert (canceled["status"], canceled["executedQty"]) == ("CANCELED", "1.25000000"), canceled
+    assert [order["status"] for order in client.get_all_orders(symbol="SPYUSD")] == ["FILLED", "CANCELED"]
+    mine = client.get_my_trades(symbol="SPYUSD")
+    assert [(trade["isBuyer"], trade["isMaker"], trade["qty"]) for trade in mine] == [
+        (True, False, "4.00000000"), (False, True, "1.25000000")], mine
+    assert [trade["price"] for trade in client.get_recent_trades(symbol="SPYUSD")] == ["145.67000000", "141.25000000"]
+    assert len(client.get_aggregate_trades(symbol="SPYUSD")) == 2
+    candles = client.get_klines(symbol="SPYUSD", interval=Client.KLINE_INTERVAL_1MINUTE)
+    assert sum(Decimal(candle[5]) for candle in candles) == Decimal("5.25"), candles
+    assert client.get_ticker(symbol="SPYUSD")["lastPrice"] == "141.25000000"
+    assert client.get_symbol_ticker(symbol="SPYUSD")["price"] == "141.25000000"
+    assert client.get_orderbook_ticker(symbol="SPYUSD")["bidPrice"] == "140.00000000"
+    assert client.get_avg_price(symbol="SPYUSD")["mins"] == 5
+
+    def code(expected, call):
+        error = refused(BinanceAPIException, call)
+        assert error.code == expected, (error.code, error)
+
+    buy = dict(symbol="SPYUSD", side="BUY", quantity="1", price="1")
+    code(-2010, lambda: client.order_limit_buy(symbol="SPYUSD", quantity="100000", price="150"))
+    code(-2011, lambda: client.cancel_order(symbol="SPYUSD", orderId=resting["orderId"]))
+    code(-2013, lambda: client.get_order(symbol="SPYUSD", orderId=999999))
+    code(-1121, lambda: client.get_order_book(symbol="NONEUSD"))
+    code(-1116, lambda: client.create_order(**buy, type="STOP_LOSS_LIMIT", timeInForce="GTC", stopPrice="1"))
+    code(-1115, lambda: client.create_order(**buy, type="LIMIT", timeInForce="IOC"))
+    code(-1022, lambda: Client(KEY, "wrong").get_account())
+    code(-2015, lambda: Client("wrong", SECRET).get_account())
+    listen_key = client.stream_get_listen_key()
+    client.stream_keepalive(listen_key)
+    client.stream_close(listen_key)
+    for quote in quotes:
+        other.cancel(quote)
+    print("python-binance: REST is as it should be")
+
+
+async def next_of(stream, what, wanted):
+    """Reads on until a message is as wanted; a client that reads is never refused."""
+    while True:
+        message = await soon(what, stream.recv())
+        assert message.get("e") != "error", message
+        if wanted(message):
+            return message
+
+
+async def streams():
+    client = await AsyncClient.create(KEY, SECRET)
+    manager = BinanceSocketManager(client)
+    other, third = XmlUser(2), XmlUser(3)
+    try:
+        async with manager.user_socket() as user, manager.trade_socket("SPYUSD") as trades:
+            placed = await client.order_limit_buy(symbol="SPYUSD", quantity="2", price="90", newClientOrderId="watched")
+            other.order("-0.5", "90")
+            await client.cancel_order(symbol="SPYUSD", orderId=placed["orderId"])
+            reports = []
+            while not reports or reports[-1]["X"] != "CANCELED":
+                reports.append(await next_of(user, "a report", lambda event: event["e"] == "executionReport"))
+            told = [(report["x"], report["X"], report["z"]) for report in reports]
+            assert told == [("NEW", "NEW", "0.00000000"), ("TRADE", "PARTIALLY_FILLED", "0.50000000"),
+                            ("CANCELED", "CANCELED", "0.50000000")], told
+            assert {report["i"] for report in reports} == {placed["orderId"]} and reports[0]["c"] == "watched", reports
+            dollars = {"a": "USD", "f": "99548.88250000", "l": "0.00000000"}
+            await next_of(user, "the balance", lambda event: dollars in event.get("B", []))
+            trade = await next_of(trades, "a trade", lambda event: event["q"] == "0.50000000")
+            assert (trade["e"], trade["p"], trade["m"]) == ("trade", "90.00000000", True), trade
+        names = ["spyusd@depth@100ms", "spyusd@kline_1m", "spyusd@bookTicker", "spyusd@ticker", "spyusd@trade"]
+        seen = set()
+        async with manager.multiplex_socket(names) as many:
+            price = 100
+            while seen != set(names):
+                price = 210 - price
+                resting = other.order(-1, price + 30)
+                other.order(-1, price)
+                third.order(1, price)
+                message = await next_of(many, "all streams", lambda message: "stream" in message)
+                seen.add(message["stream"])
+                other.cancel(resting)
+        async with DepthCacheManager(client, symbol="SPYUSD", ws_interval=100) as depth:
+            await follow(client, depth)
+        print("python-binance: streams are as they should be")
+    finally:
+        await client.close_connection()
+
+
+async def follow(client, depth):
+    """What the client builds of the stream is the book of the server, when nobody trades any more."""
+    cache = None
+    with Crowd(1500, seed=2) as crowd:
+        while crowd.left > 0:
+            cache = await soon("an update", depth.recv())
+    other = XmlUser(2)
+    asked = await client.get_order_book(symbol="SPYUSD", limit=5000)
+
+    def numbers(sides):
+        return [[[float(part) for part in level] for level in side] for side in sides]
+
+    wanted = numbers([asked["bids"], asked["asks"]])
+    while cache is None or numbers([cache.get_bids(), cache.get_asks()]) != wanted:
+        # Something that leaves the book as it is, and tells that it is so.
+        other.cancel(other.order(1, 1))
+        cache = await soon("the followed book to be that of the server", depth.recv())
+    print(f"python-binance: the followed book has {len(wanted[0])} bids and {len(wanted[1])} asks, as that of the server")
+
+
+rest()
+asyncio.run(streams())
