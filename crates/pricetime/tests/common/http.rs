@@ -76,7 +76,12 @@ impl Http {
 
     /// A WebSocket.
     pub fn listen(&self) -> Socket {
-        let (socket, _) = tungstenite::connect(format!("ws://{}/ws/v1", self.address)).unwrap();
+        self.listen_at("/ws/v1")
+    }
+
+    /// A WebSocket at a path of one's own.
+    pub fn listen_at(&self, path: &str) -> Socket {
+        let (socket, _) = tungstenite::connect(format!("ws://{}{path}", self.address)).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
         }

@@ -8,6 +8,7 @@ pub mod decimal;
 pub mod folder;
 pub mod heartbeat;
 pub mod http;
+pub mod keys;
 pub mod load;
 pub mod orders;
 pub mod proxy;

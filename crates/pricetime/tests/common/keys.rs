@@ -1,0 +1,68 @@
+//! API keys for tests of the compatible interface: a key file as `pricetime keys` makes it, and requests signed with it.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::folder::Folder;
+use super::http::{Answer, Http};
+use super::server::Launch;
+
+/// A key file with one key, for account 1.
+pub struct KeyFile {
+    pub path: PathBuf,
+    pub key: String,
+    pub secret: String,
+}
+
+impl KeyFile {
+    pub fn new(folder: &Folder) -> KeyFile {
+        let path = folder.path().join("keys.toml");
+        let made = Command::new(env!("CARGO_BIN_EXE_pricetime"))
+            .args(["keys", "add"])
+            .arg(&path)
+            .args(["--account", "1"])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let said = String::from_utf8(made.stdout).unwrap();
+        let word = |label: &str| said.lines().find_map(|line| line.strip_prefix(label)).unwrap().trim().to_owned();
+        KeyFile { path, key: word("api key"), secret: word("secret") }
+    }
+
+    /// A server that knows the key.
+    pub fn launch(&self, folder: &Folder) -> Launch {
+        Launch::new(&folder.data()).with(&format!("--keys {}", self.path.display()))
+    }
+
+    /// Parameters with the time and the signature.
+    pub fn sign(&self, parameters: &str) -> String {
+        self.sign_at(parameters, now())
+    }
+
+    pub fn sign_at(&self, parameters: &str, milliseconds: u64) -> String {
+        let joint = if parameters.is_empty() { "" } else { "&" };
+        let text = format!("{parameters}{joint}timestamp={milliseconds}");
+        format!("{text}&signature={}", self.signature(&text))
+    }
+
+    pub fn signature(&self, text: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).unwrap();
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Sends signed parameters behind the `?`.
+    pub fn send(&self, http: &Http, method: &str, path: &str, parameters: &str) -> Answer {
+        let path = format!("/binance/api/v3/{path}?{}", self.sign(parameters));
+        http.send(method, &path, None, &[("x-mbx-apikey", &self.key)])
+    }
+}
+
+/// By this machine's clock.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
+}
