@@ -341,6 +341,7 @@ fn streams_are_asked_for_and_left_as_clients_do() {
             kinds.push(name);
         }
     }
+    both.close();
     for path in ["/binance/ws/spyusd@nothing", "/binance/ws/noneusd@trade", "/binance/stream?streams=nothing"] {
         let refused = tungstenite::connect(format!("ws://{}{path}", server.http)).err().unwrap().to_string();
         assert!(refused.contains("400"), "{path}: {refused}");

@@ -40,7 +40,8 @@ pub(crate) async fn converse(
                 // Pongs are sent by the library.
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_))) => party.no_text(),
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(Message::Close(_))) => return answer_close(socket).await,
+                Some(Err(_)) | None => return,
             },
             Some(message) = messages.recv() => {
                 let sending = send(&mut socket, message, &mut messages, outbox);
@@ -52,6 +53,15 @@ pub(crate) async fn converse(
             () = outbox.too_slow() => return too_slow(socket, party.farewell()).await,
         }
     }
+}
+
+/// How long a client has to take the last that it is told.
+const FAREWELL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A client said that it ends: the library answers so, when it gets to write.
+async fn answer_close(mut socket: WebSocket) {
+    // Whoever does not wait for it does not want it.
+    let _ = tokio::time::timeout(FAREWELL_PATIENCE, SinkExt::<Message>::close(&mut socket)).await;
 }
 
 /// Sends a message and those that wait behind it, then flushes.
@@ -86,5 +96,5 @@ async fn too_slow(mut socket: WebSocket, farewell: Option<Utf8Bytes>) {
         }
         let _ = socket.send(Message::Close(Some(frame))).await;
     };
-    let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+    let _ = tokio::time::timeout(FAREWELL_PATIENCE, told).await;
 }

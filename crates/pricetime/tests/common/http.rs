@@ -149,6 +149,18 @@ impl Socket {
         self.next_of("snapshot", channel)
     }
 
+    /// Ends the connection. Panics unless the server agrees, as the protocol has it.
+    pub fn close(mut self) {
+        self.0.close(None).unwrap();
+        let ended = loop {
+            match self.0.read() {
+                Ok(_) => {}
+                Err(ended) => break ended,
+            }
+        };
+        assert!(matches!(ended, tungstenite::Error::ConnectionClosed), "{ended}");
+    }
+
     /// How long to wait for a message.
     pub fn patience(&mut self, patience: Duration) {
         if let MaybeTlsStream::Plain(stream) = self.0.get_ref() {

@@ -33,6 +33,15 @@ impl KeyFile {
         KeyFile { path, key: word("api key"), secret: word("secret") }
     }
 
+    /// The key that a demo prints; it is in no file.
+    pub fn of_a_demo(banner: &str) -> KeyFile {
+        let line =
+            banner.lines().find_map(|line| line.trim().strip_prefix("key ")).expect("a demo prints a key").trim();
+        let (key, rest) = line.split_once(' ').unwrap();
+        let (_, secret) = rest.split_once("secret ").unwrap();
+        KeyFile { path: PathBuf::new(), key: key.to_owned(), secret: secret.to_owned() }
+    }
+
     /// A server that knows the key.
     pub fn launch(&self, folder: &Folder) -> Launch {
         Launch::new(&folder.data()).with(&format!("--keys {}", self.path.display()))

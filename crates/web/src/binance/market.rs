@@ -201,7 +201,7 @@ pub(super) async fn klines(State(site): State<Site>, asked: Asked) -> Answer {
     Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval)).collect()))
 }
 
-/// The first `limit` candles from a time on.
+/// The first `limit` candles from a time on; fewer, where trades are rare.
 fn candles_from(
     scene: &Scene<Hub>,
     symbol: SymbolIndex,
@@ -211,20 +211,29 @@ fn candles_from(
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {
     let read = |interval, before, limit| scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable);
-    // Days without a trade are passed over.
+    // Days and hours without a trade are passed over.
     let days = read(Interval::Day, None, usize::MAX)?;
     let end = before.unwrap_or(Time(u64::MAX));
+    let ends_after = |time: u64, interval: Interval| move |candle: &&Candle| candle.start.0 + interval.micros() > time;
     let (mut found, mut from): (Vec<Candle>, u64) = (Vec::new(), start);
     for _ in 0..WINDOWS_MAX {
-        let day = days.iter().find(|day| day.start.0 + Interval::Day.micros() > from);
+        let day = days.iter().find(ends_after(from, Interval::Day));
         let Some(day) = day.filter(|_| found.len() < limit && from < end.0) else { break };
-        let first = Time(from.max(day.start.0));
-        // As many candles as there could be: where there are fewer, the next window goes on.
-        let span = interval.micros().saturating_mul((limit - found.len()) as u64);
-        let until = interval.start_of(Time(first.0.saturating_add(span).saturating_add(interval.micros() - 1)));
-        let window = read(interval, Some(until.min(end)), limit - found.len())?;
+        let tomorrow = Time(day.start.0 + Interval::Day.micros());
+        let hours = read(Interval::Hour, Some(tomorrow), 24)?;
+        let mut hours = hours.iter().filter(|hour| hour.start >= day.start);
+        let Some(hour) = hours.find(ends_after(from, Interval::Hour)) else {
+            from = tomorrow.0;
+            continue;
+        };
+        let first = Time(from.max(interval.start_of(hour.start).0));
+        // As many candles as there could be, and an hour's at least: where there are fewer, the next window goes on.
+        let most = limit.max((Interval::Hour.micros() / interval.micros()) as usize);
+        let until = interval.start_of(first).0.saturating_add(interval.micros().saturating_mul(most as u64));
+        let window = read(interval, Some(Time(until).min(end)), most)?;
         found.extend(window.into_iter().filter(|candle| candle.start >= first && candle.start < end));
-        from = until.0;
+        found.truncate(limit);
+        from = until;
     }
     Ok(found)
 }
