@@ -1,4 +1,5 @@
-//! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write.
+//! A file of records of one size, numbered from 0. What is appended waits in memory while it is likely to be changed, because
+//! a change there costs no call of the system: most orders end soon.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,8 +8,11 @@ use std::path::PathBuf;
 
 use super::HistoryError;
 
-/// Bytes that wait at most.
-const WAITING_MAX: usize = 256 * 1024;
+/// Bytes that wait at most; with so many, the older half is written.
+const WAITING_MAX: usize = 4 << 20;
+/// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
+/// longer than the whole write did.
+const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Table<const N: usize> {
@@ -40,7 +44,7 @@ impl<const N: usize> Table<N> {
     pub(super) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
         self.waiting.extend_from_slice(record);
         match self.waiting.len() >= WAITING_MAX {
-            true => self.write(),
+            true => self.write(self.waiting.len() / N / 2),
             false => Ok(()),
         }
     }
@@ -70,15 +74,19 @@ impl<const N: usize> Table<N> {
 
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
-        self.write()?;
+        self.write(self.waiting.len() / N)?;
         self.file.sync_data().map_err(|error| self.error(error))
     }
 
-    fn write(&mut self) -> Result<(), HistoryError> {
-        let written = self.file.write_all_at(&self.waiting, self.written * N as u64);
-        written.map_err(|error| self.error(error))?;
-        self.written += (self.waiting.len() / N) as u64;
-        self.waiting.clear();
+    /// Writes the first of those that wait.
+    fn write(&mut self, records: usize) -> Result<(), HistoryError> {
+        let mut position = self.written * N as u64;
+        for bytes in self.waiting[..records * N].chunks(WRITTEN_AT_ONCE) {
+            self.file.write_all_at(bytes, position).map_err(|error| self.error(error))?;
+            position += bytes.len() as u64;
+        }
+        self.written += records as u64;
+        self.waiting.drain(..records * N);
         Ok(())
     }
 
