@@ -1,5 +1,5 @@
-//! A file of records of one size, numbered from 0. What is appended waits in memory while it is likely to be changed, because
-//! a change there costs no call of the system: most orders end soon.
+//! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write, or while it
+//! is likely to be changed: a change there costs no call of the system.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,8 +8,6 @@ use std::path::PathBuf;
 
 use super::HistoryError;
 
-/// Bytes that wait at most; with so many, the older half is written.
-const WAITING_MAX: usize = 4 << 20;
 /// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
 /// longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
@@ -22,11 +20,13 @@ pub(super) struct Table<const N: usize> {
     written: u64,
     /// Those behind them.
     waiting: Vec<u8>,
+    /// Bytes that wait at most; with so many, the older half is written.
+    waiting_max: usize,
 }
 
 impl<const N: usize> Table<N> {
     /// Of the first `len` records of a file; what lies behind them will be written again.
-    pub(super) fn open(path: PathBuf, len: u64) -> Result<Table<N>, HistoryError> {
+    pub(super) fn open(path: PathBuf, len: u64, waiting_max: usize) -> Result<Table<N>, HistoryError> {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = opened.map_err(|source| HistoryError::Io { path: path.clone(), source })?;
         let bytes = file.metadata().map_err(|source| HistoryError::Io { path: path.clone(), source })?.len();
@@ -34,7 +34,7 @@ impl<const N: usize> Table<N> {
             let fault = format!("it holds {bytes} bytes and should hold {}", len * N as u64);
             return Err(HistoryError::Damaged { path, fault });
         }
-        Ok(Table { path, file, written: len, waiting: Vec::new() })
+        Ok(Table { path, file, written: len, waiting: Vec::new(), waiting_max })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -43,7 +43,7 @@ impl<const N: usize> Table<N> {
 
     pub(super) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
         self.waiting.extend_from_slice(record);
-        match self.waiting.len() >= WAITING_MAX {
+        match self.waiting.len() >= self.waiting_max {
             true => self.write(self.waiting.len() / N / 2),
             false => Ok(()),
         }
