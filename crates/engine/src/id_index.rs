@@ -26,7 +26,7 @@ struct Bucket {
 const EMPTY: Bucket = Bucket { ids: [0; PAIRS], slots: [NONE; PAIRS], passed: 0 };
 
 /// The index.
-pub(crate) struct IdIndex {
+pub struct IdIndex {
     shards: Vec<Shard>,
 }
 
@@ -36,14 +36,21 @@ struct Shard {
     pairs: usize,
 }
 
+impl Default for IdIndex {
+    fn default() -> IdIndex {
+        IdIndex::new()
+    }
+}
+
 impl IdIndex {
-    pub(crate) fn new() -> IdIndex {
+    /// With nothing in it.
+    pub fn new() -> IdIndex {
         IdIndex { shards: (0..SHARDS).map(|_| Shard { buckets: vec![EMPTY], pairs: 0 }).collect() }
     }
 
     /// The slot of an id, if `is_it` says so: the low bits alone may be another's.
     #[inline]
-    pub(crate) fn find(&self, id: OrderId, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn find(&self, id: OrderId, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = hash(id);
         let shard = &self.shards[shard(hash)];
         let home = shard.home(hash);
@@ -82,7 +89,7 @@ impl IdIndex {
     }
 
     /// Adds an id that is not there. `id_of` says the id of a slot, for when the shard grows.
-    pub(crate) fn insert(&mut self, id: OrderId, slot: u32, id_of: impl Fn(u32) -> OrderId) {
+    pub fn insert(&mut self, id: OrderId, slot: u32, id_of: impl Fn(u32) -> OrderId) {
         let hash = hash(id);
         let shard = &mut self.shards[shard(hash)];
         if shard.pairs >= shard.buckets.len().saturating_mul(LOAD_MAX) {
@@ -92,7 +99,7 @@ impl IdIndex {
     }
 
     /// Removes an id and gives its slot, which `is_it` knows. Panics if it is not there.
-    pub(crate) fn remove(&mut self, id: OrderId, is_it: impl Fn(u32) -> bool) -> u32 {
+    pub fn remove(&mut self, id: OrderId, is_it: impl Fn(u32) -> bool) -> u32 {
         let hash = hash(id);
         let shard = &mut self.shards[shard(hash)];
         let home = shard.home(hash);

@@ -32,6 +32,7 @@ pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
 pub use command::{ClientQuery, Command, Entry, Op, Query, Side};
 pub use engine::{DoneOrders, Engine};
 pub use event::Event;
+pub use id_index::IdIndex;
 pub use ids::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, IdError, NAME_BYTES_MAX, OrderId, Sequence,
     Symbol, SymbolIndex, Time,
@@ -39,4 +40,5 @@ pub use ids::{
 pub use import::{ImportError, Importer};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
+pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;

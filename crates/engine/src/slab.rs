@@ -4,12 +4,13 @@
 use std::ops::{Index, IndexMut};
 
 /// A slot that names nothing.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
-pub(crate) struct Slab<T> {
+/// The values and the free slots.
+pub struct Slab<T> {
     chunks: Vec<Box<[T; CHUNK]>>,
     free: Vec<u32>,
     /// Slots given out at least once.
@@ -17,7 +18,8 @@ pub(crate) struct Slab<T> {
 }
 
 impl<T: Copy> Slab<T> {
-    pub(crate) fn new() -> Slab<T> {
+    /// With nothing in it.
+    pub fn new() -> Slab<T> {
         Slab { chunks: Vec::new(), free: Vec::new(), used: 0 }
     }
 
@@ -34,12 +36,18 @@ impl<T: Copy> Slab<T> {
     }
 
     /// Values held.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         (self.used as usize).saturating_sub(self.free.len())
     }
 
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Puts a value into a slot, and says which.
     #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
+    pub fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self[slot] = value;
@@ -66,7 +74,7 @@ impl<T: Copy> Slab<T> {
 
     /// The value of a slot, if the slab ever grew that far.
     #[inline]
-    pub(crate) fn get(&self, slot: u32) -> Option<&T> {
+    pub fn get(&self, slot: u32) -> Option<&T> {
         self.chunks.get((slot >> CHUNK_BITS) as usize).map(|chunk| &chunk[slot as usize & (CHUNK - 1)])
     }
 
@@ -80,8 +88,14 @@ impl<T: Copy> Slab<T> {
 
     /// Frees a slot that `insert` gave out. Its value must not be read again.
     #[inline]
-    pub(crate) fn remove(&mut self, slot: u32) {
+    pub fn remove(&mut self, slot: u32) {
         self.free.push(slot);
+    }
+}
+
+impl<T: Copy> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab::new()
     }
 }
 

@@ -1,13 +1,7 @@
 //! The open orders: by id, in the queue of their price level, and in the list of their account. A slab with links, so
 //! that an order costs one place however it is looked for.
 
-use std::hash::BuildHasher;
-
-use engine::{AccountIndex, Money, OrderId, Price, Shares, Side, SymbolIndex, Time};
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-
-const NONE: u32 = u32::MAX;
+use engine::{AccountIndex, IdIndex, Money, NO_SLOT as NONE, OrderId, Price, Shares, Side, Slab, SymbolIndex, Time};
 
 /// An open order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,97 +49,86 @@ impl List {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Link {
     before: u32,
     behind: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy)]
 struct Node {
     open: Open,
     links: [Link; 2],
 }
 
 /// All open orders.
-#[derive(Debug, Default)]
 pub struct Orders {
-    nodes: Vec<Node>,
-    free: Vec<u32>,
-    by_id: HashTable<u32>,
-    /// Ids are the engine's to give: nobody can choose ones that collide.
-    hasher: FixedState,
+    nodes: Slab<Node>,
+    by_id: IdIndex,
+}
+
+impl std::fmt::Debug for Orders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} open orders", self.len())
+    }
 }
 
 impl Orders {
+    pub(crate) fn new() -> Orders {
+        Orders { nodes: Slab::new(), by_id: IdIndex::new() }
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
+        self.nodes.len()
     }
 
     pub(crate) fn insert(&mut self, open: Open) -> u32 {
-        let node = Node { open, links: [Link { before: NONE, behind: NONE }; 2] };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.nodes[slot as usize] = node;
-                slot
-            }
-            None => {
-                let slot =
-                    u32::try_from(self.nodes.len()).expect("invariant: the engine keeps at most 2^32 - 1 orders");
-                self.nodes.push(node);
-                slot
-            }
-        };
-        let (nodes, hasher) = (&self.nodes, &self.hasher);
-        let hash = |slot: &u32| hasher.hash_one(nodes[*slot as usize].open.order);
-        self.by_id.insert_unique(hasher.hash_one(open.order), slot, hash);
+        let slot = self.nodes.insert(Node { open, links: [Link { before: NONE, behind: NONE }; 2] });
+        self.by_id.insert(open.order, slot, |other| self.nodes[other].open.order);
         slot
     }
 
     /// Where an open order stands.
     pub(crate) fn find(&self, order: OrderId) -> Option<u32> {
-        let same = |slot: &u32| self.nodes[*slot as usize].open.order == order;
-        self.by_id.find(self.hasher.hash_one(order), same).copied()
+        self.by_id.find(order, |slot| self.nodes[slot].open.order == order)
     }
 
     pub(crate) fn get(&self, slot: u32) -> &Open {
-        &self.nodes[slot as usize].open
+        &self.nodes[slot].open
     }
 
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Open {
-        &mut self.nodes[slot as usize].open
+        &mut self.nodes[slot].open
     }
 
     /// Takes out an order that stands in no list any more.
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.get(slot).order;
-        if let Ok(entry) = self.by_id.find_entry(self.hasher.hash_one(order), |at| *at == slot) {
-            entry.remove();
-        }
-        self.free.push(slot);
+        self.by_id.remove(order, |at| at == slot);
+        self.nodes.remove(slot);
     }
 
     /// Puts an order at a list's end.
     pub(crate) fn append(&mut self, list: &mut List, which: In, slot: u32) {
         let before = list.last;
-        self.nodes[slot as usize].links[which as usize] = Link { before, behind: NONE };
+        self.nodes[slot].links[which as usize] = Link { before, behind: NONE };
         match before {
             NONE => list.first = slot,
-            _ => self.nodes[before as usize].links[which as usize].behind = slot,
+            _ => self.nodes[before].links[which as usize].behind = slot,
         }
         list.last = slot;
     }
 
     /// Takes an order out of a list.
     pub(crate) fn unlink(&mut self, list: &mut List, which: In, slot: u32) {
-        let Link { before, behind } = self.nodes[slot as usize].links[which as usize];
+        let Link { before, behind } = self.nodes[slot].links[which as usize];
         match before {
             NONE => list.first = behind,
-            _ => self.nodes[before as usize].links[which as usize].behind = behind,
+            _ => self.nodes[before].links[which as usize].behind = behind,
         }
         match behind {
             NONE => list.last = before,
-            _ => self.nodes[behind as usize].links[which as usize].before = before,
+            _ => self.nodes[behind].links[which as usize].before = before,
         }
     }
 
@@ -154,7 +137,7 @@ impl Orders {
         let (mut slots, mut at) = (Vec::new(), list.first);
         while at != NONE {
             slots.push(at);
-            at = self.nodes[at as usize].links[which as usize].behind;
+            at = self.nodes[at].links[which as usize].behind;
         }
         slots.sort_unstable_by_key(|slot| self.get(*slot).order);
         *list = List::default();
@@ -174,7 +157,7 @@ impl Orders {
     fn walk(&self, from: u32, next: impl Fn(&Node) -> u32) -> impl Iterator<Item = &Open> {
         let mut at = from;
         std::iter::from_fn(move || {
-            let node = (at != NONE).then(|| &self.nodes[at as usize])?;
+            let node = (at != NONE).then(|| &self.nodes[at])?;
             at = next(node);
             Some(&node.open)
         })
@@ -207,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_order_leaves_from_anywhere_in_a_list() {
-        let (mut orders, mut list) = (Orders::default(), List::default());
+        let (mut orders, mut list) = (Orders::new(), List::default());
         for order in 1..=4 {
             let slot = orders.insert(open(order));
             orders.append(&mut list, In::Queue, slot);

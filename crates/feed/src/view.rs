@@ -79,7 +79,7 @@ impl View {
             time: Time::ZERO,
             accounts: Accounts::default(),
             listings: Vec::new(),
-            orders: Orders::default(),
+            orders: Orders::new(),
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
             recalled: false,

@@ -32,6 +32,11 @@ use table::Table;
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
 
+/// Bytes of trades and of candles that wait to be written: they never change.
+const WAITING_MAX: usize = 64 * 1024;
+/// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
+const ORDERS_WAITING_MAX: usize = 4 << 20;
+
 /// Trades of each symbol that a start puts back into memory.
 const RECALLED: usize = 100;
 
@@ -81,9 +86,9 @@ impl History {
         };
         let [orders, trades, candles] = TABLE_NAMES;
         Ok(History {
-            orders: Table::open(folder.join(orders), checkpoint.orders)?,
-            trades: Table::open(folder.join(trades), checkpoint.trades)?,
-            candles: Table::open(folder.join(candles), checkpoint.candles)?,
+            orders: Table::open(folder.join(orders), checkpoint.orders, ORDERS_WAITING_MAX)?,
+            trades: Table::open(folder.join(trades), checkpoint.trades, WAITING_MAX)?,
+            candles: Table::open(folder.join(candles), checkpoint.candles, WAITING_MAX)?,
             heads: checkpoint.heads,
             folder: folder.to_owned(),
         })

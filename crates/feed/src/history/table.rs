@@ -1,4 +1,5 @@
-//! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write.
+//! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write, or while it
+//! is likely to be changed: a change there costs no call of the system.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,8 +8,9 @@ use std::path::PathBuf;
 
 use super::HistoryError;
 
-/// Bytes that wait at most.
-const WAITING_MAX: usize = 256 * 1024;
+/// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
+/// longer than the whole write did.
+const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Table<const N: usize> {
@@ -18,11 +20,13 @@ pub(super) struct Table<const N: usize> {
     written: u64,
     /// Those behind them.
     waiting: Vec<u8>,
+    /// Bytes that wait at most; with so many, the older half is written.
+    waiting_max: usize,
 }
 
 impl<const N: usize> Table<N> {
     /// Of the first `len` records of a file; what lies behind them will be written again.
-    pub(super) fn open(path: PathBuf, len: u64) -> Result<Table<N>, HistoryError> {
+    pub(super) fn open(path: PathBuf, len: u64, waiting_max: usize) -> Result<Table<N>, HistoryError> {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = opened.map_err(|source| HistoryError::Io { path: path.clone(), source })?;
         let bytes = file.metadata().map_err(|source| HistoryError::Io { path: path.clone(), source })?.len();
@@ -30,7 +34,7 @@ impl<const N: usize> Table<N> {
             let fault = format!("it holds {bytes} bytes and should hold {}", len * N as u64);
             return Err(HistoryError::Damaged { path, fault });
         }
-        Ok(Table { path, file, written: len, waiting: Vec::new() })
+        Ok(Table { path, file, written: len, waiting: Vec::new(), waiting_max })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -39,8 +43,8 @@ impl<const N: usize> Table<N> {
 
     pub(super) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
         self.waiting.extend_from_slice(record);
-        match self.waiting.len() >= WAITING_MAX {
-            true => self.write(),
+        match self.waiting.len() >= self.waiting_max {
+            true => self.write(self.waiting.len() / N / 2),
             false => Ok(()),
         }
     }
@@ -70,15 +74,19 @@ impl<const N: usize> Table<N> {
 
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
-        self.write()?;
+        self.write(self.waiting.len() / N)?;
         self.file.sync_data().map_err(|error| self.error(error))
     }
 
-    fn write(&mut self) -> Result<(), HistoryError> {
-        let written = self.file.write_all_at(&self.waiting, self.written * N as u64);
-        written.map_err(|error| self.error(error))?;
-        self.written += (self.waiting.len() / N) as u64;
-        self.waiting.clear();
+    /// Writes the first of those that wait.
+    fn write(&mut self, records: usize) -> Result<(), HistoryError> {
+        let mut position = self.written * N as u64;
+        for bytes in self.waiting[..records * N].chunks(WRITTEN_AT_ONCE) {
+            self.file.write_all_at(bytes, position).map_err(|error| self.error(error))?;
+            position += bytes.len() as u64;
+        }
+        self.written += records as u64;
+        self.waiting.drain(..records * N);
         Ok(())
     }
 
