@@ -61,7 +61,10 @@ pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
         None => Command::PlaceOrder { account, symbol: name, side, limit, shares },
     };
     match ask(&site, Op::Command(command)).await? {
-        Reply::Opened(order) => placing.tell(&site, account, order).await.map(Json),
+        // It is placed: whoever cannot be told of it must not be told to try again.
+        Reply::Opened(order) => {
+            placing.tell(&site, account, order).await.map(Json).map_err(|_| Refusal::unknown_outcome())
+        }
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
