@@ -5,11 +5,13 @@
 
 mod desk;
 mod guard;
+mod headcount;
 mod health;
 mod hub;
 mod input;
 mod listener;
 mod messages;
+mod metrics;
 mod outbox;
 mod page;
 mod problem;
@@ -22,4 +24,4 @@ mod vitals;
 
 pub use hub::Hub;
 pub use server::{Settings, Web};
-pub use site::{About, Market};
+pub use site::{About, Counting, Market};

@@ -24,6 +24,7 @@ const SENT_AT_ONCE: usize = 256;
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
     site.market()?;
     Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+        let _counted = site.instruments().websockets.enter();
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
         session.run(socket, messages).await;
