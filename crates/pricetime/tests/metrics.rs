@@ -252,11 +252,14 @@ fn collect_queries(value: &Value, queries: &mut Vec<String>) {
     }
 }
 
+/// Labels that a metric is asked for by, with their values where they are plain.
+type Asked = Vec<(String, Option<String>)>;
+
 /// The metrics that a query names, each with the labels that it is asked for by, and their values where they are plain. The
 /// labels of a grouping are asked of all of them.
-fn selectors(query: &str) -> Vec<(String, Vec<(String, Option<String>)>)> {
+fn selectors(query: &str) -> Vec<(String, Asked)> {
     const WORDS: [&str; 9] = ["by", "without", "on", "ignoring", "and", "or", "unless", "bool", "offset"];
-    let mut found: Vec<(String, Vec<(String, Option<String>)>)> = Vec::new();
+    let mut found: Vec<(String, Asked)> = Vec::new();
     let mut grouped = Vec::new();
     let mut rest = query;
     while let Some(first) = rest.chars().next() {
