@@ -115,7 +115,7 @@ impl Server {
             "pricetime {version}\n\
              \x20 XML        {xml} ({workers} workers)\n\
              {page}\
-             \x20 health     http://{http}/health and /ready\n\
+             \x20 health     http://{http}/health, /ready and /metrics\n\
              \x20 {kept}\n\
              \x20 recovered  {recovered}\n",
             version = env!("CARGO_PKG_VERSION"),
