@@ -110,6 +110,11 @@ impl<W: Watcher> Asker<W> {
         self.0.ask(Box::new(question));
     }
 
+    /// How many events wait to be followed. It waits for nobody.
+    pub fn waiting_events(&self) -> usize {
+        self.0.lock().events
+    }
+
     /// Waits until all that came so far is in the history, durably. False when it cannot be.
     pub fn checkpoint(&self) -> bool {
         let (told, done) = std::sync::mpsc::channel();

@@ -9,6 +9,7 @@ use engine::{DoneOrder, Execution, OrderId};
 use wire::{Answer, Requests, Unavailable};
 
 use crate::mailbox::Mailbox;
+use crate::pulse::Pulse;
 
 /// What a gateway hands requests inward to.
 ///
@@ -76,6 +77,15 @@ impl Batch {
     /// An empty batch that comes back by a call, on whatever thread gives it back: for gateways of other protocols.
     pub fn calling(back: impl FnOnce(Box<Batch>) + Send + 'static) -> Box<Batch> {
         Batch::with_home(Home::caller(back))
+    }
+
+    /// Hands it inward, and says when.
+    pub fn hand_in(mut self: Box<Self>, exchange: &dyn Exchange, pulse: &Pulse) -> Instant {
+        let now = Instant::now();
+        self.submitted = Some(now);
+        pulse.handed_in(&self);
+        exchange.submit(self);
+        now
     }
 
     /// Posts the answered batch to its worker and wakes it if it sleeps. Panics unless there is one answer an op, which

@@ -104,9 +104,9 @@ impl Shared {
         }
     }
 
-    /// Counts requests that were answered just now, and calls those who wait for that many.
-    pub fn add_answered(&self, count: u64) {
-        self.last_reply.fetch_max(self.nanos(Instant::now()), Ordering::Relaxed);
+    /// Counts requests that were answered by `now`, and calls those who wait for that many.
+    pub fn add_answered(&self, count: u64, now: Instant) {
+        self.last_reply.fetch_max(self.nanos(now), Ordering::Relaxed);
         self.answered.fetch_add(count, Ordering::SeqCst);
         if self.answered.load(Ordering::SeqCst) >= self.next_goal.load(Ordering::SeqCst) {
             self.call_goals();
@@ -167,9 +167,9 @@ mod tests {
             let sender = sender.clone();
             shared.when_answered(count, Box::new(move || sender.send(count).expect("listened to")));
         }
-        shared.add_answered(1);
+        shared.add_answered(1, Instant::now());
         assert_eq!(calls.try_iter().collect::<Vec<_>>(), [1]);
-        shared.add_answered(5);
+        shared.add_answered(5, Instant::now());
         assert_eq!(calls.try_iter().collect::<Vec<_>>(), [3, 3]);
         shared.when_answered(6, Box::new(move || sender.send(6).expect("listened to")));
         assert_eq!(calls.try_iter().collect::<Vec<_>>(), [6]);

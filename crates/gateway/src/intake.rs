@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::batch::{Batch, Exchange, Lookup, Origin, Place};
 use crate::mailbox::Mailbox;
+use crate::pulse::Pulse;
 
 /// A batch with more text than this is handed inward before the turn is over.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -19,6 +20,7 @@ const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 /// Gathers requests, and hands them inward.
 pub(crate) struct Intake {
     exchange: Arc<dyn Exchange>,
+    pulse: Pulse,
     mailbox: Arc<Mailbox>,
     limits: wire::Limits,
     current: Option<Box<Batch>>,
@@ -30,18 +32,28 @@ pub(crate) struct Intake {
     in_flight_max: usize,
     /// Look-ups that the archive has not answered.
     lookups: usize,
-    submitted: u64,
+    submitted: Submitted,
+}
+
+/// What was handed inward.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Submitted {
+    pub requests: usize,
+    /// When the last of it was.
+    pub at: Option<Instant>,
 }
 
 impl Intake {
     pub fn new(
         exchange: Arc<dyn Exchange>,
+        pulse: Pulse,
         mailbox: Arc<Mailbox>,
         children_max: usize,
         in_flight_max: usize,
     ) -> Intake {
         Intake {
             exchange,
+            pulse,
             mailbox,
             limits: wire::Limits { children_max },
             current: None,
@@ -50,7 +62,7 @@ impl Intake {
             in_flight: 0,
             in_flight_max,
             lookups: 0,
-            submitted: 0,
+            submitted: Submitted::default(),
         }
     }
 
@@ -74,14 +86,13 @@ impl Intake {
     pub fn submit(&mut self) {
         if let Some(mut batch) = self.current.take() {
             batch.answers.reserve(batch.requests.ops().len());
-            batch.submitted = Some(Instant::now());
-            self.submitted += batch.requests.len() as u64;
-            self.exchange.submit(batch);
+            self.submitted.requests += batch.requests.len();
+            self.submitted.at = Some(batch.hand_in(&*self.exchange, &self.pulse));
         }
     }
 
-    /// The number of requests that were handed inward since this was last asked.
-    pub fn take_submitted(&mut self) -> u64 {
+    /// What was handed inward since this was last asked.
+    pub fn take_submitted(&mut self) -> Submitted {
         std::mem::take(&mut self.submitted)
     }
 

@@ -13,6 +13,7 @@ use wire::{Answer, ReplyLimits};
 use crate::batch::{Batch, Found, Place};
 use crate::connection::{Flushed, Later};
 use crate::intake::Intake;
+use crate::pulse::Source;
 use crate::settings::Settings;
 use crate::worker::Worker;
 
@@ -81,9 +82,7 @@ impl Worker {
     /// Returns how many were made.
     pub(crate) fn batch_came_back(&mut self, batch: Box<Batch>) -> u64 {
         self.intake.came_back(&batch);
-        if let Some(submitted) = batch.submitted {
-            self.settings.pulse.answered(batch.requests.len(), submitted.elapsed());
-        }
+        self.settings.pulse.came_back(Source::Xml, &batch, self.now);
         if batch.number != self.waiting.next_number {
             self.waiting.early.insert(batch.number, batch);
             return 0;
@@ -109,6 +108,7 @@ impl Worker {
             Ok(None) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
             Err(unavailable) => Answer::Unavailable(unavailable),
         };
+        self.settings.pulse.looked_up(&batch.requests.ops()[op], &batch.answers[op]);
         let (number, origin) = (batch.number, batch.origins[request]);
         self.waiting.lookup_done(slot, &mut self.intake);
         let connection_slot = origin.slot as usize;

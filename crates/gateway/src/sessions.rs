@@ -148,7 +148,7 @@ impl Worker {
         connection.release(&mut self.spare);
         self.partial_bytes -= connection.partial_bytes();
         if !connection.later.is_empty() {
-            self.shared.add_answered(connection.later.len() as u64);
+            self.shared.add_answered(connection.later.len() as u64, self.now);
         }
         for later in connection.later.drain(..) {
             self.waiting.request_done(later.kept, &mut self.intake);

@@ -37,6 +37,14 @@ impl Status {
         }
     }
 
+    /// Says how the server stands from now on, if it stood as `from`.
+    pub fn replace(&self, from: &State, to: State) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current == *from {
+            *current = to;
+        }
+    }
+
     /// How the server stands.
     pub fn get(&self) -> State {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -60,6 +68,7 @@ mod tests {
         status.set(State::Ready);
         status.set(State::Failed("the disk is gone".to_string()));
         status.clone().set(State::Stopping);
+        status.replace(&State::Ready, State::Stopping);
         assert_eq!(status.get(), State::Failed("the disk is gone".to_string()));
     }
 }

@@ -16,8 +16,9 @@ use crate::accept::Acceptor;
 use crate::batch::Exchange;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
-use crate::intake::Intake;
+use crate::intake::{Intake, Submitted};
 use crate::mailbox::{Letters, Mailbox};
+use crate::pulse::Stage;
 use crate::replies::Waiting;
 use crate::settings::Settings;
 
@@ -89,7 +90,13 @@ impl Worker {
                 request_bytes_max: settings.request_bytes_max,
                 close_after_reply: settings.close_after_reply,
             },
-            intake: Intake::new(exchange, mailbox, settings.children_max, settings.ops_in_flight_max),
+            intake: Intake::new(
+                exchange,
+                settings.pulse.clone(),
+                mailbox,
+                settings.children_max,
+                settings.ops_in_flight_max,
+            ),
             read_buffer: vec![0; READ_BYTES],
             ready: VecDeque::new(),
             dirty: Vec::new(),
@@ -140,14 +147,14 @@ impl Worker {
         for event in events {
             self.note(event);
         }
-        self.read_letters();
+        let written = self.read_letters();
         self.heed_orders();
         self.accept();
         self.read_ready();
         self.intake.submit();
-        match self.intake.take_submitted() {
-            0 => {}
-            count => self.shared.add_requests(count, self.now),
+        if let Submitted { requests, at: Some(at) } = self.intake.take_submitted() {
+            self.settings.pulse.spent(Stage::Parse, requests, at - written);
+            self.shared.add_requests(requests as u64, self.now);
         }
         if self.now_ms >= self.next_tick_ms {
             self.next_tick_ms = self.now_ms + TICK_MS;
@@ -187,8 +194,8 @@ impl Worker {
         }
     }
 
-    /// Takes what came back, and writes all replies that it makes.
-    fn read_letters(&mut self) {
+    /// Takes what came back, and writes all replies that it makes. Returns when that was done.
+    fn read_letters(&mut self) -> Instant {
         let mut letters = std::mem::take(&mut self.letters);
         letters.nudged = false;
         self.mailboxes[self.index].take(&mut letters);
@@ -201,9 +208,13 @@ impl Worker {
         }
         self.letters = letters;
         answered += self.flush_dirty();
-        if answered > 0 {
-            self.shared.add_answered(answered);
+        if answered == 0 {
+            return self.now;
         }
+        let written = Instant::now();
+        self.settings.pulse.spent(Stage::Reply, answered as usize, written - self.now);
+        self.shared.add_answered(answered, written);
+        written
     }
 
     /// Does what the owner of the gateway asked for since.

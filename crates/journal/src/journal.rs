@@ -2,6 +2,7 @@
 //! brought back after a crash.
 
 use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
 
 use engine::{Entry, Sequence, Time};
 
@@ -74,6 +75,7 @@ pub struct Journal<S: Storage> {
     point: JournalPoint,
     time: Time,
     batch: Vec<u8>,
+    sync_time: Option<Duration>,
     poisoned: bool,
 }
 
@@ -178,6 +180,11 @@ impl<S: Storage> Journal<S> {
         })
     }
 
+    /// How long the disk took to sync the last batch or mark; none if it was only written.
+    pub fn sync_time(&self) -> Option<Duration> {
+        self.sync_time
+    }
+
     /// The point behind the last batch.
     pub fn point(&self) -> JournalPoint {
         self.point
@@ -216,7 +223,7 @@ impl<S: Storage> Journal<S> {
         point: JournalPoint,
         time: Time,
     ) -> Self {
-        Journal { storage, options, closed, active, point, time, batch: Vec::new(), poisoned: false }
+        Journal { storage, options, closed, active, point, time, batch: Vec::new(), sync_time: None, poisoned: false }
     }
 
     /// Runs an operation unless an earlier one failed; after a failure what is on disk is not known, so none follows.
@@ -241,8 +248,11 @@ impl<S: Storage> Journal<S> {
     fn write_batch(&mut self, durability: Durability) -> Result<(), JournalError> {
         let Active { name, file, end, .. } = &mut self.active;
         file.write_all_at(&self.batch, *end).map_err(JournalError::io(format!("write {name}")))?;
+        self.sync_time = None;
         if durability == Durability::Synced {
+            let begun = Instant::now();
             file.sync().map_err(JournalError::io(format!("sync {name}")))?;
+            self.sync_time = Some(begun.elapsed());
         }
         *end += self.batch.len() as u64;
         Ok(())

@@ -1,12 +1,13 @@
 //! What stands behind the gateways and remembers: the market on its data folder, or on its database.
 //! It knows which of both it is, and nobody else does.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use engine::{DoneOrders, Engine, Sequence};
 use feed::Asker;
-use gateway::{Exchange, Pulse, State, Status};
+use gateway::{Exchange, Gauge, Pulse, State, Status};
 use journal::{DataLock, Disk, Journal, Options};
 use store::{History, Stop, Store, StoreError, StoreUrl};
 use web::Hub;
@@ -64,7 +65,7 @@ impl Backend {
     ) -> Result<(Backend, Opened), String> {
         match &settings.store {
             Place::Journal => open_folder(settings, pulse, failed),
-            Place::Database(url) => open_database(url, settings, status, failed),
+            Place::Database(url) => open_database(url, settings, status, pulse, failed),
             Place::Nowhere(fault) => Err(fault.clone()),
         }
     }
@@ -145,6 +146,10 @@ fn open_folder(settings: &Settings, pulse: Pulse, failed: Failed) -> Result<(Bac
         ),
         notes: notes(&recovered.report),
     };
+    note_recovery(&pulse, started, recovered.report.commands_replayed);
+    if let Some(made) = recovered.report.snapshot.as_ref().and_then(|info| made_at(&settings.data.join(&info.name))) {
+        snapshots::note_made(&pulse, made);
+    }
     let market_options = MarketOptions {
         reply_bytes_max: settings.reply_bytes_max(),
         keep_journal: settings.keep_journal,
@@ -159,6 +164,16 @@ fn open_folder(settings: &Settings, pulse: Pulse, failed: Failed) -> Result<(Bac
     let market =
         Market::start(storage.clone(), recovered, gate, market_options, follower, failed).map_err(no_threads)?;
     Ok((Backend::Folder(Box::new(Folder { storage, market, projection, _lock: lock })), opened))
+}
+
+fn note_recovery(pulse: &Pulse, started: Instant, commands: u64) {
+    pulse.set(Gauge::RecoveryMicros, u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX - 1));
+    pulse.set(Gauge::RecoveredCommands, commands);
+}
+
+/// When a file got its contents, where the system tells.
+fn made_at(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn notes(report: &Report) -> Vec<String> {
@@ -203,6 +218,7 @@ fn open_database(
     url: &StoreUrl,
     settings: &Settings,
     status: &Status,
+    pulse: Pulse,
     failed: Failed,
 ) -> Result<(Backend, Opened), String> {
     let stop = Stop::new();
@@ -220,6 +236,7 @@ fn open_database(
     let migrated = store.migrate().map_err(say)?;
     let mut writer = store.take_over().map_err(say)?;
     let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep).map_err(say)?;
+    note_recovery(&pulse, started, 0);
     let opened = Opened {
         kept: format!("database   {url} (a reply means that its rows are committed)"),
         recovered: format!(
@@ -238,7 +255,7 @@ fn open_database(
     let projection = settings.feed.then(|| Projection::start(&loaded.engine, None, &failed)).transpose();
     let projection = projection.map_err(|error| error.to_string())?;
     let events = projection.as_ref().map(Projection::sink);
-    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events };
+    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse };
     let market = SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, projection), opened))
 }

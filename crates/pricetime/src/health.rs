@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// The arguments of `pricetime health`.
 #[derive(Args, Debug)]
 pub struct HealthArgs {
-    /// Address of its /health and /ready
+    /// Address of its /ready
     #[arg(long, env = "PRICETIME_HTTP", default_value = "127.0.0.1:8080")]
     pub http: String,
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{Engine, Sequence, Time};
 use feed::EventSink;
-use gateway::{Batch, Pulse, Turn};
+use gateway::{Batch, Gauge, Pulse, Stage};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
@@ -43,7 +43,7 @@ pub struct MarketOptions {
     pub snapshot_every: u64,
     /// Free bytes on the disk below which new orders and accounts are refused.
     pub disk_low_bytes: u64,
-    /// Where it is written down how long turns take.
+    /// Where it is written down how long turns take, and how things stand.
     pub pulse: Pulse,
 }
 
@@ -83,11 +83,13 @@ impl<S: Storage> Market<S> {
         let lookups = archiver::start_reader(archive, move |error| read_failed(error.to_string()))?;
         let door = Arc::new(Door::new(lookups));
         let landmarks = Arc::new(Landmarks::default());
-        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes)?;
+        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone())?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
         let (events, history) = follower.map(|follower| (follower.events, follower.checkpoint)).unzip();
         let behind = Behind { archive: archiver.sync_handle(), history };
-        let snapshots = Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), behind)?;
+        let snapshots =
+            Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), behind, options.pulse.clone())?;
+        note_market(&options.pulse, &engine);
         let run = Run {
             sequencer: Sequencer::new(engine, journal, ReplyLimits { reply_bytes_max: options.reply_bytes_max }),
             door: door.clone(),
@@ -218,14 +220,25 @@ impl<S: Storage> Run<S> {
                 None => self.sequencer.turn(&mut work, now(), conditions, journaled, &mut |_, _| {})?,
             }
             drop(work);
-            let ops = ops_of(&batches[..turn]);
-            let (journal, apply) = (synced - begun, synced.elapsed());
-            self.pulse.turned(Turn { journal, apply, ops, queue: ops_of(batches) });
+            self.note_turn(&batches[..turn], [begun, synced, Instant::now()]);
+            self.pulse.turned(ops_of(&batches[..turn]), ops_of(batches));
             for batch in batches.drain(..turn) {
                 batch.give_back();
             }
         }
         Ok(())
+    }
+
+    /// Writes down a turn that began, had journaled and had applied at these times.
+    fn note_turn(&self, batches: &[Box<Batch>], [begun, journaled, applied]: [Instant; 3]) {
+        batches.iter().for_each(|batch| self.pulse.taken(batch, begun));
+        let requests = batches.iter().map(|batch| batch.requests.len()).sum();
+        self.pulse.spent(Stage::Journal, requests, journaled - begun);
+        self.pulse.spent(Stage::Apply, requests, applied - journaled);
+        if let Some(time) = self.sequencer.sync_time() {
+            self.pulse.kept(time);
+        }
+        note_market(&self.pulse, self.sequencer.engine());
     }
 
     /// Hands done orders to the archive, and what became of journal files to the snapshots.
@@ -273,6 +286,14 @@ fn ops_of(batches: &[Box<Batch>]) -> usize {
     batches.iter().map(|batch| batch.requests.ops().len()).sum()
 }
 
+/// Writes down how the market stands.
+pub(crate) fn note_market(pulse: &Pulse, engine: &Engine) {
+    pulse.set(Gauge::Commands, engine.sequence().0);
+    pulse.set(Gauge::Accounts, engine.account_count() as u64);
+    pulse.set(Gauge::Symbols, engine.symbol_count() as u64);
+    pulse.set(Gauge::OpenOrders, engine.open_order_count() as u64);
+}
+
 /// The only clock of the market.
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -287,14 +308,14 @@ struct DiskWatch {
 }
 
 impl DiskWatch {
-    fn start<S: Storage>(storage: S, low_bytes: u64) -> std::io::Result<DiskWatch> {
+    fn start<S: Storage>(storage: S, low_bytes: u64, pulse: Pulse) -> std::io::Result<DiskWatch> {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes)));
+        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes, &pulse)));
         let shared = low.clone();
         let thread = std::thread::Builder::new().name("disk-watch".to_string()).spawn(move || {
             while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(500))
             {
-                let is_low = is_low(&storage, low_bytes);
+                let is_low = is_low(&storage, low_bytes, &pulse);
                 if shared.swap(is_low, Ordering::Relaxed) != is_low {
                     match is_low {
                         true => tracing::error!("the disk is nearly full: new orders and accounts are refused"),
@@ -313,6 +334,10 @@ impl DiskWatch {
 }
 
 /// A disk that cannot be asked counts as full.
-fn is_low<S: Storage>(storage: &S, low_bytes: u64) -> bool {
-    low_bytes > 0 && !storage.free_bytes().is_ok_and(|free| free >= low_bytes)
+fn is_low<S: Storage>(storage: &S, low_bytes: u64, pulse: &Pulse) -> bool {
+    let free = storage.free_bytes();
+    if let Ok(free) = free {
+        pulse.set(Gauge::DataFreeBytes, free);
+    }
+    low_bytes > 0 && !free.is_ok_and(|free| free >= low_bytes)
 }

@@ -5,6 +5,8 @@
 //! as one unit, and only when that is durable applies them and answers. So nothing derived from a command leaves before
 //! the command is durable, because nothing is derived from it before.
 
+use std::time::Duration;
+
 use engine::{Command, Engine, Event, Op, Sequence, Time};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
@@ -25,13 +27,14 @@ pub struct Sequencer<S: Storage> {
     payload: Vec<u8>,
     /// For each command of the turn whether it was let in, so that applying walks the ops as journaling did.
     admitted: Vec<bool>,
+    sync_time: Option<Duration>,
 }
 
 impl<S: Storage> Sequencer<S> {
     /// Of an engine that stands where the journal ends.
     pub fn new(engine: Engine, journal: Journal<S>, limits: ReplyLimits) -> Sequencer<S> {
         assert!(engine.sequence() == journal.point().sequence, "invariant: the engine has applied the whole journal");
-        Sequencer { engine, journal, limits, payload: Vec::new(), admitted: Vec::new() }
+        Sequencer { engine, journal, limits, payload: Vec::new(), admitted: Vec::new(), sync_time: None }
     }
 
     /// The engine, to look at.
@@ -42,6 +45,11 @@ impl<S: Storage> Sequencer<S> {
     /// The journal, to look at.
     pub fn journal(&self) -> &Journal<S> {
         &self.journal
+    }
+
+    /// How long the disk took to sync the last turn; none if nothing was synced.
+    pub fn sync_time(&self) -> Option<Duration> {
+        self.sync_time
     }
 
     /// Orders, journals, applies and answers all of `work`, in order. `journaled` is called between journaling and
@@ -58,8 +66,10 @@ impl<S: Storage> Sequencer<S> {
         let time = now.max(self.engine.time());
         let first = self.engine.sequence().next();
         let count = self.encode(work, conditions);
+        self.sync_time = None;
         if count > 0 {
             self.journal.append(first, time, count, &self.payload)?;
+            self.sync_time = self.journal.sync_time();
         }
         journaled();
         let mut admitted = std::mem::take(&mut self.admitted);

@@ -57,8 +57,14 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     };
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     let web_settings = web::Settings { address: settings.http, hosts: hosts.collect() };
-    let web = Web::start(web_settings, status.clone()).map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &status, &endings, (web, keys), demo)?;
+    let store = match settings.store {
+        Place::Journal | Place::Nowhere(_) => "journal",
+        Place::Database(_) => "postgres",
+    };
+    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
+    let pulse = Pulse::new();
+    let web = Web::start(web_settings, status.clone(), about, pulse.clone()).map_err(|error| error.to_string())?;
+    let server = Server::start(&settings, &status, &endings, pulse, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, &ended, &status, started)
@@ -78,6 +84,7 @@ impl Server {
         settings: &Settings,
         status: &Status,
         endings: &Sender<Ending>,
+        pulse: Pulse,
         (web, keys): (Web, Keys),
         demo: Option<(Plan, Crowd)>,
     ) -> Result<Server, String> {
@@ -93,22 +100,16 @@ impl Server {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
-        let pulse = Pulse::new();
         let (backend, opened) = Backend::open(settings, status, pulse.clone(), failed)?;
-        let gateway = gateway::start(gateway_settings(settings, pulse.clone()), backend.door())
-            .map_err(|error| error.to_string())?;
+        let gateway =
+            gateway::start(gateway_settings(settings, pulse), backend.door()).map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
+        web.watch(Arc::new(gateway.counting()));
         if let Some(asker) = backend.asker() {
-            let store = match settings.store {
-                Place::Journal | Place::Nowhere(_) => "journal",
-                Place::Database(_) => "postgres",
-            };
-            let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
-            let counters = Box::new(gateway.counting());
-            web.open(web::Market { about, exchange: backend.door(), asker, counters, pulse, keys });
+            web.open(web::Market { exchange: backend.door(), asker, keys });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
@@ -125,7 +126,7 @@ impl Server {
             "pricetime {version}\n\
              \x20 XML        {xml} ({workers} workers)\n\
              {page}\
-             \x20 health     http://{http}/health and /ready\n\
+             \x20 health     http://{http}/health, /ready and /metrics\n\
              \x20 {kept}\n\
              \x20 recovered  {recovered}\n",
             version = env!("CARGO_PKG_VERSION"),

@@ -61,13 +61,13 @@ macro_rules! settings {
 settings! {
     /// Address of the XML protocol
     xml: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 12345)), "PRICETIME_XML";
-    /// Address of the page, REST, WebSocket, /health and /ready
+    /// Address of the page, REST, WebSocket, /health, /ready and /metrics
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
     /// Names by which HTTP clients may call this server, beyond its addresses and localhost; with commas
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
     /// API keys of the compatible interface; `pricetime keys add` makes them
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
-    /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health
+    /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health and metrics
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";
     /// Data folder; made if missing

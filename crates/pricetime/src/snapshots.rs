@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{DoneOrders, Engine, Entry, Sequence};
+use gateway::{Gauge, Pulse};
 use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
 
 use crate::archiver::SyncHandle;
@@ -83,12 +84,13 @@ impl Snapshots {
         last: Sequence,
         landmarks: Arc<Landmarks>,
         behind: Behind,
+        pulse: Pulse,
     ) -> std::io::Result<Snapshots> {
         let (stop, stopped) = channel();
         let shared = landmarks.clone();
         let thread = std::thread::Builder::new()
             .name("snapshots".to_string())
-            .spawn(move || run(&storage, every, last, &shared, &behind, &stopped))?;
+            .spawn(move || run(&storage, every, last, &shared, &behind, &pulse, &stopped))?;
         Ok(Snapshots { stop, landmarks, thread })
     }
 
@@ -106,6 +108,7 @@ fn run<S: Storage>(
     mut last: Sequence,
     landmarks: &Landmarks,
     behind: &Behind,
+    pulse: &Pulse,
     stopped: &Receiver<()>,
 ) {
     // Snapshots give way to requests.
@@ -125,6 +128,7 @@ fn run<S: Storage>(
         match replicated.and_then(|(engine, point)| publish(storage, &engine, point, behind)) {
             Ok(info) => {
                 last = info.sequence;
+                note_made(pulse, SystemTime::now());
                 tracing::info!(sequence = last.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
                 note_covered(storage, landmarks);
             }
@@ -214,6 +218,11 @@ pub fn write_if_new<S: Storage>(
     let info = write(storage, engine, point)?;
     snapshot::retire(storage, GENERATIONS)?;
     Ok(Some(info))
+}
+
+/// Writes down when the newest snapshot was made.
+pub fn note_made(pulse: &Pulse, at: SystemTime) {
+    pulse.set(Gauge::SnapshotTime, at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
 }
 
 /// With all generations there, the journal up to the oldest of them is covered.

@@ -14,19 +14,21 @@ use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
 use feed::{EventBatch, EventSink};
-use gateway::{Batch, Lookup, State, Status};
-use store::{Effects, History, Stop, StoreError, Writer};
+use gateway::{Batch, Lookup, Pulse, Stage, State, Status};
+use store::{Effects, History, Probe, Stop, StoreError, Writer};
 use wire::{Answer, Unavailable};
 
 use crate::answering::{ReplyLimits, Work, answer};
 use crate::door::Door;
 use crate::inbox::Taken;
-use crate::market::{Failed, now};
+use crate::market::{Failed, note_market, now};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
 /// How often the sequencer looks up while something is on its way to the database.
 const GLANCE: Duration = Duration::from_millis(50);
+/// With nothing to commit the database is asked so often whether it is there: `/ready` tells.
+const PROBE_EVERY: Duration = Duration::from_secs(2);
 /// Done orders looked up at once.
 const LOOKUPS_MAX: usize = 256;
 
@@ -38,6 +40,8 @@ pub struct SqlOptions {
     pub patience: Duration,
     /// Where events go once they are committed.
     pub events: Option<EventSink>,
+    /// Where it is written down how long turns and commits take, and how things stand.
+    pub pulse: Pulse,
 }
 
 /// A market with its threads.
@@ -73,7 +77,9 @@ impl SqlMarket {
         let lookups = start_reader(history, failed.clone())?;
         let door = Arc::new(Door::new(lookups));
         let (outbox, committed) = channel();
-        let committer = Committer { writer, between: between.clone(), outbox, events: options.events.clone() };
+        note_market(&options.pulse, &engine);
+        let (events, pulse) = (options.events.clone(), options.pulse.clone());
+        let committer = Committer { writer, between: between.clone(), outbox, events, pulse };
         let committer =
             std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
                 Ok(()) => {}
@@ -88,6 +94,7 @@ impl SqlMarket {
             between: between.clone(),
             committed,
             events: options.events,
+            pulse: options.pulse,
             limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
@@ -142,18 +149,33 @@ struct Group {
 
 #[derive(Default)]
 struct Waiting {
-    /// Applied, and not to be answered before.
-    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
-    batches: Vec<Box<Batch>>,
+    /// Not to be answered before.
+    batches: Vec<Applied>,
     /// Orders that the engine may forget then, for SQL answers for them.
     done: Vec<OrderId>,
     /// What whoever follows is told then.
     events: Vec<EventBatch>,
 }
 
+/// A batch, and when it was applied.
+struct Applied {
+    batch: Box<Batch>,
+    at: Instant,
+}
+
 struct Committing {
     waiting: Waiting,
     since: Instant,
+}
+
+/// What the committer does next.
+enum Next {
+    /// Commit what was gathered: so many ops.
+    Commit { ops: usize },
+    /// See whether the database is there: nothing was to be committed for a while.
+    Probe,
+    /// Nothing will come.
+    End,
 }
 
 impl Between {
@@ -192,37 +214,57 @@ impl Between {
             batches.append(&mut committing.waiting.batches);
         }
         drop(shared);
-        self.status.set(State::StoreAway);
+        self.status.replace(&State::Ready, State::StoreAway);
         // A worker gets its batches in the order in which it gave them, whichever way round they come.
-        batches.into_iter().for_each(Batch::abandon);
+        batches.into_iter().for_each(|applied| applied.batch.abandon());
         busy
     }
 
-    /// Waits for something to commit and takes it, leaving `spare` to gather in. False when nothing will come.
-    fn take(&self, spare: &mut Effects) -> bool {
+    /// Waits for something to commit and takes it, leaving `spare` to gather in.
+    fn take(&self, spare: &mut Effects) -> Next {
+        let until = Instant::now() + PROBE_EVERY;
         let mut shared = self.lock();
         while shared.gathered.ops == 0 {
             if shared.closed {
-                return false;
+                return Next::End;
             }
-            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // A question is waited for no longer than a commit.
+                shared.committing = Some(Committing { waiting: Waiting::default(), since: Instant::now() });
+                return Next::Probe;
+            }
+            shared = self.changed.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let Group { effects, waiting, ops } = &mut shared.gathered;
         std::mem::swap(effects, spare);
         effects.follow(spare);
         *ops = 0;
         let waiting = std::mem::take(waiting);
+        let ops = waiting.batches.iter().map(|applied| applied.batch.requests.ops().len()).sum();
         shared.committing = Some(Committing { waiting, since: Instant::now() });
         drop(shared);
         self.changed.notify_all();
-        true
+        Next::Commit { ops }
+    }
+
+    /// The database does not answer, though nothing waits for it.
+    fn missed(&self, fault: &str) {
+        let mut shared = self.lock();
+        shared.committing = None;
+        if !std::mem::replace(&mut shared.away, true) {
+            tracing::warn!(fault, "the database does not answer");
+        }
+        drop(shared);
+        self.status.replace(&State::Ready, State::StoreAway);
     }
 
     /// What is on its way has arrived. Gives those who waited for it.
-    fn committed(&self) -> Waiting {
+    fn arrived(&self) -> Waiting {
         let mut shared = self.lock();
         if std::mem::take(&mut shared.away) {
-            self.status.set(State::Ready);
+            tracing::info!("the database answers again");
+            self.status.replace(&State::StoreAway, State::Ready);
         }
         shared.committing.take().map(|committing| committing.waiting).unwrap_or_default()
     }
@@ -234,20 +276,47 @@ struct Committer {
     between: Arc<Between>,
     outbox: Sender<Vec<OrderId>>,
     events: Option<EventSink>,
+    pulse: Pulse,
 }
 
 impl Committer {
     fn run(mut self) -> Result<(), StoreError> {
         let mut effects = Effects::after(self.writer.head());
-        while self.between.take(&mut effects) {
-            self.writer.commit(&effects)?;
-            let waiting = self.between.committed();
-            if let Some(events) = &self.events {
-                waiting.events.into_iter().for_each(|batch| events.push(batch));
+        loop {
+            match self.between.take(&mut effects) {
+                Next::Commit { ops } => self.commit(&effects, ops)?,
+                Next::Probe => self.probe()?,
+                Next::End => return Ok(()),
             }
-            waiting.batches.into_iter().for_each(Batch::give_back);
-            // When the sequencer has ended nothing is left to forget.
-            let _ = self.outbox.send(waiting.done);
+        }
+    }
+
+    fn commit(&mut self, effects: &Effects, ops: usize) -> Result<(), StoreError> {
+        self.pulse.turned(ops, usize::try_from(self.pulse.ops_in_flight()).unwrap_or(usize::MAX));
+        let begun = Instant::now();
+        self.writer.commit(effects)?;
+        let committed = Instant::now();
+        self.pulse.kept(committed - begun);
+        let waiting = self.between.arrived();
+        if let Some(events) = &self.events {
+            waiting.events.into_iter().for_each(|batch| events.push(batch));
+        }
+        for Applied { batch, at } in waiting.batches {
+            self.pulse.spent(Stage::Commit, batch.requests.len(), committed - at);
+            batch.give_back();
+        }
+        // When the sequencer has ended nothing is left to forget.
+        let _ = self.outbox.send(waiting.done);
+        Ok(())
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        match self.writer.probe() {
+            Ok(Probe::Answered) => drop(self.between.arrived()),
+            Ok(Probe::Missed { fault }) => self.between.missed(&fault),
+            // With nothing to commit nothing is lost.
+            Err(StoreError::Stopped) => self.between.missed("told to stop"),
+            Err(error) => return Err(error),
         }
         Ok(())
     }
@@ -260,6 +329,7 @@ struct Run {
     between: Arc<Between>,
     committed: Receiver<Vec<OrderId>>,
     events: Option<EventSink>,
+    pulse: Pulse,
     limits: ReplyLimits,
 }
 
@@ -292,6 +362,8 @@ impl Run {
             return batch.give_back();
         };
         let Group { effects, waiting, ops } = &mut shared.gathered;
+        let begun = Instant::now();
+        self.pulse.taken(&batch, begun);
         let time = now().max(self.engine.time());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
@@ -310,7 +382,10 @@ impl Run {
         // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
         *ops += batch.requests.ops().len().max(1);
         self.engine.take_done(&mut |done| waiting.done.push(done.order));
-        waiting.batches.push(batch);
+        let applied = Instant::now();
+        self.pulse.spent(Stage::Apply, batch.requests.len(), applied - begun);
+        note_market(&self.pulse, &self.engine);
+        waiting.batches.push(Applied { batch, at: applied });
         drop(shared);
         self.between.changed.notify_all();
     }

@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
 use common::folder::Folder;
 use common::http::Http;
 use common::server::Launch;
+use flate2::read::GzDecoder;
+use ureq::http::HeaderMap as Headers;
 
 #[test]
 fn a_browser_trades_on_the_page() {
@@ -39,6 +42,7 @@ fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
     assert_eq!(http.get("/app.js").kind, "text/javascript; charset=utf-8");
     let again = http.send("GET", "/app.js", None, &[("if-none-match", &http.get("/app.js").tag)]);
     assert_eq!((again.status, again.text.as_str()), (304, ""));
+    compressed_files_are_what_they_are(&http);
     for path in ["/nothing.js", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/tests/browser.js"] {
         assert_eq!(http.get(path).status, 404, "{path}");
     }
@@ -48,4 +52,37 @@ fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
     assert_eq!(http.get("/health").status, 200);
     assert_eq!(http.get("/api/v1/status").code(), (503, "not-ready"));
     server.stop();
+}
+
+/// Files in gzip, for those who take it: all the page's, with the same bytes inside, and tags of their own.
+fn compressed_files_are_what_they_are(http: &Http) {
+    let (mut plain, mut sent) = (0, 0);
+    for path in
+        ["/", "/app.js", "/style/parts.css", "/vendor/lightweight-charts.standalone.production.mjs", "/icon.svg"]
+    {
+        let [(whole, bytes), (small, packed)] =
+            ["identity", "gzip, br"].map(|takes| http.bytes(path, &[("accept-encoding", takes)]));
+        let header = |answer: &Headers, name: &str| answer.get(name).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(
+            (header(&whole, "content-encoding"), header(&small, "content-encoding")),
+            (None, Some("gzip".to_owned())),
+            "{path}"
+        );
+        assert_eq!(header(&small, "content-type"), header(&whole, "content-type"));
+        assert_eq!(header(&small, "content-length"), Some(packed.len().to_string()));
+        for answer in [&whole, &small] {
+            assert_eq!(header(answer, "vary"), Some("accept-encoding".to_owned()));
+            assert_eq!(header(answer, "cache-control"), Some("no-cache".to_owned()));
+        }
+        assert_ne!(header(&small, "etag"), header(&whole, "etag"), "{path}");
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == bytes, "{path} has the same contents");
+        let tag = header(&small, "etag").unwrap();
+        let again = http.send("GET", path, None, &[("accept-encoding", "gzip"), ("if-none-match", &tag)]);
+        assert_eq!((again.status, again.tag, again.text.as_str()), (304, tag, ""));
+        plain += bytes.len();
+        sent += packed.len();
+    }
+    assert!(sent * 2 < plain, "{sent} of {plain} bytes");
 }

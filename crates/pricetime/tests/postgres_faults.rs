@@ -311,3 +311,62 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     let nothing = format!("postgres://postgres@127.0.0.1:{}/nothing", database.port);
     check("SELECT 1", &nothing, &["database \"nothing\" does not exist"]);
 }
+
+/// Waits until `/ready` says so, while nobody asks anything else.
+fn wait_for_readiness(server: &Server, said: &str) {
+    wait_until(&format!("readiness to be {said}"), PATIENCE, || server.readiness().contains(said));
+}
+
+#[test]
+fn an_idle_server_says_that_its_database_is_away_and_that_it_is_back() {
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let folder = Folder::new("postgres-idle");
+    let server = launch(&folder, &database).start();
+    server.ask(MARKET);
+    for how in ["KILL", "INT"] {
+        wait_for_readiness(&server, "200 OK");
+        cluster.end(how);
+        wait_for_readiness(&server, "store-away");
+        cluster.run();
+        wait_for_readiness(&server, "200 OK");
+    }
+    let told = server.ask(ORDER);
+    assert!(told.contains("<opened"), "what was away while nobody asked is no matter afterwards: {told}");
+    server.stop();
+}
+
+#[test]
+fn an_idle_server_says_that_its_database_answers_no_more() {
+    let database = postgres::database();
+    let proxy = Proxy::to(database.port);
+    let folder = Folder::new("postgres-silent");
+    let server = launch_behind(&proxy, &folder, &database).start();
+    server.ask(MARKET);
+    for way in [Way::Back, Way::Out] {
+        proxy.hold(way);
+        wait_for_readiness(&server, "store-away");
+        proxy.release();
+        wait_for_readiness(&server, "200 OK");
+    }
+    proxy.hold(Way::Back);
+    wait_for_readiness(&server, "store-away");
+    // Nothing waits for the database, so nothing is lost.
+    let ended = server.stop();
+    assert!(!ended.stderr.contains("may be lost"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_idle_server_whose_place_was_taken_stops() {
+    let database = postgres::database();
+    let folder = Folder::new("postgres-taken");
+    let server = launch(&folder, &database).start();
+    server.ask(MARKET);
+    database.sql(
+        "SET pricetime.server = 'on'; UPDATE pricetime.command_sequence SET epoch = epoch + 1, writer = 'another'",
+    );
+    let mut server = server;
+    let ended = server.process.wait_for_end(PATIENCE);
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("the server another took over"), "{}", ended.stderr);
+}

@@ -41,4 +41,4 @@ pub use stop::Stop;
 pub use store::Store;
 pub use url::{StoreUrl, Trust};
 pub use verify::Verified;
-pub use writer::Writer;
+pub use writer::{Probe, Writer};

@@ -9,10 +9,13 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::StoreError;
 
-/// Waits that apply unless the URL names others.
+/// Waits that apply unless the URL names others. A host that dies without a word is noticed after 15 s, whether something is on
+/// its way to it or nothing is.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
-const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(15);
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(5);
+const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVES_RETRIES: u32 = 2;
 
 /// How far the database's certificate is trusted: the meaning that libpq gives to `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +127,12 @@ fn set_defaults(config: &mut Config) {
     if config.get_keepalives_idle() == Duration::from_secs(2 * 60 * 60) {
         config.keepalives_idle(KEEPALIVES_IDLE);
     }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(KEEPALIVES_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(KEEPALIVES_RETRIES);
+    }
 }
 
 /// Of a URL's query, how the connection is encrypted; others may be secret.
@@ -173,6 +182,21 @@ mod tests {
         assert_eq!(url.roots.as_deref(), Some("/etc/my ca.pem"));
         assert_eq!(url.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
         assert_eq!(url.to_string(), "postgres://me@/run/pg:5432/market?sslrootcert=/etc/my%20ca.pem");
+    }
+
+    #[test]
+    fn a_host_that_dies_silently_is_noticed_in_fifteen_seconds_unless_the_url_says_otherwise() {
+        let url: StoreUrl = "postgres://me@db/market".parse().unwrap();
+        let [idle, interval] = [Some(url.config.get_keepalives_idle()), url.config.get_keepalives_interval()];
+        let probes = Duration::from_secs(u64::from(url.config.get_keepalives_retries().unwrap()));
+        let noticed = idle.unwrap() + interval.unwrap() * probes.as_secs() as u32;
+        assert_eq!((noticed, url.config.get_tcp_user_timeout()), (Duration::from_secs(15), Some(&noticed)));
+        let others = "keepalives_idle=60&keepalives_interval=7&keepalives_retries=9&tcp_user_timeout=90";
+        let url: StoreUrl = format!("postgres://me@db/market?{others}").parse().unwrap();
+        assert_eq!(url.config.get_keepalives_idle(), Duration::from_secs(60));
+        assert_eq!(url.config.get_keepalives_interval(), Some(Duration::from_secs(7)));
+        assert_eq!(url.config.get_keepalives_retries(), Some(9));
+        assert_eq!(url.config.get_tcp_user_timeout(), Some(&Duration::from_secs(90)));
     }
 
     #[test]

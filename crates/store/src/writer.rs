@@ -24,6 +24,19 @@ use crate::stop::Stop;
 /// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How long to wait.
+#[derive(Clone, Copy)]
+struct Patience {
+    answer: Duration,
+    /// For a new connection.
+    connect: Duration,
+}
+
+/// Nothing is lost by waiting for a commit; longer than anybody lives.
+const FOR_EVER: Patience = Patience { answer: CENTURY, connect: CENTURY };
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// Who comes while a probe waits has to wait for it.
+const PROBE: Patience = Patience { answer: Duration::from_secs(2), connect: Duration::from_secs(5) };
 /// How often a wait looks whether it was told to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -47,6 +60,15 @@ pub struct Writer {
 struct Link {
     session: Session,
     write_batch: Statement,
+}
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// The database answers, and stands where this writer left it.
+    Answered,
+    /// It does not, for now.
+    Missed { fault: String },
 }
 
 /// How an attempt ended that did not succeed.
@@ -120,6 +142,19 @@ impl Writer {
         outcome
     }
 
+    /// Asks the database where it stands, on a new connection if need be: for a writer that has nothing to commit. Waits some
+    /// seconds at most. Errors: as `commit`, whose next call would fail.
+    pub fn probe(&mut self) -> Result<Probe, StoreError> {
+        assert!(!self.poisoned, "invariant: a writer that failed is not used again");
+        match self.ask(PROBE) {
+            Ok(standing) if (standing.epoch, standing.head) == (self.epoch, self.head) => Ok(Probe::Answered),
+            Ok(standing) => Err(self.over(self.displaced(&standing))),
+            Err(Attempt::Again(fault)) => Ok(Probe::Missed { fault }),
+            Err(Attempt::Over(StoreError::Stopped)) => Err(StoreError::Stopped),
+            Err(Attempt::Over(error)) => Err(self.over(error)),
+        }
+    }
+
     /// Closes the connection, and with it gives up the lock.
     pub fn close(mut self) {
         if let Some(link) = self.link.take() {
@@ -168,17 +203,7 @@ impl Writer {
 
     /// Sees what the sequence row says of a batch, on a new connection if need be.
     fn look(&mut self, effects: &Effects) -> Result<Outcome, Attempt> {
-        if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
-            self.link = None;
-            self.reconnect()?;
-        }
-        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
-        let standing = self.runtime.block_on(unless_stopped(standing::standing(&link.session), &self.stop));
-        let standing = match standing {
-            Some(Ok(standing)) => standing,
-            Some(Err(error)) => return Err(self.judge(&error)),
-            None => return Err(Attempt::Over(StoreError::Stopped)),
-        };
+        let standing = self.ask(FOR_EVER)?;
         if standing.epoch == self.epoch && standing.head == effects.after {
             return Ok(Outcome::Committed);
         }
@@ -188,8 +213,24 @@ impl Writer {
         Err(Attempt::Over(self.displaced(&standing)))
     }
 
+    /// Reads the sequence row, on a new connection if need be.
+    fn ask(&mut self, patience: Patience) -> Result<Standing, Attempt> {
+        if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
+            self.link = None;
+            self.reconnect(patience.connect)?;
+        }
+        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
+        let answer = in_time(standing::standing(&link.session), patience.answer);
+        match self.runtime.block_on(unless_stopped(answer, &self.stop)) {
+            Some(Some(Ok(standing))) => Ok(standing),
+            Some(Some(Err(error))) => Err(self.judge(&error)),
+            Some(None) => Err(Attempt::Again(format!("no answer in {:?}", patience.answer))),
+            None => Err(Attempt::Over(StoreError::Stopped)),
+        }
+    }
+
     /// Opens a connection, ends the process of the one before if it still runs, and takes the lock again if it is free.
-    fn reconnect(&mut self) -> Result<(), Attempt> {
+    fn reconnect(&mut self, patience: Duration) -> Result<(), Attempt> {
         let opening = async {
             let session = self.connector.open(Purpose::Write).await?;
             if let Some(last) = &self.last {
@@ -199,8 +240,8 @@ impl Writer {
             let write_batch = session.client.prepare(&statement::write_batch()).await?;
             Ok((Link { session, write_batch }, locked))
         };
-        match self.runtime.block_on(unless_stopped(opening, &self.stop)) {
-            Some(Ok((link, locked))) => {
+        match self.runtime.block_on(unless_stopped(in_time(opening, patience), &self.stop)) {
+            Some(Some(Ok((link, locked)))) => {
                 if !locked {
                     // Whoever has it is about to raise the epoch: the row will tell.
                     tracing::warn!("another session holds the database's lock");
@@ -210,7 +251,8 @@ impl Writer {
                 self.link = Some(link);
                 Ok(())
             }
-            Some(Err(error)) => Err(self.judge(&error)),
+            Some(Some(Err(error))) => Err(self.judge(&error)),
+            Some(None) => Err(Attempt::Again(format!("no connection in {patience:?}"))),
             None => Err(Attempt::Over(StoreError::Stopped)),
         }
     }
@@ -230,6 +272,12 @@ impl Writer {
         }
     }
 
+    /// Nothing can be committed any more.
+    fn over(&mut self, error: StoreError) -> StoreError {
+        self.poisoned = true;
+        error
+    }
+
     fn rest(&self, pause: Duration) -> Result<(), StoreError> {
         match self.runtime.block_on(unless_stopped(async { tokio::time::sleep(pause).await }, &self.stop)) {
             Some(()) => Ok(()),
@@ -242,6 +290,11 @@ impl Writer {
 enum Outcome {
     Committed,
     Not,
+}
+
+/// What `future` gives, if it does in time.
+async fn in_time<T>(future: impl Future<Output = T>, patience: Duration) -> Option<T> {
+    tokio::time::timeout(patience, future).await.ok()
 }
 
 /// What `future` gives, unless `stop` is told before: then none.

@@ -2,9 +2,10 @@
 //! batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use engine::Op;
-use gateway::{Batch, Exchange};
+use gateway::{Batch, Exchange, Pulse, Source};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use wire::{Answer, Requests};
 
@@ -21,6 +22,7 @@ pub struct Desk(Arc<Inner>);
 
 struct Inner {
     exchange: Arc<dyn Exchange>,
+    pulse: Pulse,
     room: Semaphore,
     waiting: Mutex<Waiting>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Vec<Asked>)>,
@@ -37,15 +39,17 @@ type Asked = oneshot::Sender<Vec<Answer>>;
 
 impl Desk {
     /// Of the runtime that it is made in.
-    pub fn new(exchange: Arc<dyn Exchange>) -> Desk {
+    pub fn new(exchange: Arc<dyn Exchange>, pulse: Pulse) -> Desk {
         let (answered, mut batches) = mpsc::unbounded_channel::<(Box<Batch>, Vec<Asked>)>();
+        let watched = pulse.clone();
         tokio::spawn(async move {
             while let Some((batch, asked)) = batches.recv().await {
+                watched.came_back(Source::Rest, &batch, Instant::now());
                 hand_out(&batch, asked);
             }
         });
         let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
-        Desk(Arc::new(Inner { exchange, room, waiting, answered }))
+        Desk(Arc::new(Inner { exchange, pulse, room, waiting, answered }))
     }
 
     /// Has consecutive ops done, and gives an answer for each.
@@ -82,7 +86,7 @@ impl Inner {
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, asked))));
         batch.answers.reserve(requests.ops().len());
         batch.requests = requests;
-        self.exchange.submit(batch);
+        batch.hand_in(&*self.exchange, &self.pulse);
     }
 }
 

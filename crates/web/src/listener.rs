@@ -11,21 +11,26 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::headcount::{Headcount, Present};
+
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
     listener: TcpListener,
     room: Arc<Semaphore>,
+    connections: Headcount,
 }
 
 /// A connection, and its place.
 pub(crate) struct Placed {
     stream: TcpStream,
     _place: Option<OwnedSemaphorePermit>,
+    _counted: Present,
 }
 
 impl Bounded {
-    pub(crate) fn new(listener: TcpListener, connections_max: usize) -> Bounded {
-        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)) }
+    /// `connections` is how many there are.
+    pub(crate) fn new(listener: TcpListener, connections_max: usize, connections: Headcount) -> Bounded {
+        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections }
     }
 }
 
@@ -39,7 +44,7 @@ impl Listener for Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);
-        (Placed { stream, _place: place }, address)
+        (Placed { stream, _place: place, _counted: self.connections.enter() }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {

@@ -1,10 +1,26 @@
-//! The live page: its files are part of the program.
+//! The live page: its files are part of the program. Each is compressed when it is first asked for, and kept so.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{LazyLock, OnceLock};
 
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use include_dir::{Dir, include_dir};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/page");
+/// By path, what was compressed so far.
+static COMPRESSED: LazyLock<HashMap<&'static str, OnceLock<Vec<u8>>>> = LazyLock::new(|| {
+    let mut folders = vec![&FILES];
+    let mut slots = HashMap::new();
+    while let Some(folder) = folders.pop() {
+        folders.extend(folder.dirs());
+        slots.extend(folder.files().filter_map(|file| Some((file.path().to_str()?, OnceLock::new()))));
+    }
+    slots
+});
 
 /// Nothing but our own files runs, and nothing frames us.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -18,21 +34,56 @@ pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
         return (StatusCode::NOT_FOUND, "there is nothing here; the page is at /, the interface at /api/v1\n")
             .into_response();
     };
-    // It changes with the program alone.
-    let tag = format!("\"{:08x}\"", crc32fast::hash(file.contents()));
+    let contents = file.contents();
+    let compressed = takes_gzip(&headers).then(|| compressed(path, contents)).flatten();
+    // It changes with the program alone. What is compressed is another representation, with a tag of its own.
+    let suffix = if compressed.is_some() { "-gzip" } else { "" };
+    let tag = format!("\"{:08x}{suffix}\"", crc32fast::hash(contents));
     let headers_sent = [
         (header::CONTENT_TYPE, kind(path).to_owned()),
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::VARY, header::ACCEPT_ENCODING.to_string()),
         (header::ETAG, tag.clone()),
     ];
     let same = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()) == Some(&tag);
-    match same {
-        true => (StatusCode::NOT_MODIFIED, headers_sent).into_response(),
-        false => (headers_sent, file.contents()).into_response(),
+    match (same, compressed) {
+        (true, _) => (StatusCode::NOT_MODIFIED, headers_sent).into_response(),
+        (false, Some(bytes)) => (headers_sent, [(header::CONTENT_ENCODING, "gzip")], bytes).into_response(),
+        (false, None) => (headers_sent, contents).into_response(),
     }
+}
+
+/// Whether a client says that it takes gzip: by name, or whatever it did not name, and not at quality zero.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut any = false;
+    for coding in values.flat_map(|value| value.split(',')) {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        let quality =
+            parameters.trim().strip_prefix("q=").map_or(Some(1.0), |quality| quality.trim().parse::<f32>().ok());
+        let taken = quality.is_some_and(|quality| quality > 0.0);
+        match name.trim() {
+            name if name.eq_ignore_ascii_case("gzip") => return taken,
+            "*" => any = taken,
+            _ => {}
+        }
+    }
+    any
+}
+
+/// A file's contents in gzip; none if that is not shorter.
+fn compressed(path: &str, contents: &[u8]) -> Option<&'static [u8]> {
+    let compressed = COMPRESSED.get(path)?.get_or_init(|| gzip(contents).unwrap_or_default());
+    (!compressed.is_empty() && compressed.len() < contents.len()).then_some(compressed)
+}
+
+fn gzip(contents: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(contents)?;
+    encoder.finish()
 }
 
 fn kind(path: &str) -> &'static str {
@@ -45,5 +96,33 @@ fn kind(path: &str) -> &'static str {
         Some("png") => "image/png",
         Some("woff2") => "font/woff2",
         _ => "text/plain; charset=utf-8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(value: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, value.parse().expect("a header"));
+        takes_gzip(&headers)
+    }
+
+    #[test]
+    fn gzip_is_for_those_who_say_that_they_take_it() {
+        for taken in ["gzip", "gzip, deflate, br, zstd", "br;q=1.0, GZIP;q=0.5", "*", "identity;q=0, *;q=0.1"] {
+            assert!(takes(taken), "{taken}");
+        }
+        for not in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0, *", "*;q=0", "xgzip"] {
+            assert!(!takes(not), "{not}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn every_file_of_the_page_has_a_place_to_be_compressed_in() {
+        assert!(COMPRESSED.len() > 40);
+        assert!(COMPRESSED.keys().all(|path| FILES.get_file(path).is_some()));
     }
 }

@@ -9,15 +9,15 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use gateway::{Status, bind_error};
+use gateway::{Pulse, Status, bind_error};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::Bounded;
-use crate::site::{Market, Site};
-use crate::{binance, health, page, rest, session};
+use crate::site::{About, Counting, Market, Site};
+use crate::{binance, health, metrics, page, rest, session};
 
 /// Connections at once; further ones wait.
 const CONNECTIONS_MAX: usize = 1024;
@@ -43,15 +43,15 @@ pub struct Web {
 }
 
 impl Web {
-    /// Listens, and answers from `status` until a market is given.
+    /// Listens, and answers from `status` and `pulse` until a market is given.
     /// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
-    pub fn start(settings: Settings, status: Status) -> io::Result<Web> {
+    pub fn start(settings: Settings, status: Status, about: About, pulse: Pulse) -> io::Result<Web> {
         let listener =
             TcpListener::bind(settings.address).map_err(|error| bind_error(settings.address, "--http", error))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (site, handle) = (Site::new(status, settings.hosts), runtime.handle().clone());
+        let (site, handle) = (Site::new(status, settings.hosts, about, pulse), runtime.handle().clone());
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
@@ -72,6 +72,13 @@ impl Web {
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Tells what the XML gateway does from now on. Comes before `open`.
+    pub fn watch(&self, gateway: Counting) {
+        if self.site.instruments().counters.set(gateway).is_err() {
+            tracing::error!("a gateway is watched already");
+        }
     }
 
     /// Serves a market from now on.
@@ -105,13 +112,15 @@ async fn serve(
     let routes = Router::new()
         .route("/health", get(health::health))
         .route("/ready", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
         .route("/ws/v1", get(session::upgrade))
-        .nest("/api/v1", rest::routes())
+        .nest("/api/v1", rest::routes().layer(from_fn_with_state(site.clone(), metrics::count_malformed)))
         .merge(binance::routes())
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(site.clone(), guard))
-        .with_state(site);
-    let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?, CONNECTIONS_MAX);
+        .with_state(site.clone());
+    let connections = site.instruments().connections.clone();
+    let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?, CONNECTIONS_MAX, connections);
     axum::serve(listener, routes).with_graceful_shutdown(stopped).await
 }

@@ -19,6 +19,7 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
     site.market()?;
     Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+        let _counted = site.instruments().websockets.enter();
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
         converse(socket, &mut session, &outbox, messages).await;

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use feed::{Asker, Scene};
-use gateway::{Counters, Exchange, Pulse, Status};
+use gateway::{Counters, Exchange, Gauge, Pulse, Status};
 use tokio::sync::oneshot;
 
 use crate::binance::{Keys, ListenKeys};
 use crate::desk::Desk;
+use crate::headcount::Headcount;
 use crate::hub::Hub;
 use crate::problem::Problem;
 use crate::vitals::Vitals;
@@ -23,15 +24,30 @@ pub struct About {
     pub store: &'static str,
 }
 
+impl About {
+    pub(crate) fn is_database(&self) -> bool {
+        self.store == "postgres"
+    }
+}
+
+/// Says what the XML gateway has done so far.
+pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
+
+/// What the server measures of itself.
+pub(crate) struct Instruments {
+    pub(crate) about: About,
+    pub(crate) pulse: Pulse,
+    /// Set once the gateway runs.
+    pub(crate) counters: OnceLock<Counting>,
+    /// Those of HTTP.
+    pub(crate) connections: Headcount,
+    pub(crate) websockets: Headcount,
+}
+
 /// The market that is served.
 pub struct Market {
-    pub about: About,
     pub exchange: Arc<dyn Exchange>,
     pub asker: Asker<Hub>,
-    /// What the XML gateway has done so far.
-    pub counters: Box<dyn Fn() -> Counters + Send>,
-    /// How long answers take.
-    pub pulse: Pulse,
     /// Who may sign requests of the compatible interface.
     pub keys: Keys,
 }
@@ -55,21 +71,38 @@ struct Inner {
     market: OnceLock<Served>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
+    instruments: Instruments,
 }
 
 impl Site {
-    pub(crate) fn new(status: Status, hosts: Vec<String>) -> Site {
-        Site(Arc::new(Inner { status, started: Instant::now(), market: OnceLock::new(), hosts }))
+    pub(crate) fn new(status: Status, hosts: Vec<String>, about: About, pulse: Pulse) -> Site {
+        let (connections, websockets) = (Headcount::default(), Headcount::default());
+        let instruments = Instruments { about, pulse, counters: OnceLock::new(), connections, websockets };
+        Site(Arc::new(Inner { status, started: Instant::now(), market: OnceLock::new(), hosts, instruments }))
     }
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { about, exchange, asker, counters, pulse, keys } = market;
-        asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
-        let served = Served { about, asker, desk: Desk::new(exchange), keys, listen_keys: ListenKeys::default() };
-        if self.0.market.set(served).is_err() {
+        let Market { exchange, asker, keys } = market;
+        let Instruments { about, pulse, counters, .. } = &self.0.instruments;
+        pulse.set(Gauge::Subscribers, 0);
+        if let Some(counters) = counters.get() {
+            let (counters, pulse) = (counters.clone(), pulse.clone());
+            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
+        }
+        let desk = Desk::new(exchange, pulse.clone());
+        if self
+            .0
+            .market
+            .set(Served { about: about.clone(), asker, desk, keys, listen_keys: ListenKeys::default() })
+            .is_err()
+        {
             tracing::error!("a market is served already");
         }
+    }
+
+    pub(crate) fn instruments(&self) -> &Instruments {
+        &self.0.instruments
     }
 
     pub(crate) fn status(&self) -> &Status {

@@ -3,15 +3,16 @@
 use std::time::Instant;
 
 use feed::View;
-use gateway::{Counters, Pulse};
-use hdrhistogram::Histogram;
+use gateway::{Counters, Gauge, Pulse, Reading, Source};
 use serde::Serialize;
 
+use crate::metrics::Process;
 use crate::rest::now;
+use crate::site::Counting;
 
 /// Measures, and remembers what it needs for rates.
 pub(crate) struct Vitals {
-    counters: Box<dyn Fn() -> Counters + Send>,
+    counters: Counting,
     pulse: Pulse,
     started: Instant,
     before: Before,
@@ -23,6 +24,9 @@ struct Before {
     answered: u64,
     sequence: u64,
     trades: u64,
+    latency: Reading,
+    syncs: Reading,
+    turns: Reading,
 }
 
 /// Percentiles.
@@ -36,9 +40,9 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// None when nothing was written down.
-    fn of(histogram: &Histogram<u64>, with_p999: bool) -> Option<Spread> {
-        let at = |quantile| histogram.value_at_quantile(quantile);
-        (!histogram.is_empty()).then(|| Spread { p50: at(0.5), p99: at(0.99), p999: with_p999.then(|| at(0.999)) })
+    fn of(reading: &Reading, with_p999: bool) -> Option<Spread> {
+        let (p50, p99) = (reading.quantile(0.5)?, reading.quantile(0.99)?);
+        Some(Spread { p50, p99, p999: reading.quantile(0.999).filter(|_| with_p999) })
     }
 }
 
@@ -64,36 +68,37 @@ pub(crate) struct Measured {
 
 impl Vitals {
     /// Of a server whose gateway counts so.
-    pub(crate) fn new(counters: Box<dyn Fn() -> Counters + Send>, pulse: Pulse, view: &View) -> Vitals {
-        let before = Before::of(&counters(), view);
+    pub(crate) fn new(counters: Counting, pulse: Pulse, view: &View) -> Vitals {
+        let before = Before::of(&counters(), &pulse, view);
         Vitals { counters, pulse, started: before.at, before }
     }
 
     pub(crate) fn measure(&mut self, view: &View, subscribers: usize) -> Measured {
         let counters = (self.counters)();
-        let here = Before::of(&counters, view);
+        let here = Before::of(&counters, &self.pulse, view);
+        self.pulse.set(Gauge::Subscribers, subscribers as u64);
         let before = &self.before;
         let seconds = (here.at - before.at).as_secs_f64();
         let rate = |now: u64, then: u64| match seconds > 0.0 {
             true => (now.saturating_sub(then) as f64 / seconds).round(),
             false => 0.0,
         };
-        let beats = self.pulse.take();
+        let turns = here.turns.since(&before.turns);
         let measured = Measured {
             time: now(),
             sequence: here.sequence,
             requests_per_second: rate(here.answered, before.answered),
             commands_per_second: rate(here.sequence, before.sequence),
             executions_per_second: rate(here.trades, before.trades),
-            latency_us: Spread::of(&beats.latency, true),
-            sync_us: Spread::of(&beats.journal, false),
-            batch: Spread::of(&beats.ops, false),
-            queue: (!beats.ops.is_empty()).then_some(beats.queue),
+            latency_us: Spread::of(&here.latency.since(&before.latency), true),
+            sync_us: Spread::of(&here.syncs.since(&before.syncs), false),
+            batch: Spread::of(&turns, false),
+            queue: self.pulse.get(Gauge::TurnQueue).filter(|_| turns.count() > 0),
             connections: counters.connections_open,
             subscribers,
             open_orders: view.open_orders(),
             accounts: view.accounts().len(),
-            memory_bytes: resident(),
+            memory_bytes: Process::look().map(|process| process.resident_bytes),
             uptime_seconds: self.started.elapsed().as_secs(),
         };
         self.before = here;
@@ -102,19 +107,16 @@ impl Vitals {
 }
 
 impl Before {
-    fn of(counters: &Counters, view: &View) -> Before {
+    fn of(counters: &Counters, pulse: &Pulse, view: &View) -> Before {
+        let rest = pulse.answers(Source::Rest);
         Before {
             at: Instant::now(),
-            answered: counters.requests_answered,
+            answered: counters.requests_answered + rest.count(),
             sequence: view.sequence().0,
             trades: view.next_trade(),
+            latency: pulse.answers(Source::Xml).with(&rest),
+            syncs: pulse.syncs(),
+            turns: pulse.turns(),
         }
     }
-}
-
-/// Resident memory of this process, where the system tells.
-fn resident() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 use ureq::Agent;
-use ureq::http::{Request, Response};
+use ureq::http::{HeaderMap, Request, Response};
 
 use super::server::PATIENCE;
 
@@ -58,6 +58,18 @@ impl Http {
             None => self.agent.run(request.body(()).unwrap()),
         };
         Answer::of(answered.unwrap())
+    }
+
+    /// The headers of an answer and its body as it is on the wire: an encoding that was asked for by name stays on.
+    pub fn bytes(&self, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
+        let mut request = Request::builder().uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut answer = self.agent.run(request.body(()).unwrap()).unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        let body = answer.body_mut().read_to_vec().unwrap();
+        (answer.headers().clone(), body)
     }
 
     /// What is there; panics unless it is.

@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod client;
 pub mod decimal;
+pub mod exposition;
 pub mod folder;
 pub mod heartbeat;
 pub mod http;

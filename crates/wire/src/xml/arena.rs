@@ -112,6 +112,11 @@ impl Requests {
         self.ends.is_empty()
     }
 
+    /// Children, and whole documents, of XML requests that were refused for their form: each has a part and no op.
+    pub fn refused(&self) -> usize {
+        self.parts.len().saturating_sub(self.ops.len())
+    }
+
     /// The ops of all requests, in order.
     pub fn ops(&self) -> &[Op] {
         &self.ops

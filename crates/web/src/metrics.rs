@@ -1,0 +1,273 @@
+//! `/metrics`, for Prometheus: all that the server measures of itself. docs/METRICS.md lists it.
+//!
+//! It asks no thread that could keep it waiting: a server that is stuck still tells how.
+
+mod exposition;
+mod process;
+
+use std::fmt;
+
+use axum::extract::{Request, State as Given};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use gateway::{Gauge, Kind, Source, Stage, State, Verdict};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::registry::Registry;
+
+use crate::rest::now;
+use crate::site::Site;
+use exposition::{Exposition, Family, In, NUMBERS, TIMES};
+pub(crate) use process::Process;
+
+const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+pub(crate) async fn metrics(Given(site): Given<Site>) -> Response {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Scrape(site)));
+    let mut told = String::new();
+    match text::encode(&mut told, &registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, KIND)], told).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Counts writes that were refused for their form, for they never get as far as the exchange.
+pub(crate) async fn count_malformed(Given(site): Given<Site>, request: Request, next: Next) -> Response {
+    let writes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let response = next.run(request).await;
+    let refused = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNSUPPORTED_MEDIA_TYPE];
+    if writes && refused.contains(&response.status()) {
+        site.instruments().pulse.malformed(Source::Rest);
+    }
+    response
+}
+
+/// All of it, as it is when it is asked for.
+struct Scrape(Site);
+
+impl fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scrape")
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut out = Exposition(encoder);
+        self.server(&mut out)?;
+        self.requests(&mut out)?;
+        self.gateway(&mut out)?;
+        self.market(&mut out)?;
+        self.keeping(&mut out)?;
+        self.feed(&mut out)?;
+        process_metrics(&mut out)
+    }
+}
+
+const fn family(name: &'static str, unit: Option<In>, help: &'static str) -> Family {
+    Family { name, unit, help }
+}
+
+impl Scrape {
+    fn server(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let about = &self.0.instruments().about;
+        out.info(
+            family("pricetime_build", None, "1, with the version and where the market is kept."),
+            &[("version", about.version), ("store", about.store)],
+        )?;
+        let ready = u64::from(self.0.status().get() == State::Ready);
+        out.gauge(
+            family("pricetime_ready", None, "1 while clients are served, as /ready says; otherwise 0."),
+            Some(ready),
+        )
+    }
+
+    fn requests(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let pulse = &self.0.instruments().pulse;
+        let counts = Source::ALL.into_iter().flat_map(|source| {
+            let pairs = Kind::ALL.into_iter().flat_map(|kind| Verdict::ALL.map(|outcome| (kind, outcome)));
+            // A form that is wrong is neither kind nor outcome of anything else.
+            let possible =
+                pairs.filter(|(kind, outcome)| (*kind == Kind::Malformed) == (*outcome == Verdict::Malformed));
+            possible.map(move |(kind, outcome)| {
+                let labels = [("gateway", source.name()), ("kind", kind.name()), ("outcome", outcome.name())];
+                (labels, pulse.requests(source, kind, outcome))
+            })
+        });
+        out.counters(
+            family(
+                "pricetime_requests",
+                None,
+                "What was asked for and what came of it; an XML request counts once for each of its children.",
+            ),
+            counts,
+        )?;
+        let sources = Source::ALL.map(|source| [("gateway", source.name())]);
+        out.histograms(
+            family(
+                "pricetime_request",
+                Some(In::Seconds),
+                "Requests, by the time from handing them in to getting them back.",
+            ),
+            &TIMES,
+            Source::ALL.into_iter().zip(&sources).map(|(source, labels)| (&labels[..], pulse.answers(source))),
+        )?;
+        let stages = Stage::ALL.map(|stage| [("stage", stage.name())]);
+        out.histograms(
+            family("pricetime_stage", Some(In::Seconds), "Requests, by the time that their batch spent in a stage."),
+            &TIMES,
+            Stage::ALL.into_iter().zip(&stages).map(|(stage, labels)| (&labels[..], pulse.stage(stage))),
+        )?;
+        out.histograms(
+            family(
+                "pricetime_batch",
+                Some(In::Operations),
+                "Turns of the sequencer, by their commands and queries; with a database, transactions.",
+            ),
+            &NUMBERS,
+            std::iter::once((&[][..], pulse.turns())),
+        )?;
+        out.gauge(
+            family("pricetime_queue", Some(In::Operations), "Commands and queries handed in and not answered yet."),
+            Some(pulse.ops_in_flight()),
+        )
+    }
+
+    fn gateway(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let instruments = self.0.instruments();
+        let counters = instruments.counters.get().map(|counters| counters());
+        let counters = counters.as_ref();
+        let mut connections = vec![(&[("gateway", "http")][..], instruments.connections.count() as u64)];
+        if let Some(counters) = counters {
+            connections.insert(0, (&[("gateway", "xml")], counters.connections_open));
+        }
+        out.gauges(
+            family("pricetime_connections", None, "Connections open now; WebSockets are among those of http."),
+            &connections,
+        )?;
+        out.gauge(
+            family("pricetime_websockets", None, "WebSockets open now."),
+            Some(instruments.websockets.count() as u64),
+        )?;
+        out.counter(
+            family("pricetime_xml_connections_accepted", None, "Connections of the XML protocol that were accepted."),
+            counters.map(|counters| counters.connections_accepted),
+        )?;
+        out.counter(
+            family(
+                "pricetime_xml_connections_shed",
+                None,
+                "Connections closed because their clients did not read and memory ran short.",
+            ),
+            counters.map(|counters| counters.connections_shed),
+        )?;
+        out.counter(
+            family(
+                "pricetime_xml_accept_pauses",
+                None,
+                "How often accepting was put off: too many connections or open files.",
+            ),
+            counters.map(|counters| counters.accept_pauses),
+        )?;
+        out.counter(
+            family("pricetime_xml_documents", None, "Complete XML requests read, malformed ones included."),
+            counters.map(|counters| counters.requests),
+        )?;
+        out.counter(
+            family("pricetime_xml_reply_bytes", None, "Bytes of XML replies that the kernel took."),
+            counters.map(|counters| counters.reply_bytes),
+        )
+    }
+
+    fn market(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let pulse = &self.0.instruments().pulse;
+        out.counter(
+            family("pricetime_commands", None, "Commands sequenced since the market began."),
+            pulse.get(Gauge::Commands),
+        )?;
+        out.gauge(family("pricetime_accounts", None, "Accounts."), pulse.get(Gauge::Accounts))?;
+        out.gauge(family("pricetime_symbols", None, "Symbols."), pulse.get(Gauge::Symbols))?;
+        out.gauge(family("pricetime_open_orders", None, "Orders with something open."), pulse.get(Gauge::OpenOrders))
+    }
+
+    /// Where the market is kept.
+    fn keeping(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let instruments = self.0.instruments();
+        let pulse = &instruments.pulse;
+        let times = std::iter::once((&[][..], pulse.syncs()));
+        match instruments.about.is_database() {
+            false => out.histograms(
+                family(
+                    "pricetime_journal_sync",
+                    Some(In::Seconds),
+                    "Syncs of the journal, by the time that the disk took.",
+                ),
+                &TIMES,
+                times,
+            )?,
+            true => out.histograms(
+                family(
+                    "pricetime_store_commit",
+                    Some(In::Seconds),
+                    "Transactions, by the time that the database took.",
+                ),
+                &TIMES,
+                times,
+            )?,
+        }
+        let recovery = pulse.get(Gauge::RecoveryMicros).map(|micros| micros as f64 / 1e6);
+        out.gauge(
+            family("pricetime_recovery", Some(In::Seconds), "How long reading what was known took at the start."),
+            recovery,
+        )?;
+        out.gauge(
+            family("pricetime_recovered_commands", None, "Commands replayed from the journal at the start."),
+            pulse.get(Gauge::RecoveredCommands),
+        )?;
+        let age = pulse.get(Gauge::SnapshotTime).map(|time| (now() as f64 / 1e6 - time as f64).max(0.0));
+        out.gauge(
+            family(
+                "pricetime_snapshot_age",
+                Some(In::Seconds),
+                "How old the newest snapshot is; absent until there is one.",
+            ),
+            age,
+        )?;
+        out.gauge(
+            family("pricetime_data_free", Some(In::Bytes), "What is free on the disk of the data folder."),
+            pulse.get(Gauge::DataFreeBytes),
+        )
+    }
+
+    /// Nothing where the market is not followed.
+    fn feed(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let waiting = self.0.market().ok().map(|market| market.asker.waiting_events() as u64);
+        out.gauge(family("pricetime_feed_lag_events", None, "Events that the feed has not followed yet."), waiting)?;
+        out.gauge(
+            family(
+                "pricetime_subscribers",
+                None,
+                "WebSockets that are subscribed to something, as of the last second.",
+            ),
+            self.0.instruments().pulse.get(Gauge::Subscribers),
+        )
+    }
+}
+
+/// The names that all programs use for these.
+fn process_metrics(out: &mut Exposition<'_>) -> fmt::Result {
+    let Some(process) = Process::look() else { return Ok(()) };
+    out.gauge(family("process_resident_memory", Some(In::Bytes), "Resident memory."), Some(process.resident_bytes))?;
+    out.counter_of_time(
+        family("process_cpu", Some(In::Seconds), "Processor time, of program and kernel."),
+        Some(process.cpu_seconds),
+    )?;
+    out.gauge(
+        family("process_start_time", Some(In::Seconds), "When the process was started, since the Unix epoch."),
+        Some(process.started_seconds),
+    )?;
+    out.gauge(family("process_open_fds", None, "Open files and sockets."), Some(process.open_files as u64))?;
+    out.gauge(family("process_max_fds", None, "As many files and sockets as may be open."), process.open_files_max)
+}
