@@ -3,6 +3,7 @@
 //! What is asked for is read from the [`feed`]; what is to be done goes to the same [`gateway::Exchange`] as XML does. It
 //! knows no engine, no journal and no database.
 
+mod describe;
 mod desk;
 mod guard;
 mod health;
@@ -13,6 +14,7 @@ mod messages;
 mod outbox;
 mod page;
 mod problem;
+mod replay;
 mod rest;
 mod server;
 mod session;

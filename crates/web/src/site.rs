@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use feed::{Asker, Scene};
 use gateway::{Counters, Exchange, Pulse, Status};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::desk::Desk;
 use crate::hub::Hub;
@@ -50,11 +50,19 @@ struct Inner {
     market: OnceLock<Served>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
+    /// Who may replay at the moment.
+    replays: Semaphore,
 }
 
 impl Site {
     pub(crate) fn new(status: Status, hosts: Vec<String>) -> Site {
-        Site(Arc::new(Inner { status, started: Instant::now(), market: OnceLock::new(), hosts }))
+        Site(Arc::new(Inner {
+            status,
+            started: Instant::now(),
+            market: OnceLock::new(),
+            hosts,
+            replays: Semaphore::new(1),
+        }))
     }
 
     /// Serves a market from now on. Within the runtime.
@@ -76,6 +84,10 @@ impl Site {
 
     pub(crate) fn hosts(&self) -> &[String] {
         &self.0.hosts
+    }
+
+    pub(crate) fn replays(&self) -> &Semaphore {
+        &self.0.replays
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {
