@@ -16,6 +16,7 @@ use web::{About, Web};
 use crate::backend::{Backend, Opened};
 use crate::demo::{Crowd, Plan, Traders};
 use crate::logging;
+use crate::market::Clock;
 use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
 
@@ -81,7 +82,7 @@ impl Server {
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
         let pulse = Pulse::new();
-        let (backend, opened) = Backend::open(settings, status, pulse.clone(), failed)?;
+        let (backend, opened) = Backend::open(settings, status, pulse.clone(), Clock::system(), failed)?;
         let gateway = gateway::start(gateway_settings(settings, pulse.clone()), backend.door())
             .map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {

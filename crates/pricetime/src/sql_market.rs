@@ -21,7 +21,7 @@ use wire::{Answer, Unavailable};
 use crate::answering::{ReplyLimits, Work, answer};
 use crate::door::Door;
 use crate::inbox::Taken;
-use crate::market::{Failed, now};
+use crate::market::{Clock, Failed};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
@@ -38,6 +38,8 @@ pub struct SqlOptions {
     pub patience: Duration,
     /// Where events go once they are committed.
     pub events: Option<EventSink>,
+    /// What tells the time.
+    pub clock: Clock,
 }
 
 /// A market with its threads.
@@ -88,6 +90,7 @@ impl SqlMarket {
             between: between.clone(),
             committed,
             events: options.events,
+            clock: options.clock,
             limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
@@ -260,6 +263,7 @@ struct Run {
     between: Arc<Between>,
     committed: Receiver<Vec<OrderId>>,
     events: Option<EventSink>,
+    clock: Clock,
     limits: ReplyLimits,
 }
 
@@ -292,7 +296,7 @@ impl Run {
             return batch.give_back();
         };
         let Group { effects, waiting, ops } = &mut shared.gathered;
-        let time = now().max(self.engine.time());
+        let time = (self.clock.0)().max(self.engine.time());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
         let mut events = self.events.as_ref().map(EventSink::batch);
