@@ -28,12 +28,9 @@ function kind(schema) {
   if (schema.type === "array" && schema.items) return ["list of ", ...kind(schema.items)];
   if (schema.type === "array") return ["list"];
   const type = [schema.type ?? "anything"].flat().join(" or ");
-  const bounds = [
-    schema.minimum !== undefined ? `from ${schema.minimum}` : "",
-    schema.maximum !== undefined ? `to ${schema.maximum}` : "",
-    schema.default !== undefined ? `unless given ${schema.default}` : "",
-  ].filter(Boolean);
-  return [[type, ...bounds].join(", ")];
+  const bounds = [schema.minimum !== undefined ? `from ${schema.minimum}` : "", schema.maximum !== undefined ? `to ${schema.maximum}` : ""];
+  const otherwise = schema.default !== undefined ? `; ${schema.default} if not given` : "";
+  return [[type, ...bounds].filter(Boolean).join(" ") + otherwise];
 }
 
 /** The fields of an object as a table. @param {Json} schema */
