@@ -483,6 +483,34 @@ async function trade(context, name, market) {
   await page.close();
 }
 
+/** The reference in both themes. @param {"desktop"|"phone"} name */
+async function reference(name) {
+  const context = await browser.newContext({ viewport: sizes[name] });
+  const page = await context.newPage();
+  const complaints = new Complaints();
+  complaints.listen(page);
+  await step(`${name}: the reference shows every operation and channel, in both themes`, async () => {
+    const [described, told] = await Promise.all(["openapi", "asyncapi"].map((file) => ask("GET", `/${file}.json`)));
+    await page.goto(`${base}/reference#placeOrder`);
+    await page.waitForSelector("#placeOrder");
+    const wanted = Object.values(described.paths).flatMap((item) => Object.values(item).map((operation) => `#${operation.operationId}`));
+    wanted.push(...Object.keys(told.channels).map((channel) => `#channel-${channel}`));
+    assert.ok(wanted.length > 25);
+    for (const selector of wanted) assert.equal(await page.locator(selector).count(), 1, selector);
+    const broken = await page.evaluate(() => [...document.querySelectorAll('main a[href^="#"]')].map((link) => link.getAttribute("href") ?? "").filter((href) => !document.getElementById(href.slice(1))));
+    assert.deepEqual(broken, [], "links that lead nowhere");
+    for (const theme of ["dark", "light"]) {
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "wider than the window");
+      assert.deepEqual(await tooFaint(page), []);
+      assert.deepEqual(await nameless(page), []);
+      await look(page, `${name}-reference-${theme}`);
+      await page.click("#theme");
+    }
+  });
+  assert.deepEqual(complaints.heard, [], "the reference complained");
+  await context.close();
+}
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
@@ -502,6 +530,7 @@ try {
     await trade(context, name, market);
     await context.close();
   }
+  for (const name of /** @type {const} */ (["desktop", "phone"])) await reference(name);
   console.log(`screenshots in ${out}`);
 } finally {
   await browser.close();

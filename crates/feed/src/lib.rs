@@ -25,7 +25,7 @@ pub use book::{Book, Level, LevelChange};
 pub use candle::{Candle, Interval};
 pub use events::EventBatch;
 pub use feed::{Asker, EventSink, Feed, Scene, Watcher};
-pub use history::{CHECKPOINT_NAME, History, HistoryError, PastOrder, TABLE_NAMES};
+pub use history::{CHECKPOINT_NAME, Ending, History, HistoryError, PastOrder, Report, ReportKey, Sweep, TABLE_NAMES};
 pub use market::{Day, Listing, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;

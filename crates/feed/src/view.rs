@@ -10,7 +10,7 @@ use engine::{
 use crate::accounts::{Account, Accounts};
 use crate::candle::Interval;
 use crate::events::EventBatch;
-use crate::history::{History, HistoryError};
+use crate::history::{History, HistoryError, ReportKey};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders};
 use crate::trade::Trade;
@@ -63,6 +63,8 @@ pub struct Ended {
 pub enum News {
     /// Its money or shares changed.
     Account(AccountIndex),
+    /// An order of it was placed.
+    Placed(AccountIndex, ReportKey),
     /// An order of it was opened or executed and is open.
     Order(AccountIndex, OrderId),
     /// An order of it ended.
@@ -246,6 +248,7 @@ impl View {
                     history.opened(&open, self.sequence)?;
                 }
                 let slot = self.enter(open);
+                self.tell(account, News::Placed(account, ReportKey::placed(self.sequence, order)));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence });
             }
             Event::ClientOrderIdGiven { order, id } => {

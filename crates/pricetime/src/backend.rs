@@ -13,7 +13,7 @@ use store::{History, Stop, Store, StoreError, StoreUrl};
 use web::Hub;
 
 use crate::archive_gate::ArchiveGate;
-use crate::market::{Failed, Follower, Market, MarketOptions};
+use crate::market::{Clock, Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
 use crate::projection::Projection;
 use crate::recovery::{self, Report};
@@ -61,11 +61,12 @@ impl Backend {
         settings: &Settings,
         status: &Status,
         pulse: Pulse,
+        clock: Clock,
         failed: Failed,
     ) -> Result<(Backend, Opened), String> {
         match &settings.store {
-            Place::Journal => open_folder(settings, pulse, failed),
-            Place::Database(url) => open_database(url, settings, status, pulse, failed),
+            Place::Journal => open_folder(settings, pulse, clock, failed),
+            Place::Database(url) => open_database(url, settings, status, pulse, clock, failed),
             Place::Nowhere(fault) => Err(fault.clone()),
         }
     }
@@ -107,7 +108,7 @@ impl Backend {
     }
 }
 
-fn open_folder(settings: &Settings, pulse: Pulse, failed: Failed) -> Result<(Backend, Opened), String> {
+fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) -> Result<(Backend, Opened), String> {
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
@@ -156,6 +157,7 @@ fn open_folder(settings: &Settings, pulse: Pulse, failed: Failed) -> Result<(Bac
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low.0,
         pulse,
+        clock,
     };
     let gate = ArchiveGate::open(&settings.data).map_err(|error| format!("archive.gate: {error}"))?;
     let follower = projection
@@ -219,6 +221,7 @@ fn open_database(
     settings: &Settings,
     status: &Status,
     pulse: Pulse,
+    clock: Clock,
     failed: Failed,
 ) -> Result<(Backend, Opened), String> {
     let stop = Stop::new();
@@ -255,7 +258,7 @@ fn open_database(
     let projection = settings.feed.then(|| Projection::start(&loaded.engine, None, &failed)).transpose();
     let projection = projection.map_err(|error| error.to_string())?;
     let events = projection.as_ref().map(Projection::sink);
-    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse };
+    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse, clock };
     let market = SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, projection), opened))
 }

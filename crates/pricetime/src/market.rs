@@ -1,6 +1,7 @@
 //! The running market: the sequencer's thread, with the archive and the snapshots beside it.
 //! Gateways hand batches in through the `Exchange` it implements.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -45,6 +46,25 @@ pub struct MarketOptions {
     pub disk_low_bytes: u64,
     /// Where it is written down how long turns take, and how things stand.
     pub pulse: Pulse,
+    /// What tells the time.
+    pub clock: Clock,
+}
+
+/// The only clock of the market; a test gives it one of its own.
+#[derive(Clone)]
+pub struct Clock(pub Arc<dyn Fn() -> Time + Send + Sync>);
+
+impl Clock {
+    /// The machine's.
+    pub fn system() -> Clock {
+        Clock(Arc::new(now))
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a clock that shows {}", (self.0)().0)
+    }
 }
 
 /// Who follows what happens.
@@ -97,6 +117,7 @@ impl<S: Storage> Market<S> {
             landmarks,
             events,
             pulse: options.pulse,
+            clock: options.clock,
             keep_journal: options.keep_journal,
             disk_low: disk.low.clone(),
             in_archive: 0,
@@ -142,6 +163,7 @@ struct Run<S: Storage> {
     landmarks: Arc<Landmarks>,
     events: Option<EventSink>,
     pulse: Pulse,
+    clock: Clock,
     keep_journal: bool,
     disk_low: Arc<AtomicBool>,
     /// Batches of done orders on their way to the archive.
@@ -206,10 +228,11 @@ impl<S: Storage> Run<S> {
             let begun = Instant::now();
             let mut synced = begun;
             let journaled = || synced = Instant::now();
+            let time = (self.clock.0)();
             match &self.events {
                 Some(sink) => {
                     let mut events = sink.batch();
-                    self.sequencer.turn(&mut work, now(), conditions, journaled, &mut |sequence, event| {
+                    self.sequencer.turn(&mut work, time, conditions, journaled, &mut |sequence, event| {
                         events.add(sequence, event);
                     })?;
                     // Before the replies leave: whoever has read one sees all that it tells of.
@@ -217,7 +240,7 @@ impl<S: Storage> Run<S> {
                     events.seal(engine.sequence(), engine.time());
                     sink.push(events);
                 }
-                None => self.sequencer.turn(&mut work, now(), conditions, journaled, &mut |_, _| {})?,
+                None => self.sequencer.turn(&mut work, time, conditions, journaled, &mut |_, _| {})?,
             }
             drop(work);
             self.note_turn(&batches[..turn], [begun, synced, Instant::now()]);
@@ -294,7 +317,7 @@ pub(crate) fn note_market(pulse: &Pulse, engine: &Engine) {
     pulse.set(Gauge::OpenOrders, engine.open_order_count() as u64);
 }
 
-/// The only clock of the market.
+/// The time of the machine.
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))

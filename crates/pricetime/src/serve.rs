@@ -17,6 +17,7 @@ use crate::backend::{Backend, Opened};
 use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
+use crate::market::Clock;
 use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
 
@@ -100,7 +101,7 @@ impl Server {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
-        let (backend, opened) = Backend::open(settings, status, pulse.clone(), failed)?;
+        let (backend, opened) = Backend::open(settings, status, pulse.clone(), Clock::system(), failed)?;
         let gateway =
             gateway::start(gateway_settings(settings, pulse), backend.door()).map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {

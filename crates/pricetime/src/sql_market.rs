@@ -21,7 +21,7 @@ use wire::{Answer, Unavailable};
 use crate::answering::{ReplyLimits, Work, answer};
 use crate::door::Door;
 use crate::inbox::Taken;
-use crate::market::{Failed, note_market, now};
+use crate::market::{Clock, Failed, note_market};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
@@ -42,6 +42,8 @@ pub struct SqlOptions {
     pub events: Option<EventSink>,
     /// Where it is written down how long turns and commits take, and how things stand.
     pub pulse: Pulse,
+    /// What tells the time.
+    pub clock: Clock,
 }
 
 /// A market with its threads.
@@ -95,6 +97,7 @@ impl SqlMarket {
             committed,
             events: options.events,
             pulse: options.pulse,
+            clock: options.clock,
             limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
@@ -330,6 +333,7 @@ struct Run {
     committed: Receiver<Vec<OrderId>>,
     events: Option<EventSink>,
     pulse: Pulse,
+    clock: Clock,
     limits: ReplyLimits,
 }
 
@@ -364,7 +368,7 @@ impl Run {
         let Group { effects, waiting, ops } = &mut shared.gathered;
         let begun = Instant::now();
         self.pulse.taken(&batch, begun);
-        let time = now().max(self.engine.time());
+        let time = (self.clock.0)().max(self.engine.time());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
         let mut events = self.events.as_ref().map(EventSink::batch);

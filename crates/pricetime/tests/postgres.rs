@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use common::audit::{KnownOrders, audit};
 use common::folder::Folder;
+use common::http::Http;
 use common::server::{Launch, PATIENCE, Server};
 use common::trader::Trader;
 use common::wait::wait_until;
 use model::workload::Random;
 use postgres::Database;
 use rustix::process::Signal;
+use serde_json::json;
 
 const TRADERS: usize = 4;
 const SAMPLE: usize = 100;
@@ -66,6 +68,11 @@ fn a_done_order_is_answered_from_rows_after_a_restart() {
     assert_eq!(rows, ["1|2|sell|5.00000000|5.00000000|0", "2|1|buy|7.00000000|5.00000000|2.00000000"]);
     let server = launch(&folder, &database).start();
     assert_eq!(server.ask(r#"<transactions id="1"><query id="2"/></transactions>"#), told);
+    // SQL has the history: there is none to replay.
+    let mut socket = Http::new(server.http).listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    let refused = socket.next();
+    assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("no-history")), "{refused}");
     server.stop();
 }
 

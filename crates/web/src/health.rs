@@ -4,24 +4,57 @@ use axum::Json;
 use axum::extract::State as Given;
 use axum::http::StatusCode;
 use gateway::State;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::site::Site;
 
+/// Both, with their description.
+pub(crate) fn routes() -> OpenApiRouter<Site> {
+    OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready))
+}
+
+/// How the server is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Health)]
+pub(crate) struct HealthShape {
+    /// `ok`, or why it is not.
+    #[schema(pattern = "^(ok|recovering|standby|store-away|stopping|failed)$", example = "ok")]
+    status: &'static str,
+    /// In words, where it is not well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    reason: Option<String>,
+}
+
 /// Whether the process is worth keeping.
-pub(crate) async fn health(Given(site): Given<Site>) -> (StatusCode, Json<Value>) {
+#[utoipa::path(
+    get, path = "/health", operation_id = "getHealth", tag = "Server",
+    responses(
+        (status = 200, description = "It is", body = HealthShape),
+        (status = 503, description = "It has failed", body = HealthShape),
+    ),
+)]
+pub(crate) async fn health(Given(site): Given<Site>) -> (StatusCode, Json<HealthShape>) {
     match site.status().get() {
-        State::Standby | State::Recovering | State::StoreAway | State::Ready | State::Stopping => {
-            (StatusCode::OK, Json(json!({"status": "ok"})))
-        }
+        State::Standby | State::Recovering | State::StoreAway | State::Ready | State::Stopping => well(),
         State::Failed(reason) => failed(&reason),
     }
 }
 
 /// Whether clients are served.
-pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<Value>) {
+#[utoipa::path(
+    get, path = "/ready", operation_id = "getReady", tag = "Server",
+    responses(
+        (status = 200, description = "They are", body = HealthShape),
+        (status = 503, description = "They are not, and why", body = HealthShape),
+    ),
+)]
+pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthShape>) {
     match site.status().get() {
-        State::Ready => (StatusCode::OK, Json(json!({"status": "ok"}))),
+        State::Ready => well(),
         State::Recovering => not_ready("recovering", "what the server knew is being read"),
         State::Standby => not_ready("standby", "another server is active; this one takes over when that ends"),
         State::StoreAway => not_ready("store-away", "the database cannot be reached"),
@@ -30,10 +63,14 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<Value>)
     }
 }
 
-fn failed(reason: &str) -> (StatusCode, Json<Value>) {
+fn well() -> (StatusCode, Json<HealthShape>) {
+    (StatusCode::OK, Json(HealthShape { status: "ok", reason: None }))
+}
+
+fn failed(reason: &str) -> (StatusCode, Json<HealthShape>) {
     not_ready("failed", reason)
 }
 
-fn not_ready(status: &str, reason: &str) -> (StatusCode, Json<Value>) {
-    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": status, "reason": reason})))
+fn not_ready(status: &'static str, reason: &str) -> (StatusCode, Json<HealthShape>) {
+    (StatusCode::SERVICE_UNAVAILABLE, Json(HealthShape { status, reason: Some(reason.to_owned()) }))
 }

@@ -1,16 +1,17 @@
 //! Who is told what, and telling them: messages are written once and shared by all who get them. Lives in the feed's thread.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, OrderId, SymbolIndex, Time};
-use feed::{Ended, Interval, News, Scene, Trade, Watcher};
+use feed::{Ended, HistoryError, Interval, News, ReportKey, Scene, Trade, Watcher};
 
 use crate::binance::{Envelope, Stream, Streams};
 use crate::messages;
 use crate::outbox::Outbox;
+use crate::replay::{REPORTS_AT_ONCE, whole};
 use crate::rest::now;
 use crate::shapes::SymbolShape;
 use crate::vitals::Vitals;
@@ -18,6 +19,8 @@ use crate::vitals::Vitals;
 /// Telling may take this part of the thread's time: with many to tell, they are told less often.
 const SHARE: u32 = 4;
 const PAUSE_MAX: Duration = Duration::from_millis(100);
+/// Reports that are held back for one subscriber at most.
+const HELD_MAX: usize = 1 << 16;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
@@ -28,6 +31,8 @@ pub(crate) enum Topic {
     Trades(SymbolIndex),
     Candles(SymbolIndex, Interval),
     Orders(AccountIndex),
+    /// What happens to its orders, each of it, in order.
+    Reports(AccountIndex),
     Symbols,
     Status,
     /// Of the compatible interface.
@@ -41,22 +46,32 @@ impl Topic {
             Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
                 Some(symbol)
             }
-            Topic::Orders(_) | Topic::User(..) | Topic::Symbols | Topic::Status => None,
+            Topic::Orders(_) | Topic::Reports(_) | Topic::User(..) | Topic::Symbols | Topic::Status => None,
         }
     }
 
     fn account(self) -> Option<AccountIndex> {
         match self {
-            Topic::Orders(account) | Topic::User(account, _) => Some(account),
+            Topic::Orders(account) | Topic::Reports(account) | Topic::User(account, _) => Some(account),
             Topic::Book(_) | Topic::Trades(_) | Topic::Candles(..) | Topic::Stream(..) => None,
             Topic::Symbols | Topic::Status => None,
         }
     }
 }
 
+/// What one subscriber is told later.
+struct Held {
+    replay: u64,
+    reports: VecDeque<ReportKey>,
+}
+
 /// All subscriptions.
 pub struct Hub {
     subscribers: HashMap<Topic, Vec<Outbox>>,
+    /// Reports for subscribers, by number, who are told what was before; when that is told they are told these.
+    held: HashMap<(u64, AccountIndex), Held>,
+    /// Tells a replay from another of the same subscriber.
+    replays: u64,
     /// None until the gateways run.
     vitals: Option<Vitals>,
     /// Symbols as they were told last.
@@ -74,6 +89,8 @@ impl Hub {
         let now = Instant::now();
         Hub {
             subscribers: HashMap::new(),
+            held: HashMap::new(),
+            replays: 0,
             vitals: None,
             symbols: Vec::new(),
             streams: Streams::default(),
@@ -116,6 +133,9 @@ impl Hub {
         if left == 0 {
             subscribers.remove();
             Hub::unwatch(scene, topic);
+        }
+        if let Topic::Reports(account) = topic {
+            scene.watcher.release(account, outbox);
         }
         left < before
     }
@@ -163,7 +183,7 @@ impl Hub {
     }
 
     /// Tells what happened since the last time.
-    fn publish(scene: &mut Scene<Hub>) {
+    pub(crate) fn publish(scene: &mut Scene<Hub>) {
         let mut symbols = scene.view.take_symbols();
         symbols.sort_unstable();
         symbols.dedup();
@@ -175,6 +195,9 @@ impl Hub {
         for (account, news) in by_account(news) {
             let hub = &scene.watcher;
             hub.tell(Topic::Orders(account), || messages::orders_update(scene, account, &news));
+            if hub.has(Topic::Reports(account)) {
+                Hub::report(scene, account, &news.reports);
+            }
         }
     }
 
@@ -184,6 +207,69 @@ impl Hub {
         let result = of(&mut streams, scene);
         scene.watcher.streams = streams;
         result
+    }
+
+    /// Tells what happened to an account's orders to those who are told as it happens, and holds it for the others.
+    fn report(scene: &mut Scene<Hub>, account: AccountIndex, keys: &[ReportKey]) {
+        if keys.is_empty() {
+            return;
+        }
+        let told = (|| -> Result<Vec<Utf8Bytes>, HistoryError> {
+            let mut pieces = Vec::new();
+            let mut rest = keys;
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
+                let through = match (piece.last(), behind.first()) {
+                    (Some(last), Some(next)) => whole(*last, Some(*next)),
+                    _ => scene.view.sequence(),
+                };
+                pieces.push(messages::reports(scene, account, piece, through, true)?);
+                rest = behind;
+            }
+            Ok(pieces)
+        })();
+        let pieces = told.unwrap_or_else(|error| {
+            tracing::error!(%error, "reports cannot be told");
+            vec![messages::refusal(None, "history-unreadable", &error.to_string())]
+        });
+        let Hub { subscribers, held, .. } = &mut scene.watcher;
+        for outbox in subscribers.get(&Topic::Reports(account)).into_iter().flatten() {
+            match held.get_mut(&(outbox.number(), account)) {
+                Some(held) if held.reports.len() + keys.len() > HELD_MAX => outbox.overflow(),
+                Some(held) => held.reports.extend(keys),
+                None => pieces.iter().for_each(|piece| outbox.send(piece.clone())),
+            }
+        }
+    }
+
+    /// What happens to an account's orders from now on is held for a subscriber. Gives its replay a number.
+    pub(crate) fn hold(&mut self, account: AccountIndex, outbox: &Outbox) -> u64 {
+        self.replays += 1;
+        let held = Held { replay: self.replays, reports: VecDeque::new() };
+        self.held.insert((outbox.number(), account), held);
+        self.replays
+    }
+
+    /// False when this replay is over, because it was unsubscribed.
+    pub(crate) fn holds(&self, account: AccountIndex, outbox: &Outbox, replay: u64) -> bool {
+        self.held.get(&(outbox.number(), account)).is_some_and(|held| held.replay == replay)
+    }
+
+    /// Some of what is held, and what comes next.
+    pub(crate) fn take_held(
+        &mut self,
+        account: AccountIndex,
+        outbox: &Outbox,
+        most: usize,
+    ) -> (Vec<ReportKey>, Option<ReportKey>) {
+        let Some(held) = self.held.get_mut(&(outbox.number(), account)) else { return (Vec::new(), None) };
+        let taken = held.reports.drain(..held.reports.len().min(most)).collect();
+        (taken, held.reports.front().copied())
+    }
+
+    /// Nothing is held any more.
+    pub(crate) fn release(&mut self, account: AccountIndex, outbox: &Outbox) {
+        self.held.remove(&(outbox.number(), account));
     }
 
     fn publish_symbol(scene: &mut Scene<Hub>, symbol: SymbolIndex) {
@@ -220,15 +306,15 @@ impl Hub {
         let shapes: Vec<SymbolShape> = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, time)).collect();
         let before = std::mem::replace(&mut scene.watcher.symbols, shapes);
         let hub = &scene.watcher;
-        let changed: Vec<&SymbolShape> = hub
+        let changed: Vec<SymbolShape> = hub
             .symbols
             .iter()
             .enumerate()
             .filter(|(at, shape)| before.get(*at) != Some(*shape))
-            .map(|(_, shape)| shape)
+            .map(|(_, shape)| shape.clone())
             .collect();
         if !changed.is_empty() {
-            hub.tell(Topic::Symbols, || messages::symbols("update", &changed));
+            hub.tell(Topic::Symbols, || messages::symbols("update", changed));
         }
     }
 
@@ -285,6 +371,8 @@ pub(crate) struct AccountNews {
     pub(crate) open: Vec<OrderId>,
     pub(crate) ended: Vec<Ended>,
     pub(crate) trades: Vec<(Trade, engine::Side)>,
+    /// All that happened, in order.
+    pub(crate) reports: Vec<ReportKey>,
 }
 
 /// In the order in which accounts are first told of.
@@ -294,7 +382,7 @@ fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
     for news in news {
         let account = match news {
             News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-            News::Traded(account, ..) => account,
+            News::Placed(account, _) | News::Traded(account, ..) => account,
         };
         let at = *places.entry(account).or_insert_with(|| {
             all.push((account, AccountNews::default()));
@@ -303,12 +391,22 @@ fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         let its = &mut all[at].1;
         match news {
             News::Account(_) => {}
+            News::Placed(_, report) => its.reports.push(report),
             News::Order(_, order) => its.open.push(order),
-            News::Ended(_, ended) => its.ended.push(ended),
-            News::Traded(_, trade, side) => its.trades.push((trade, side)),
+            News::Ended(_, ended) => {
+                if !ended.canceled.is_zero() {
+                    its.reports.push(ReportKey::canceled(ended.sequence, ended.order.order));
+                }
+                its.ended.push(ended);
+            }
+            News::Traded(_, trade, side) => {
+                its.reports.push(ReportKey::executed(&trade, side));
+                its.trades.push((trade, side));
+            }
         }
     }
     for (_, its) in &mut all {
+        debug_assert!(its.reports.is_sorted(), "invariant: things happen in order");
         its.open.sort_unstable();
         its.open.dedup();
         let ended: Vec<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();

@@ -99,7 +99,9 @@ pub(crate) fn order(text: &str) -> Result<OrderId, Problem> {
 }
 
 fn amount<T>(field: &str, text: &str, of: impl FnOnce(Decimal) -> Result<T, AmountError>) -> Result<T, Problem> {
-    Decimal::parse(text.as_bytes()).and_then(of).map_err(|why| fault(field, why))
+    // Not even zero has a sign here.
+    let unsigned = if text.starts_with('-') { Err(AmountError::Negative) } else { Decimal::parse(text.as_bytes()) };
+    unsigned.and_then(of).map_err(|why| fault(field, why))
 }
 
 pub(crate) fn limit(text: &str) -> Result<Price, Problem> {
@@ -108,10 +110,7 @@ pub(crate) fn limit(text: &str) -> Result<Price, Problem> {
 
 pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
     // The side says which way.
-    match text.starts_with('-') {
-        true => Err(fault("shares", AmountError::Negative)),
-        false => amount("shares", text, Decimal::order_shares),
-    }
+    amount("shares", text, Decimal::order_shares)
 }
 
 pub(crate) fn position(text: &str) -> Result<Position, Problem> {

@@ -5,6 +5,7 @@
 
 mod binance;
 mod conversation;
+mod describe;
 mod desk;
 mod guard;
 mod headcount;
@@ -17,6 +18,7 @@ mod metrics;
 mod outbox;
 mod page;
 mod problem;
+mod replay;
 mod rest;
 mod server;
 mod session;

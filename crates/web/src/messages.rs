@@ -1,16 +1,18 @@
 //! What goes over the WebSocket, as text.
 
 use axum::extract::ws::Utf8Bytes;
-use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
-use feed::{Candle, HistoryError, Interval, Scene, Trade, View};
+use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex, Time};
+use feed::{Candle, HistoryError, Interval, ReportKey, Scene, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
+use crate::describe::values;
 use crate::hub::{AccountNews, Hub, Topic};
-use crate::rest::now;
+use crate::rest::{CandlesShape, now};
 use crate::shapes::{
-    AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, SymbolShape, TradeShape, checksum,
-    level,
+    AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, ReportShape, SymbolShape, TradeShape,
+    checksum, level,
 };
 use crate::vitals::Measured;
 
@@ -32,10 +34,9 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
         Topic::Orders(account) => orders_snapshot(scene, account),
         Topic::Symbols => {
             let indices = (0..view.listings().len() as u32).map(SymbolIndex);
-            let shapes: Vec<_> = indices.map(|symbol| SymbolShape::of(view, symbol, Time(now()))).collect();
-            Ok(symbols("snapshot", &shapes.iter().collect::<Vec<_>>()))
+            Ok(symbols("snapshot", indices.map(|symbol| SymbolShape::of(view, symbol, Time(now()))).collect()))
         }
-        Topic::Status | Topic::Stream(..) | Topic::User(..) => return None,
+        Topic::Reports(_) | Topic::Status | Topic::Stream(..) | Topic::User(..) => return None,
     };
     match made {
         Ok(message) => Some(message),
@@ -64,14 +65,21 @@ fn book_snapshot(view: &View, symbol: SymbolIndex) -> Utf8Bytes {
     text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, usize::MAX) })
 }
 
-#[derive(Serialize)]
-struct BookUpdate {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BookUpdate {
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Count)]
     update: u64,
+    #[schema(value_type = values::Sequence)]
     sequence: u64,
+    #[schema(value_type = values::Time)]
     time: u64,
+    #[schema(value_type = Vec<values::Level>)]
     bids: Vec<LevelShape>,
+    #[schema(value_type = Vec<values::Level>)]
     asks: Vec<LevelShape>,
+    #[schema(value_type = values::Checksum)]
     checksum: u32,
 }
 
@@ -94,14 +102,16 @@ pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Pri
     text(&Message { kind: "update", channel: "book", content })
 }
 
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TradesTold {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    trades: Vec<TradeShape>,
+}
+
 /// Trades, oldest first.
 pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Trades {
-        symbol: String,
-        trades: Vec<TradeShape>,
-    }
-    let content = Trades {
+    let content = TradesTold {
         symbol: view.listing(symbol).name.to_string(),
         trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(),
     };
@@ -109,14 +119,8 @@ pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trade
 }
 
 fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval) -> Result<Utf8Bytes, HistoryError> {
-    #[derive(Serialize)]
-    struct Candles {
-        symbol: String,
-        interval: &'static str,
-        candles: Vec<CandleShape>,
-    }
     let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
-    let content = Candles {
+    let content = CandlesShape {
         symbol: scene.view.listing(symbol).name.to_string(),
         interval: interval.name(),
         candles: candles.iter().map(CandleShape::of).collect(),
@@ -124,37 +128,44 @@ fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval)
     Ok(text(&Message { kind: "snapshot", channel: "candles", content }))
 }
 
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CandleUpdate {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Interval)]
+    interval: &'static str,
+    candle: CandleShape,
+}
+
 /// The candle that trades have changed.
 pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Update {
-        symbol: String,
-        interval: &'static str,
-        candle: CandleShape,
-    }
     let symbol = view.listing(symbol).name.to_string();
-    let content = Update { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
+    let content = CandleUpdate { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
     text(&Message { kind: "update", channel: "candles", content })
 }
 
-#[derive(Serialize)]
-struct Orders {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OrdersShown {
+    #[schema(value_type = values::Sequence)]
     sequence: u64,
     account: AccountShape,
     orders: Vec<OrderShape>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    executions: Option<Vec<ExecutionShape>>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OrdersUpdate {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    account: AccountShape,
+    orders: Vec<OrderShape>,
+    executions: Vec<ExecutionShape>,
 }
 
 fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Utf8Bytes, HistoryError> {
     let (view, history) = (&scene.view, scene.history.as_ref());
     let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(view, history, open)).collect();
-    let content = Orders {
-        sequence: view.sequence().0,
-        account: AccountShape::of(view, account),
-        orders: orders?,
-        executions: None,
-    };
+    let content =
+        OrdersShown { sequence: view.sequence().0, account: AccountShape::of(view, account), orders: orders? };
     Ok(text(&Message { kind: "snapshot", channel: "orders", content }))
 }
 
@@ -169,17 +180,47 @@ pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &Ac
         Err(error) => return refusal(None, "history-unreadable", &error.to_string()),
     };
     let executions = news.trades.iter().map(|(trade, side)| ExecutionShape::of(view, trade, *side)).collect();
-    let content = Orders {
-        sequence: view.sequence().0,
-        account: AccountShape::of(view, account),
-        orders,
-        executions: Some(executions),
-    };
+    let content =
+        OrdersUpdate { sequence: view.sequence().0, account: AccountShape::of(view, account), orders, executions };
     text(&Message { kind: "update", channel: "orders", content })
 }
 
-pub(crate) fn symbols(kind: &'static str, symbols: &[&SymbolShape]) -> Utf8Bytes {
-    text(&json!({"type": kind, "channel": "symbols", "symbols": symbols}))
+/// Reports of an account, as its `orders` channel tells them after a `from`.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Reports {
+    #[schema(value_type = values::Account)]
+    account: String,
+    reports: Vec<ReportShape>,
+    /// All reports up to this command were told.
+    #[schema(value_type = values::Sequence)]
+    through: u64,
+    /// The replay has ended: what comes from now on happens now.
+    live: bool,
+}
+
+/// Reports in order.
+pub(crate) fn reports(
+    scene: &Scene<Hub>,
+    account: AccountIndex,
+    keys: &[ReportKey],
+    through: Sequence,
+    live: bool,
+) -> Result<Utf8Bytes, HistoryError> {
+    let history = scene.history.as_ref().ok_or(HistoryError::Ended)?;
+    let reports: Result<Vec<_>, _> =
+        keys.iter().map(|key| Ok(ReportShape::of(&scene.view, &history.report(*key)?))).collect();
+    let account = scene.view.account(account).id.to_string();
+    let content = Reports { account, reports: reports?, through: through.0, live };
+    Ok(text(&Message { kind: "reports", channel: "orders", content }))
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SymbolsShown {
+    symbols: Vec<SymbolShape>,
+}
+
+pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>) -> Utf8Bytes {
+    text(&Message { kind, channel: "symbols", content: SymbolsShown { symbols } })
 }
 
 pub(crate) fn status(measured: &Measured) -> Utf8Bytes {
@@ -189,7 +230,7 @@ pub(crate) fn status(measured: &Measured) -> Utf8Bytes {
 /// The answer to a request that was understood.
 pub(crate) fn done(kind: &'static str, request: &Value) -> Utf8Bytes {
     let mut told = json!({"type": kind});
-    for field in ["id", "channel", "symbol", "account", "interval"] {
+    for field in ["id", "channel", "symbol", "account", "interval", "from"] {
         if let Some(value) = request.get(field) {
             told[field] = value.clone();
         }

@@ -9,6 +9,9 @@ use tokio::sync::{Notify, mpsc};
 /// Bytes that may wait.
 const WAITING_MAX: usize = 1024 * 1024;
 
+/// With less than this, there is room for what can wait.
+const ROOM_BELOW: usize = 256 * 1024;
+
 /// Where messages for a connection are left. Equal to its clones alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Inner>);
@@ -20,6 +23,8 @@ struct Inner {
     waiting: AtomicUsize,
     too_slow: AtomicBool,
     slowed: Notify,
+    /// Something was sent, or the connection has ended.
+    eased: Notify,
 }
 
 impl PartialEq for Outbox {
@@ -35,7 +40,17 @@ impl Outbox {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let (messages, receiver) = mpsc::unbounded_channel();
         let (waiting, too_slow) = (AtomicUsize::new(0), AtomicBool::new(false));
-        (Outbox(Arc::new(Inner { number, messages, waiting, too_slow, slowed: Notify::new() })), receiver)
+        (
+            Outbox(Arc::new(Inner {
+                number,
+                messages,
+                waiting,
+                too_slow,
+                slowed: Notify::new(),
+                eased: Notify::new(),
+            })),
+            receiver,
+        )
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -49,9 +64,7 @@ impl Outbox {
         }
         let length = message.len();
         if self.0.waiting.fetch_add(length, Ordering::Relaxed) + length > WAITING_MAX {
-            self.0.too_slow.store(true, Ordering::Relaxed);
-            self.0.slowed.notify_one();
-            return;
+            return self.overflow();
         }
         // When the connection has ended nobody wants it.
         let _ = self.0.messages.send(message);
@@ -60,6 +73,35 @@ impl Outbox {
     /// A message was handed to the kernel.
     pub(crate) fn sent(&self, length: usize) {
         self.0.waiting.fetch_sub(length, Ordering::Relaxed);
+        self.0.eased.notify_waiters();
+    }
+
+    /// The connection has ended: nobody is to wait for room any more.
+    pub(crate) fn close(&self) {
+        self.0.eased.notify_waiters();
+    }
+
+    /// Returns when little waits; false when the connection has ended.
+    pub(crate) async fn has_room(&self) -> bool {
+        loop {
+            let eased = self.0.eased.notified();
+            let mut eased = std::pin::pin!(eased);
+            // What eases from here on is not missed.
+            eased.as_mut().enable();
+            if self.0.messages.is_closed() || self.0.too_slow.load(Ordering::Relaxed) {
+                return false;
+            }
+            if self.0.waiting.load(Ordering::Relaxed) < ROOM_BELOW {
+                return true;
+            }
+            eased.await;
+        }
+    }
+
+    /// Far too much waits elsewhere for this connection: it is to end.
+    pub(crate) fn overflow(&self) {
+        self.0.too_slow.store(true, Ordering::Relaxed);
+        self.0.slowed.notify_one();
     }
 
     /// Returns when the client has proved too slow.

@@ -29,7 +29,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// A file of the page.
 pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    let path = if path.is_empty() { "index.html" } else { path };
+    let path = match path {
+        "" => "index.html",
+        "reference" => "reference.html",
+        path => path,
+    };
     let Some(file) = FILES.get_file(path) else {
         return (StatusCode::NOT_FOUND, "there is nothing here; the page is at /, the interface at /api/v1\n")
             .into_response();

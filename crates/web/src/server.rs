@@ -17,7 +17,7 @@ use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::Bounded;
 use crate::site::{About, Counting, Market, Site};
-use crate::{binance, health, metrics, page, rest, session};
+use crate::{binance, describe, metrics, page, rest, session};
 
 /// Connections at once; further ones wait.
 const CONNECTIONS_MAX: usize = 1024;
@@ -109,13 +109,12 @@ async fn serve(
     site: Site,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let routes = Router::new()
-        .route("/health", get(health::health))
-        .route("/ready", get(health::ready))
+    let routes = Router::from(describe::routes())
+        .layer(from_fn_with_state(site.clone(), metrics::count_malformed))
         .route("/metrics", get(metrics::metrics))
         .route("/ws/v1", get(session::upgrade))
-        .nest("/api/v1", rest::routes().layer(from_fn_with_state(site.clone(), metrics::count_malformed)))
         .merge(binance::routes())
+        .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(site.clone(), guard))

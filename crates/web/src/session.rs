@@ -11,6 +11,7 @@ use crate::input;
 use crate::messages::{done, refusal};
 use crate::outbox::Outbox;
 use crate::problem::Problem;
+use crate::replay;
 use crate::site::Site;
 
 /// Subscriptions of one connection at most.
@@ -23,6 +24,7 @@ pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade)
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
         converse(socket, &mut session, &outbox, messages).await;
+        outbox.close();
         if let Ok(market) = site.market() {
             market.asker.ask(move |scene| Hub::leave(scene, &outbox));
         }
@@ -38,6 +40,8 @@ struct Session {
 /// What a client asks for.
 enum Request {
     Subscribe(Channel),
+    /// To the reports of an account behind a command.
+    Replay(engine::AccountId, engine::Sequence),
     Unsubscribe(Channel),
     Ping,
 }
@@ -77,10 +81,7 @@ impl Session {
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::Subscribe(channel) => {
-                if self.topics >= SUBSCRIPTIONS_MAX {
-                    let detail = format!("a connection may have {SUBSCRIPTIONS_MAX} subscriptions");
-                    return Err(Problem::malformed(detail));
-                }
+                self.room_for_one()?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
                 let subscribed = self.site.look(move |scene| {
                     let topic = channel.topic(scene)?;
@@ -89,30 +90,60 @@ impl Session {
                 });
                 self.topics += usize::from(subscribed.await??);
             }
+            Request::Replay(account, from) => {
+                self.room_for_one()?;
+                let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
+                let begun = self.site.look(move |scene| {
+                    let begun = replay::begin(scene, account, from, &outbox)?;
+                    outbox.send(answer);
+                    Ok(begun)
+                });
+                if let Some(replay) = begun.await?? {
+                    self.topics += 1;
+                    tokio::spawn(replay::run(self.site.clone(), replay));
+                }
+            }
             Request::Unsubscribe(channel) => {
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
                 let unsubscribed = self.site.look(move |scene| {
                     let topic = channel.topic(scene)?;
-                    let was = Hub::unsubscribe(scene, topic, &outbox);
+                    let mut were = usize::from(Hub::unsubscribe(scene, topic, &outbox));
+                    if let Topic::Orders(account) = topic {
+                        were += usize::from(Hub::unsubscribe(scene, Topic::Reports(account), &outbox));
+                    }
                     outbox.send(answer);
-                    Ok(was)
+                    Ok(were)
                 });
-                self.topics -= usize::from(unsubscribed.await??);
+                self.topics -= unsubscribed.await??;
             }
         }
         Ok(())
     }
+
+    fn room_for_one(&self) -> Result<(), Problem> {
+        match self.topics < SUBSCRIPTIONS_MAX {
+            true => Ok(()),
+            false => Err(Problem::malformed(format!("a connection may have {SUBSCRIPTIONS_MAX} subscriptions"))),
+        }
+    }
 }
 
 fn read(request: &Value) -> Result<Request, Problem> {
-    let known = ["op", "id", "channel", "symbol", "account", "interval"];
+    let known = ["op", "id", "channel", "symbol", "account", "interval", "from"];
     let fields = request.as_object().ok_or_else(|| Problem::malformed("a request is a JSON object"))?;
     if let Some(unknown) = fields.keys().find(|field| !known.contains(&field.as_str())) {
         return Err(Problem::field(unknown, format!("there is no field {unknown}")));
     }
     match field(request, "op")? {
         "ping" => Ok(Request::Ping),
-        "subscribe" => Ok(Request::Subscribe(channel(request)?)),
+        "subscribe" => match (channel(request)?, request.get("from")) {
+            (channel, None) => Ok(Request::Subscribe(channel)),
+            (Channel::Orders(account), Some(from)) => {
+                let from = from.as_u64().ok_or_else(|| Problem::field("from", "from is no sequence"))?;
+                Ok(Request::Replay(account, engine::Sequence(from)))
+            }
+            (_, Some(_)) => Err(Problem::field("from", "only the channel orders has a from")),
+        },
         "unsubscribe" => Ok(Request::Unsubscribe(channel(request)?)),
         _ => Err(Problem::field("op", "op is subscribe, unsubscribe or ping")),
     }

@@ -1,8 +1,11 @@
 //! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
 
 use engine::{AccountIndex, ClientOrderId, Money, OrderId, Position, Price, Shares, Side, SymbolIndex, Time};
-use feed::{Candle, Ended, History, HistoryError, LevelChange, Open, PastOrder, Scene, Trade, View};
+use feed::{Candle, Ended, History, HistoryError, LevelChange, Open, PastOrder, Report, Scene, Trade, View};
 use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
 
 /// `buy` or `sell`.
 pub(crate) fn side_name(side: Side) -> &'static str {
@@ -12,21 +15,36 @@ pub(crate) fn side_name(side: Side) -> &'static str {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Symbol)]
 pub(crate) struct SymbolShape {
+    #[schema(value_type = values::Symbol)]
     pub(crate) symbol: String,
+    #[schema(value_type = Option<values::Price>, required = true)]
     last: Option<String>,
+    #[schema(value_type = Option<values::Time>, required = true)]
     last_time: Option<u64>,
+    #[schema(value_type = Option<values::Change>, required = true)]
     change: Option<String>,
+    #[schema(value_type = Option<values::Percent>, required = true)]
     change_percent: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
     open_24h: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
     high_24h: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
     low_24h: Option<String>,
+    #[schema(value_type = values::Position)]
     volume_24h: String,
+    #[schema(value_type = values::Money)]
     money_24h: String,
+    #[schema(value_type = values::Count)]
     trades_24h: u64,
+    #[schema(value_type = Option<values::Price>, required = true)]
     best_bid: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
     best_ask: Option<String>,
+    #[schema(value_type = values::Position)]
     issued: String,
 }
 
@@ -72,14 +90,22 @@ pub(crate) fn level(change: LevelChange) -> LevelShape {
     (change.limit.to_string(), change.shares.to_string(), change.orders)
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Book)]
 pub(crate) struct BookShape {
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Sequence)]
     sequence: u64,
+    #[schema(value_type = values::Count)]
     update: u64,
+    #[schema(value_type = values::Time)]
     time: u64,
+    #[schema(value_type = Vec<values::Level>)]
     bids: Vec<LevelShape>,
+    #[schema(value_type = Vec<values::Level>)]
     asks: Vec<LevelShape>,
+    #[schema(value_type = values::Checksum)]
     checksum: u32,
 }
 
@@ -119,12 +145,18 @@ pub(crate) fn checksum(view: &View, symbol: SymbolIndex) -> u32 {
 }
 
 /// An order in its queue.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = QueuedOrder)]
 pub(crate) struct QueuedShape {
+    #[schema(value_type = values::Order)]
     order_id: u64,
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::Price)]
     limit: String,
+    #[schema(value_type = values::Shares)]
     open: String,
+    #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<u64>,
 }
 
@@ -149,15 +181,24 @@ pub(crate) fn placed_at(history: Option<&History>, open: &Open) -> Result<Option
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Trade)]
 pub(crate) struct TradeShape {
+    #[schema(value_type = values::Trade)]
     pub(crate) trade_id: u64,
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Price)]
     price: String,
+    #[schema(value_type = values::Shares)]
     shares: String,
+    #[schema(value_type = values::Time)]
     time: u64,
+    #[schema(value_type = values::Side)]
     aggressor: &'static str,
+    #[schema(value_type = values::Order)]
     buy_order: u64,
+    #[schema(value_type = values::Order)]
     sell_order: u64,
 }
 
@@ -176,15 +217,24 @@ impl TradeShape {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Candle)]
 pub(crate) struct CandleShape {
+    #[schema(value_type = values::Time)]
     start: u64,
+    #[schema(value_type = values::Price)]
     open: String,
+    #[schema(value_type = values::Price)]
     high: String,
+    #[schema(value_type = values::Price)]
     low: String,
+    #[schema(value_type = values::Price)]
     close: String,
+    #[schema(value_type = values::Position)]
     volume: String,
+    #[schema(value_type = values::Money)]
     money: String,
+    #[schema(value_type = values::Count)]
     trades: u64,
 }
 
@@ -203,20 +253,30 @@ impl CandleShape {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Account)]
 pub(crate) struct AccountShape {
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::Money)]
     balance: String,
+    #[schema(value_type = values::Money)]
     held: String,
     positions: Vec<HoldingShape>,
+    #[schema(value_type = values::Count)]
     open_orders: u32,
+    #[schema(value_type = values::Sequence)]
     sequence: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Holding)]
 struct HoldingShape {
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Position)]
     shares: String,
+    #[schema(value_type = values::Position)]
     held: String,
 }
 
@@ -245,21 +305,36 @@ impl AccountShape {
 }
 
 /// An order with all that became of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Order)]
 pub(crate) struct OrderShape {
+    #[schema(value_type = values::Order)]
     pub(crate) order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
     client_order_id: Option<String>,
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Side)]
     side: &'static str,
+    #[schema(value_type = values::Price)]
     limit: String,
+    #[schema(value_type = values::Shares)]
     shares: String,
+    #[schema(value_type = values::Shares)]
     open: String,
+    #[schema(value_type = values::Shares)]
     executed: String,
+    #[schema(value_type = values::Shares)]
     canceled: String,
+    #[schema(value_type = values::OrderStatus)]
     status: &'static str,
+    #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<u64>,
+    #[schema(value_type = Option<values::Time>, required = true)]
     done_time: Option<u64>,
+    #[schema(value_type = Option<values::Price>, required = true)]
     average_price: Option<String>,
 }
 
@@ -329,16 +404,26 @@ fn average(money: Money, shares: Shares) -> Option<String> {
 }
 
 /// One side of a trade.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Execution)]
 pub(crate) struct ExecutionShape {
+    #[schema(value_type = values::Trade)]
     trade_id: u64,
+    #[schema(value_type = values::Order)]
     order_id: u64,
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Side)]
     side: &'static str,
+    #[schema(value_type = values::Role)]
     role: &'static str,
+    #[schema(value_type = values::Price)]
     price: String,
+    #[schema(value_type = values::Shares)]
     shares: String,
+    #[schema(value_type = values::Time)]
     time: u64,
 }
 
@@ -362,15 +447,131 @@ impl ExecutionShape {
     }
 }
 
+/// Something that happened to an order.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(tag = "report", rename_all = "lowercase")]
+#[schema(as = Report)]
+pub(crate) enum ReportShape {
+    Placed(PlacedReport),
+    Executed(ExecutedReport),
+    Canceled(CanceledReport),
+}
+
+/// An order was placed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct PlacedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    client_order_id: Option<String>,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Price)]
+    limit: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+/// Shares of an order were executed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct ExecutedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Trade)]
+    trade_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Role)]
+    role: &'static str,
+    #[schema(value_type = values::Price)]
+    price: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+/// What was open of an order was canceled.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct CanceledReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+impl ReportShape {
+    pub(crate) fn of(view: &View, report: &Report) -> ReportShape {
+        let name = |symbol| view.listing(symbol).name.to_string();
+        match report {
+            Report::Placed(order) => ReportShape::Placed(PlacedReport {
+                sequence: order.sequence.0,
+                time: order.time.0,
+                order_id: order.order.0,
+                client_order_id: order.client_id.map(|id| id.to_string()),
+                symbol: name(order.symbol),
+                side: side_name(order.side),
+                limit: order.limit.to_string(),
+                shares: order.shares.to_string(),
+            }),
+            Report::Executed(trade, side) => ReportShape::Executed(ExecutedReport {
+                sequence: trade.sequence.0,
+                time: trade.time.0,
+                order_id: trade.order(*side).0,
+                trade_id: trade.id,
+                symbol: name(trade.symbol),
+                side: side_name(*side),
+                role: if *side == trade.aggressor { "aggressor" } else { "maker" },
+                price: trade.price.to_string(),
+                shares: trade.shares.to_string(),
+            }),
+            Report::Canceled(order, ended) => ReportShape::Canceled(CanceledReport {
+                sequence: ended.sequence.0,
+                time: ended.time.0,
+                order_id: order.order.0,
+                symbol: name(order.symbol),
+                side: side_name(order.side),
+                shares: ended.canceled.to_string(),
+            }),
+        }
+    }
+}
+
 /// An accepted order, as it was placed: the same each time that it is told.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Placed)]
 pub(crate) struct PlacedShape {
+    #[schema(value_type = values::Order)]
     pub(crate) order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
     pub(crate) client_order_id: Option<String>,
+    #[schema(value_type = values::Account)]
     pub(crate) account: String,
+    #[schema(value_type = values::Symbol)]
     pub(crate) symbol: String,
+    #[schema(value_type = values::Side)]
     pub(crate) side: &'static str,
+    #[schema(value_type = values::Price)]
     pub(crate) limit: String,
+    #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
 }
 

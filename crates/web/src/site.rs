@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use feed::{Asker, Scene};
 use gateway::{Counters, Exchange, Gauge, Pulse, Status};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::binance::{Keys, ListenKeys};
 use crate::desk::Desk;
@@ -72,13 +72,22 @@ struct Inner {
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
     instruments: Instruments,
+    /// Who may replay at the moment.
+    replays: Semaphore,
 }
 
 impl Site {
     pub(crate) fn new(status: Status, hosts: Vec<String>, about: About, pulse: Pulse) -> Site {
         let (connections, websockets) = (Headcount::default(), Headcount::default());
         let instruments = Instruments { about, pulse, counters: OnceLock::new(), connections, websockets };
-        Site(Arc::new(Inner { status, started: Instant::now(), market: OnceLock::new(), hosts, instruments }))
+        Site(Arc::new(Inner {
+            status,
+            started: Instant::now(),
+            market: OnceLock::new(),
+            hosts,
+            instruments,
+            replays: Semaphore::new(1),
+        }))
     }
 
     /// Serves a market from now on. Within the runtime.
@@ -115,6 +124,10 @@ impl Site {
 
     pub(crate) fn hosts(&self) -> &[String] {
         &self.0.hosts
+    }
+
+    pub(crate) fn replays(&self) -> &Semaphore {
+        &self.0.replays
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {

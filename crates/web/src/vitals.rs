@@ -5,7 +5,9 @@ use std::time::Instant;
 use feed::View;
 use gateway::{Counters, Gauge, Pulse, Reading, Source};
 use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::describe::values;
 use crate::metrics::Process;
 use crate::rest::now;
 use crate::site::Counting;
@@ -30,11 +32,14 @@ struct Before {
 }
 
 /// Percentiles.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct Spread {
+    #[schema(value_type = values::Count)]
     p50: u64,
+    #[schema(value_type = values::Count)]
     p99: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::Count, required = false)]
     p999: Option<u64>,
 }
 
@@ -47,22 +52,37 @@ impl Spread {
 }
 
 /// One second of a server's life.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Measured {
+    #[schema(value_type = values::Time)]
     time: u64,
+    #[schema(value_type = values::Sequence)]
     sequence: u64,
+    #[schema(minimum = 0)]
     requests_per_second: f64,
+    #[schema(minimum = 0)]
     commands_per_second: f64,
+    #[schema(minimum = 0)]
     executions_per_second: f64,
+    #[schema(required = true)]
     latency_us: Option<Spread>,
+    #[schema(required = true)]
     sync_us: Option<Spread>,
+    #[schema(required = true)]
     batch: Option<Spread>,
+    #[schema(value_type = Option<values::Count>, required = true)]
     queue: Option<u64>,
+    #[schema(value_type = values::Count)]
     connections: u64,
+    #[schema(value_type = values::Count)]
     subscribers: usize,
+    #[schema(value_type = values::Count)]
     open_orders: usize,
+    #[schema(value_type = values::Count)]
     accounts: usize,
+    #[schema(value_type = Option<values::Count>, required = true)]
     memory_bytes: Option<u64>,
+    #[schema(value_type = values::Count)]
     uptime_seconds: u64,
 }
 

@@ -10,6 +10,7 @@ mod checkpoint;
 mod codec;
 mod heads;
 mod record;
+mod reports;
 mod table;
 
 use std::io;
@@ -25,8 +26,9 @@ use crate::view::{Ended, View};
 pub use checkpoint::CHECKPOINT_NAME;
 use checkpoint::Checkpoint;
 use heads::Heads;
-pub use record::PastOrder;
 use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
+pub use record::{Ending, PastOrder};
+pub use reports::{Report, ReportKey, Sweep};
 use table::Table;
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.

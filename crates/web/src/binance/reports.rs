@@ -48,7 +48,7 @@ impl Told {
         let mut events = Vec::new();
         for news in news {
             let (order, happened) = match news {
-                News::Account(_) => continue,
+                News::Account(_) | News::Placed(..) => continue,
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
                 News::Ended(_, ended) => {
@@ -119,7 +119,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
                     add(Order::of(view, open, view.client_id(*order)));
                 }
             }
-            News::Traded(..) | News::Account(_) => {}
+            News::Traded(..) | News::Account(_) | News::Placed(..) => {}
         }
     }
     for news in news {

@@ -83,6 +83,7 @@ impl Streams {
             | Topic::Trades(_)
             | Topic::Candles(..)
             | Topic::Orders(_)
+            | Topic::Reports(_)
             | Topic::Symbols
             | Topic::Status => {}
         }
@@ -108,6 +109,7 @@ impl Streams {
             | Topic::Trades(_)
             | Topic::Candles(..)
             | Topic::Orders(_)
+            | Topic::Reports(_)
             | Topic::Symbols
             | Topic::Status => {}
         }
@@ -185,7 +187,7 @@ impl Streams {
         for news in news {
             let account = match *news {
                 News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-                News::Traded(account, ..) => account,
+                News::Placed(account, _) | News::Traded(account, ..) => account,
             };
             if self.of_accounts.contains_key(&account) {
                 its.entry(account).or_default().push(*news);

@@ -5,27 +5,58 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{AccountIndex, Command, Op, Side};
 use feed::{Scene, Trade};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, no_history, unreadable};
+use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::problem::{self, Problem};
 use crate::shapes::{AccountShape, ExecutionShape};
 use crate::site::Site;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Account>)]
     after: Option<String>,
+    /// Accounts of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
 }
 
+/// What an account can spend.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Balance)]
+pub(crate) struct BalanceShape {
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Money)]
+    balance: String,
+}
+
+/// Accounts, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Accounts)]
+pub(crate) struct AccountsShape {
+    accounts: Vec<BalanceShape>,
+    #[schema(value_type = Option<values::Account>, required = true)]
+    next: Option<String>,
+}
+
+/// Accounts, in order of their creation.
+#[utoipa::path(
+    get, path = "/accounts", operation_id = "listAccounts", tag = "Accounts",
+    params(List),
+    responses((status = 200, description = "A page of accounts", body = AccountsShape)),
+)]
 pub(crate) async fn list(
     State(site): State<Site>,
     Parameters(asked): Parameters<List>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<AccountsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let after = asked.after.as_deref().map(input::account).transpose()?;
     let shown = site.look(move |scene| {
@@ -40,49 +71,90 @@ pub(crate) async fn list(
         let next = page.last().filter(|_| rest.len() > limit).map(|account| account.id.to_string());
         let accounts = page
             .into_iter()
-            .map(|account| json!({"account": account.id.to_string(), "balance": account.balance.to_string()}));
-        Ok(json!({"accounts": accounts.collect::<Vec<_>>(), "next": next}))
+            .map(|account| BalanceShape { account: account.id.to_string(), balance: account.balance.to_string() });
+        Ok(AccountsShape { accounts: accounts.collect(), next })
     });
     shown.await?.map(Json)
 }
 
-#[derive(Deserialize)]
+/// An account to create.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = CreateAccount)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Create {
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::BalanceAsked)]
     balance: String,
 }
 
+/// Creates an account.
+#[utoipa::path(
+    post, path = "/accounts", operation_id = "createAccount", tag = "Accounts",
+    request_body = Create,
+    responses((status = 201, description = "Created", body = BalanceShape)),
+    extensions(("x-refusals" = json!(["account-exists", "too-much-money"]))),
+)]
 pub(crate) async fn create(
     State(site): State<Site>,
     Body(asked): Body<Create>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<BalanceShape>), Problem> {
     let (account, balance) = (input::account(&asked.account)?, input::balance(&asked.balance)?);
     let command = Op::Command(Command::CreateAccount { account, balance });
     let answers = site.desk()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }
-    Ok((StatusCode::CREATED, Json(json!({"account": asked.account, "balance": balance.to_string()}))))
+    Ok((StatusCode::CREATED, Json(BalanceShape { account: asked.account, balance: balance.to_string() })))
 }
 
+/// What an account has.
+#[utoipa::path(
+    get, path = "/accounts/{account}", operation_id = "getAccount", tag = "Accounts",
+    params(("account" = values::Account, Path, description = "The account's id")),
+    responses((status = 200, description = "The account", body = AccountShape)),
+    extensions(("x-refusals" = json!(["unknown-account"]))),
+)]
 pub(crate) async fn one(State(site): State<Site>, Named(id): Named<String>) -> Result<Json<AccountShape>, Problem> {
     of_account(&site, &id, |scene, account| Ok(AccountShape::of(&scene.view, account))).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Executions {
+    /// Of this symbol alone.
+    #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
+    /// Trades of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Trade>)]
     before: Option<u64>,
 }
 
+/// Executions, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Executions)]
+pub(crate) struct ExecutionsShape {
+    executions: Vec<ExecutionShape>,
+    #[schema(value_type = Option<values::Trade>, required = true)]
+    next: Option<u64>,
+}
+
+/// What an account executed, newest first.
+#[utoipa::path(
+    get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
+    params(("account" = values::Account, Path, description = "The account's id"), Executions),
+    responses((status = 200, description = "A page of executions", body = ExecutionsShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "no-history", "history-unreadable"]))),
+)]
 pub(crate) async fn executions(
     State(site): State<Site>,
     Named(id): Named<String>,
     Parameters(asked): Parameters<Executions>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ExecutionsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     of_account(&site, &id, move |scene, account| {
@@ -92,11 +164,11 @@ pub(crate) async fn executions(
         let history = scene.history.as_ref().ok_or_else(no_history)?;
         let page = history.trades_of_account(account, asked.before, limit, wanted).map_err(unreadable)?;
         let (trades, next) = page.ok_or_else(bad_cursor)?;
-        let executions: Vec<_> = trades
+        let executions = trades
             .iter()
             .flat_map(|trade| sides(trade, account).map(|side| ExecutionShape::of(view, trade, side)))
             .collect();
-        Ok(json!({"executions": executions, "next": next}))
+        Ok(ExecutionsShape { executions, next })
     })
     .await
 }

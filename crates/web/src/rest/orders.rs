@@ -4,25 +4,35 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{AccountId, ClientQuery, Command, Op, OrderId, Reply, Side};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use wire::Answer;
 
 use super::accounts::of_account;
 use super::{bad_cursor, no_history, unreadable};
+use crate::describe::values;
 use crate::input::{self, Body, Named, Parameters};
 use crate::problem::{self, Problem};
 use crate::shapes::{OrderShape, PlacedShape, find_order, side_name};
 use crate::site::Site;
 
-#[derive(Deserialize)]
+/// An order to place.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = PlaceOrder)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Place {
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::Symbol)]
     symbol: String,
+    #[schema(value_type = values::Side)]
     side: SideName,
+    #[schema(value_type = values::LimitAsked)]
     limit: String,
+    #[schema(value_type = values::SharesAsked)]
     shares: String,
+    /// A name by which the order can be sent again without being placed twice.
+    #[schema(value_type = Option<values::ClientOrder>)]
     client_order_id: Option<String>,
 }
 
@@ -33,6 +43,14 @@ enum SideName {
     Sell,
 }
 
+/// Places an order.
+#[utoipa::path(
+    post, path = "/orders", operation_id = "placeOrder", tag = "Orders",
+    request_body = Place,
+    responses((status = 201, description = "Placed", body = PlacedShape),
+        (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "insufficient-funds", "insufficient-shares"]))),
+)]
 pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<Place>,
@@ -70,12 +88,22 @@ async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
     problem::reply(answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Owner {
+    /// Whose order it is.
+    #[param(value_type = values::Account)]
     account: String,
 }
 
+/// An order, open or done.
+#[utoipa::path(
+    get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
+    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    responses((status = 200, description = "The order", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "no-history", "history-unreadable"]))),
+)]
 pub(crate) async fn one(
     State(site): State<Site>,
     Named(order): Named<String>,
@@ -85,6 +113,13 @@ pub(crate) async fn one(
     show(&site, order, account).await.map(Json)
 }
 
+/// Cancels what is open of an order.
+#[utoipa::path(
+    delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
+    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    responses((status = 200, description = "Canceled", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "no-history", "history-unreadable"]))),
+)]
 pub(crate) async fn cancel(
     State(site): State<Site>,
     Named(order): Named<String>,
@@ -94,6 +129,13 @@ pub(crate) async fn cancel(
     cancel_by(&site, account, Command::CancelOrder { account, order }).await
 }
 
+/// The order that a client order id stands for.
+#[utoipa::path(
+    get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
+    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
+    responses((status = 200, description = "The order", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "no-history", "history-unreadable", "store-away", "outcome-unknown"]))),
+)]
 pub(crate) async fn one_by_client_id(
     State(site): State<Site>,
     Named(id): Named<String>,
@@ -107,6 +149,13 @@ pub(crate) async fn one_by_client_id(
     }
 }
 
+/// Cancels what is open of the order that a client order id stands for.
+#[utoipa::path(
+    delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
+    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
+    responses((status = 200, description = "Canceled", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "no-history", "history-unreadable"]))),
+)]
 pub(crate) async fn cancel_by_client_id(
     State(site): State<Site>,
     Named(id): Named<String>,
@@ -140,32 +189,61 @@ async fn show(site: &Site, order: OrderId, account: AccountId) -> Result<OrderSh
     shown.await?
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
+    /// Those that are open, or all that the history knows.
+    #[param(inline, default = "open")]
     status: Option<Which>,
+    /// Of this symbol alone.
+    #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
+    /// Orders of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Order>)]
     before: Option<u64>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Which {
     Open,
     All,
 }
 
+/// Orders, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Orders)]
+pub(crate) struct OrdersShape {
+    orders: Vec<OrderShape>,
+    #[schema(value_type = Option<values::Order>, required = true)]
+    next: Option<u64>,
+}
+
+/// Orders of an account, newest first.
+#[utoipa::path(
+    get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
+    params(("account" = values::Account, Path, description = "The account's id"), List),
+    responses((status = 200, description = "A page of orders", body = OrdersShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "no-history", "history-unreadable"]))),
+)]
 pub(crate) async fn list(
     State(site): State<Site>,
     Named(id): Named<String>,
     Parameters(asked): Parameters<List>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<OrdersShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     of_account(&site, &id, move |scene, account| {
         let (view, history) = (&scene.view, scene.history.as_ref());
         let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
+        // No order has the id 0, so no page ended there.
+        if asked.before == Some(0) {
+            return Err(bad_cursor());
+        }
         let before = asked.before.map(OrderId);
         let (orders, next) = match asked.status.unwrap_or(Which::Open) {
             Which::Open => {
@@ -189,23 +267,39 @@ pub(crate) async fn list(
                 (orders.iter().map(|past| OrderShape::past(view, past)).collect(), next)
             }
         };
-        Ok(json!({"orders": orders, "next": next.map(|order| order.0)}))
+        Ok(OrdersShape { orders, next: next.map(|order| order.0) })
     })
     .await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfSymbol {
+    /// Of this symbol alone.
+    #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
 }
 
-/// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
+/// Orders that were canceled.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Canceled)]
+pub(crate) struct CanceledShape {
+    canceled: Vec<OrderShape>,
+}
+
+/// Cancels all that is open when it is asked; an order that is executed meanwhile is not among the canceled.
+#[utoipa::path(
+    delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
+    params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
+    responses((status = 200, description = "What was canceled", body = CanceledShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable"]))),
+)]
 pub(crate) async fn cancel_all(
     State(site): State<Site>,
     Named(id): Named<String>,
     Parameters(asked): Parameters<OfSymbol>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<CanceledShape>, Problem> {
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     let Json(open) = of_account(&site, &id, move |scene, account| {
         let view = &scene.view;
@@ -225,8 +319,8 @@ pub(crate) async fn cancel_all(
     }
     let shown = site.look(move |scene| {
         let found = canceled.into_iter().map(|order| find_order(scene, order).map_err(unreadable));
-        let shapes: Result<Vec<_>, Problem> = found.filter_map(Result::transpose).map(|found| Ok(found?.1)).collect();
-        Ok(Json(json!({"canceled": shapes?})))
+        let canceled: Result<Vec<_>, Problem> = found.filter_map(Result::transpose).map(|found| Ok(found?.1)).collect();
+        Ok(Json(CanceledShape { canceled: canceled? }))
     });
     shown.await?
 }

@@ -3,12 +3,45 @@
 use axum::Json;
 use axum::extract::State;
 use gateway::State as Standing;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::describe::values;
 use crate::problem::Problem;
 use crate::site::Site;
 
-pub(crate) async fn status(State(site): State<Site>) -> Result<Json<Value>, Problem> {
+/// A server and its market at a glance.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ServerStatus)]
+pub(crate) struct StatusShape {
+    #[schema(value_type = values::Standing)]
+    status: &'static str,
+    /// Of the program.
+    version: &'static str,
+    /// Whether it is a market of play money and simulated traders.
+    demo: bool,
+    /// Where the market is kept: `journal` or `postgres`.
+    store: &'static str,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Count)]
+    uptime_seconds: u64,
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Count)]
+    accounts: usize,
+    #[schema(value_type = values::Count)]
+    symbols: usize,
+    #[schema(value_type = values::Count)]
+    open_orders: usize,
+}
+
+/// How the server stands, and how much there is.
+#[utoipa::path(
+    get, path = "/status", operation_id = "getStatus", tag = "Server",
+    responses((status = 200, description = "How it stands", body = StatusShape)),
+)]
+pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>, Problem> {
     let about = site.market()?.about.clone();
     let status = match site.status().get() {
         Standing::Standby => "standby",
@@ -21,24 +54,37 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<Value>, Prob
     let uptime = site.started().elapsed().as_secs();
     let shown = site.look(move |scene| {
         let view = &scene.view;
-        json!({
-            "status": status,
-            "version": about.version,
-            "demo": about.demo,
-            "store": about.store,
-            "time": now(),
-            "uptime_seconds": uptime,
-            "sequence": view.sequence().0,
-            "accounts": view.accounts().len(),
-            "symbols": view.listings().len(),
-            "open_orders": view.open_orders(),
-        })
+        StatusShape {
+            status,
+            version: about.version,
+            demo: about.demo,
+            store: about.store,
+            time: now(),
+            uptime_seconds: uptime,
+            sequence: view.sequence().0,
+            accounts: view.accounts().len(),
+            symbols: view.listings().len(),
+            open_orders: view.open_orders(),
+        }
     });
     Ok(Json(shown.await?))
 }
 
-pub(crate) async fn time() -> Json<Value> {
-    Json(json!({"time": now()}))
+/// The server's clock.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ServerTime)]
+pub(crate) struct TimeShape {
+    #[schema(value_type = values::Time)]
+    time: u64,
+}
+
+/// What time it is at the server.
+#[utoipa::path(
+    get, path = "/time", operation_id = "getTime", tag = "Server",
+    responses((status = 200, description = "The time", body = TimeShape)),
+)]
+pub(crate) async fn time() -> Json<TimeShape> {
+    Json(TimeShape { time: now() })
 }
 
 /// Microseconds since the Unix epoch. It only tells people: the market's time is its commands'.

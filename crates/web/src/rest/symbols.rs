@@ -5,39 +5,69 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Command, Op, Position, Side, SymbolIndex, Time};
 use feed::{Scene, View};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::status::now;
 use super::{bad_cursor, unreadable};
+use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::problem::{self, Problem};
 use crate::shapes::{BookShape, CandleShape, QueuedShape, SymbolShape, TradeShape};
 use crate::site::Site;
 
-pub(crate) async fn list(State(site): State<Site>) -> Result<Json<Value>, Problem> {
+/// All symbols.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Symbols)]
+pub(crate) struct SymbolsShape {
+    symbols: Vec<SymbolShape>,
+}
+
+/// All symbols, in order of their creation.
+#[utoipa::path(
+    get, path = "/symbols", operation_id = "listSymbols", tag = "Symbols",
+    responses((status = 200, description = "The symbols", body = SymbolsShape)),
+)]
+pub(crate) async fn list(State(site): State<Site>) -> Result<Json<SymbolsShape>, Problem> {
     let shown = site.look(|scene| {
         let indices = (0..scene.view.listings().len() as u32).map(SymbolIndex);
-        let symbols: Vec<_> = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, Time(now()))).collect();
-        json!({"symbols": symbols})
+        let symbols = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, Time(now()))).collect();
+        SymbolsShape { symbols }
     });
     Ok(Json(shown.await?))
 }
 
+/// One symbol, with its last day.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}", operation_id = "getSymbol", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    responses((status = 200, description = "The symbol", body = SymbolShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+)]
 pub(crate) async fn one(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<SymbolShape>, Problem> {
     of_symbol(&site, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, Time(now())))).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Depth {
+    /// Levels, or orders, a side.
+    #[param(minimum = 1, maximum = 1000, default = 50)]
     depth: Option<usize>,
 }
 
 /// Levels a side: shown unless asked otherwise, and at most.
 const DEPTH: (usize, usize) = (50, 1000);
 
+/// The best price levels.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/book", operation_id = "getBook", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
+    responses((status = 200, description = "The book", body = BookShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+)]
 pub(crate) async fn book(
     State(site): State<Site>,
     Named(name): Named<String>,
@@ -47,11 +77,30 @@ pub(crate) async fn book(
     of_symbol(&site, &name, move |scene, symbol| Ok(BookShape::of(&scene.view, symbol, depth))).await
 }
 
+/// The best open orders of a symbol in the order in which they execute.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Queues)]
+pub(crate) struct QueuesShape {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    bids: Vec<QueuedShape>,
+    asks: Vec<QueuedShape>,
+}
+
+/// The best open orders, in priority.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/book/orders", operation_id = "getBookOrders", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
+    responses((status = 200, description = "The orders", body = QueuesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable"]))),
+)]
 pub(crate) async fn queues(
     State(site): State<Site>,
     Named(name): Named<String>,
     Parameters(asked): Parameters<Depth>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<QueuesShape>, Problem> {
     let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
     of_symbol(&site, &name, move |scene, symbol| {
         let side = |side: Side| -> Result<Vec<QueuedShape>, Problem> {
@@ -59,28 +108,49 @@ pub(crate) async fn queues(
             queue.map(|open| QueuedShape::of(scene, open).map_err(unreadable)).collect()
         };
         let view = &scene.view;
-        Ok(json!({
-            "symbol": view.listing(symbol).name.as_str(),
-            "sequence": view.sequence().0,
-            "bids": side(Side::Buy)?,
-            "asks": side(Side::Sell)?,
-        }))
+        Ok(QueuesShape {
+            symbol: view.listing(symbol).name.to_string(),
+            sequence: view.sequence().0,
+            bids: side(Side::Buy)?,
+            asks: side(Side::Sell)?,
+        })
     })
     .await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trades {
+    /// Trades of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Trade>)]
     before: Option<u64>,
 }
 
+/// Trades, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Trades)]
+pub(crate) struct TradesShape {
+    trades: Vec<TradeShape>,
+    #[schema(value_type = Option<values::Trade>, required = true)]
+    next: Option<u64>,
+}
+
+/// Trades, newest first.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Trades),
+    responses((status = 200, description = "A page of trades", body = TradesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable"]))),
+)]
 pub(crate) async fn trades(
     State(site): State<Site>,
     Named(name): Named<String>,
     Parameters(asked): Parameters<Trades>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<TradesShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     of_symbol(&site, &name, move |scene, symbol| {
         let view = &scene.view;
@@ -90,8 +160,7 @@ pub(crate) async fn trades(
             }
             None => recent(view, symbol, asked.before, limit),
         };
-        let trades: Vec<_> = trades.iter().map(|trade| TradeShape::of(view, trade)).collect();
-        Ok(json!({"trades": trades, "next": next}))
+        Ok(TradesShape { trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(), next })
     })
     .await
 }
@@ -104,42 +173,90 @@ fn recent(view: &View, symbol: SymbolIndex, before: Option<u64>, limit: usize) -
     (trades, next)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Candles {
+    /// How long each lasts.
+    #[param(value_type = Option<values::Interval>, default = "1m")]
     interval: Option<String>,
+    /// Candles of a page.
+    #[param(minimum = 1, maximum = 1500, default = 500)]
     limit: Option<usize>,
+    /// Those that began before this time.
+    #[param(value_type = Option<values::Time>)]
     before: Option<u64>,
 }
 
+/// Candles of one interval.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Candles)]
+pub(crate) struct CandlesShape {
+    #[schema(value_type = values::Symbol)]
+    pub(crate) symbol: String,
+    #[schema(value_type = values::Interval)]
+    pub(crate) interval: &'static str,
+    pub(crate) candles: Vec<CandleShape>,
+}
+
+/// Candles, oldest first.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Candles),
+    responses((status = 200, description = "A page of candles", body = CandlesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable"]))),
+)]
 pub(crate) async fn candles(
     State(site): State<Site>,
     Named(name): Named<String>,
     Parameters(asked): Parameters<Candles>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<CandlesShape>, Problem> {
     let interval = input::interval(asked.interval.as_deref().unwrap_or("1m"))?;
     let limit = input::count("limit", asked.limit, 500, 1500)?;
     of_symbol(&site, &name, move |scene, symbol| {
         let candles = scene.candles(symbol, interval, asked.before.map(Time), limit).map_err(unreadable)?;
-        let shapes: Vec<_> = candles.iter().map(CandleShape::of).collect();
-        let name = scene.view.listing(symbol).name;
-        Ok(json!({"symbol": name.as_str(), "interval": interval.name(), "candles": shapes}))
+        let candles = candles.iter().map(CandleShape::of).collect();
+        let symbol = scene.view.listing(symbol).name.to_string();
+        Ok(CandlesShape { symbol, interval: interval.name(), candles })
     })
     .await
 }
 
-#[derive(Deserialize)]
+/// Shares to make, and whose they will be.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Issue {
+    #[schema(value_type = values::Account)]
     account: String,
+    #[schema(value_type = values::SharesIssued)]
     shares: String,
 }
 
+/// Shares that were made.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Issued)]
+pub(crate) struct IssuedShape {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Position)]
+    shares: String,
+}
+
+/// Issues shares of a symbol; makes the symbol if there is none of this name.
+#[utoipa::path(
+    post, path = "/symbols/{symbol}/shares", operation_id = "issueShares", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    request_body = Issue,
+    responses((status = 201, description = "Issued", body = IssuedShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "too-many-shares"]))),
+)]
 pub(crate) async fn issue(
     State(site): State<Site>,
     Named(name): Named<String>,
     Body(asked): Body<Issue>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
     let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
@@ -147,7 +264,7 @@ pub(crate) async fn issue(
     for answer in answers {
         problem::reply(answer)?;
     }
-    let told = json!({"symbol": name, "account": asked.account, "shares": shares.to_string()});
+    let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string() };
     Ok((StatusCode::CREATED, Json(told)))
 }
 

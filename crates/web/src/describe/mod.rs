@@ -1,0 +1,174 @@
+//! Descriptions of the interfaces for programs: OpenAPI of REST, AsyncAPI of the WebSocket. Both are made of the code that
+//! serves: the routes and shapes say what they are, and here is what holds for all of them.
+
+mod problems;
+pub(crate) mod values;
+mod websocket;
+
+use std::sync::LazyLock;
+
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::{Map, Value, json};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::site::Site;
+use crate::{health, rest};
+
+/// Where the descriptions and all that they describe stand.
+const BASE: &str = "/api/v1";
+
+static OPENAPI: LazyLock<Value> = LazyLock::new(|| finished(routes().into_openapi()));
+static OPENAPI_TEXT: LazyLock<String> = LazyLock::new(|| OPENAPI.to_string());
+static ASYNCAPI_TEXT: LazyLock<String> = LazyLock::new(|| websocket::description(&OPENAPI).to_string());
+
+/// Health and REST, with their description.
+pub(crate) fn routes() -> OpenApiRouter<Site> {
+    let rest = rest::routes().fallback(rest::nothing_here);
+    OpenApiRouter::new().merge(health::routes()).nest(BASE, rest)
+}
+
+/// This description.
+#[utoipa::path(
+    get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Descriptions",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object)),
+)]
+pub(crate) async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI_TEXT.as_str())
+}
+
+/// The description of the WebSocket, `/ws/v1`.
+#[utoipa::path(
+    get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Descriptions",
+    responses((status = 200, description = "AsyncAPI 3.0", body = Object)),
+)]
+pub(crate) async fn asyncapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], ASYNCAPI_TEXT.as_str())
+}
+
+const INTRODUCTION: &str = "Prices, shares and money are strings, exact. Times are integers, microseconds since the Unix epoch. \
+    Unknown fields in a request are refused. What is placed here takes the same way as XML orders: one sequence, one journal, \
+    the same refusals. A read is at least as new as the last reply that its caller got.";
+
+/// What the routes say, and what holds for all of them.
+fn finished(api: utoipa::openapi::OpenApi) -> Value {
+    let mut api = serde_json::to_value(api).unwrap_or_default();
+    api["info"] = json!({
+        "title": "Pricetime",
+        "version": env!("CARGO_PKG_VERSION"),
+        "summary": "An exchange matching server",
+        "description": INTRODUCTION,
+        "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+    });
+    api["servers"] = json!([{"url": "/", "description": "The server that tells this"}]);
+    api["tags"] = json!([
+        {"name": "Symbols", "description": "Markets, and issuing shares"},
+        {"name": "Accounts", "description": "Creating accounts, what they have, what they executed"},
+        {"name": "Orders", "description": "Placing, looking up, canceling"},
+        {"name": "Server", "description": "How the server is"},
+        {"name": "Descriptions", "description": "What programs read to know the interfaces"},
+    ]);
+    let paths = std::mem::take(&mut api["paths"]);
+    let mut finished_paths = Map::new();
+    for (path, mut item) in paths.as_object().cloned().unwrap_or_default() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            finish(&path, method, operation);
+        }
+        // A client order id may hold slashes: the route takes the rest of the path for it.
+        finished_paths.insert(path.replace("{*", "{"), item);
+    }
+    api["paths"] = finished_paths.into();
+    link(&mut api["paths"][format!("{BASE}/orders")]["post"]["responses"]["201"]);
+    let schemas = &mut api["components"]["schemas"];
+    for (name, schema) in values::all() {
+        schemas[name] = serde_json::to_value(schema).unwrap_or_default();
+    }
+    schemas["Problem"] = problems::schema();
+    for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        close(schema);
+    }
+    api
+}
+
+/// Adds the refusals to an operation, and says of its parameters that they are not null: a query has no null.
+fn finish(path: &str, method: &str, operation: &mut Value) {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        not_null(&mut parameter["schema"]);
+    }
+    let own = operation.as_object_mut().and_then(|fields| fields.remove("x-refusals")).unwrap_or_default();
+    if !path.starts_with(BASE) {
+        return;
+    }
+    let mut codes: Vec<&str> = own.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    codes.push("foreign-host");
+    if operation["parameters"].is_array() || operation["requestBody"].is_object() {
+        codes.push("malformed");
+    }
+    if operation["requestBody"].is_object() {
+        codes.extend(["too-large", "not-json", "disk-low", "full"]);
+    }
+    if method != "get" {
+        codes.extend(["foreign-origin", "store-away", "outcome-unknown"]);
+    }
+    if !matches!(path.strip_prefix(BASE), Some("/time" | "/openapi.json" | "/asyncapi.json")) {
+        codes.push("not-ready");
+    }
+    for (status, response) in problems::responses(&codes) {
+        operation["responses"][status] = response;
+    }
+}
+
+/// Where a placed order is found.
+fn link(placed: &mut Value) {
+    let order = json!({"order": "$response.body#/order_id", "account": "$response.body#/account"});
+    placed["links"] = json!({
+        "order": {"operationId": "getOrder", "parameters": order, "description": "The order"},
+        "cancel": {"operationId": "cancelOrder", "parameters": order, "description": "Canceling it"},
+    });
+}
+
+fn not_null(schema: &mut Value) {
+    if let Some(kinds) = schema["type"].as_array() {
+        let kind = kinds.iter().find(|kind| **kind != "null").cloned().unwrap_or_default();
+        schema["type"] = kind;
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let choice = choices.iter().find(|choice| choice["type"] != "null").cloned().unwrap_or_default();
+        let fields = schema.as_object_mut().into_iter();
+        fields.for_each(|fields| {
+            fields.remove("oneOf");
+            fields.extend(choice.as_object().cloned().unwrap_or_default());
+        });
+    }
+}
+
+/// An object has the fields that are named and no others.
+fn close(schema: &mut Value) {
+    if schema["properties"].is_object() {
+        schema["additionalProperties"] = false.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        for text in [&*OPENAPI_TEXT, &*ASYNCAPI_TEXT] {
+            let document: Value = serde_json::from_str(text).unwrap();
+            let mut parts = text.split("\"$ref\":\"");
+            parts.next();
+            let mut references = 0;
+            for part in parts {
+                let pointer = part.split('"').next().unwrap().trim_start_matches('#');
+                assert!(document.pointer(pointer).is_some(), "{pointer}");
+                references += 1;
+            }
+            assert!(references > 100, "{references}");
+        }
+    }
+}

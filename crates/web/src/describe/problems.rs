@@ -1,0 +1,109 @@
+//! The refusals of REST: which codes there are, and with which status.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// Code, status, when.
+const CODES: [(&str, u16, &str); 24] = [
+    ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
+    ("foreign-host", 403, "The header `Host` does not name this server"),
+    ("foreign-origin", 403, "A page of another server sent it"),
+    ("unknown-account", 404, "There is no such account"),
+    ("unknown-symbol", 404, "There is no such symbol"),
+    ("unknown-order", 404, "The account has no such order"),
+    ("not-found", 404, "There is nothing at this path"),
+    ("method-not-allowed", 405, "The method is not for this path"),
+    ("account-exists", 409, "There is such an account"),
+    ("nothing-open", 409, "All of the order is executed or canceled"),
+    ("client-order-id-taken", 409, "It stands for another order"),
+    ("too-large", 413, "The body is longer than 64 KiB"),
+    ("not-json", 415, "The header `content-type: application/json` is missing"),
+    ("insufficient-funds", 422, "The account has not enough money"),
+    ("insufficient-shares", 422, "The account has not enough shares"),
+    ("too-much-money", 422, "All accounts together would have more than 10^20 dollars"),
+    ("too-many-shares", 422, "There would be more than 10^20 shares of the symbol"),
+    ("history-unreadable", 500, "The files of the history cannot be read"),
+    ("no-history", 501, "The market is in a database, which has the history"),
+    ("disk-low", 503, "The disk is nearly full"),
+    ("store-away", 503, "The database cannot be reached"),
+    ("full", 503, "The exchange cannot hold more"),
+    ("not-ready", 503, "The server is starting, waiting or stopping"),
+    ("outcome-unknown", 504, "The database went away meanwhile: ask for the order later"),
+];
+
+/// Of all refusals.
+pub(super) fn schema() -> Value {
+    let codes: Vec<&str> = CODES.iter().map(|(code, ..)| *code).collect();
+    json!({
+        "type": "object",
+        "description": "A refusal.",
+        "properties": {
+            "type": {"type": "string", "const": "about:blank"},
+            "title": {"type": "string", "description": "The code in words."},
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "code": {"type": "string", "enum": codes, "description": "For programs; never changes its meaning."},
+            "detail": {"type": "string", "description": "For people."},
+            "field": {"type": "string", "description": "The field or parameter that is at fault."},
+        },
+        "required": ["type", "title", "status", "code", "detail"],
+        "examples": [{
+            "type": "about:blank",
+            "title": "Insufficient funds",
+            "status": 422,
+            "code": "insufficient-funds",
+            "detail": "Insufficient funds: 1250 needed, 1000 available",
+        }],
+    })
+}
+
+/// Responses with these codes, by status.
+pub(super) fn responses(codes: &[&str]) -> BTreeMap<String, Value> {
+    let mut by_status: BTreeMap<u16, Vec<(&str, &str)>> = BTreeMap::new();
+    for (code, status, when) in CODES {
+        if codes.contains(&code) {
+            by_status.entry(status).or_default().push((code, when));
+        }
+    }
+    by_status.into_iter().map(|(status, codes)| (status.to_string(), response(status, &codes))).collect()
+}
+
+fn response(status: u16, codes: &[(&str, &str)]) -> Value {
+    let told: Vec<String> = codes.iter().map(|(code, when)| format!("`{code}`: {when}")).collect();
+    let codes: Vec<&str> = codes.iter().map(|(code, _)| *code).collect();
+    let narrowed = json!({"properties": {"status": {"const": status}, "code": {"enum": codes}}});
+    json!({
+        "description": told.join(". "),
+        "content": {"application/problem+json": {
+            "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, narrowed]},
+        }},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Money, Position, Reject};
+
+    use super::*;
+    use crate::problem::Problem;
+
+    #[test]
+    fn refusals_are_described_as_they_are_sent() {
+        let rejects = [
+            Reject::AccountExists,
+            Reject::UnknownAccount,
+            Reject::UnknownSymbol,
+            Reject::TooMuchMoney { issued: Money::ZERO },
+            Reject::TooManyShares { issued: Position::ZERO },
+            Reject::UnknownOrder,
+            Reject::NothingOpen,
+            Reject::Full,
+        ];
+        let others = [Problem::not_ready(), Problem::unknown_outcome(), Problem::malformed("")];
+        for problem in rejects.iter().map(Problem::of).chain(others) {
+            let sent = serde_json::to_value(&problem).unwrap_or_default();
+            let described = CODES.iter().find(|(code, ..)| *code == problem.code);
+            assert_eq!(described.map(|(_, status, _)| json!(status)), Some(sent["status"].clone()), "{sent}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The values that requests and answers are made of, as schemas: what they may look like, and an example of each.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, Object, ObjectBuilder, Ref, Schema, Type};
+use utoipa::{PartialSchema, ToSchema, openapi::RefOr};
+
+/// Names a kind of value and its schema. It exists in descriptions only: no value is ever made of it.
+macro_rules! values {
+    ($($(#[doc = $doc:literal])+ $name:ident $shown:literal $schema:expr;)+) => {$(
+        $(#[doc = $doc])+
+        pub(crate) enum $name {}
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let mut schema: Object = $schema.build();
+                schema.description = Some(concat!($($doc),+).trim().to_owned());
+                schema.into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                $shown.into()
+            }
+        }
+    )+
+
+        /// All of them, by name.
+        pub(crate) fn all() -> Vec<(String, RefOr<Schema>)> {
+            let mut all = vec![$((<$name as ToSchema>::name().into_owned(), <$name as PartialSchema>::schema())),+];
+            all.push((Level::name().into_owned(), Level::schema()));
+            all
+        }
+    };
+}
+
+fn text(pattern: &str, example: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).examples([example])
+}
+
+fn number(least: u64, example: u64) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).examples([example])
+}
+
+fn one_of(names: &[&str]) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names.iter().copied())).examples([names[0]])
+}
+
+values! {
+    /// An account: digits; leading zeros count.
+    Account "AccountId" text("^[0-9]{1,32}$", "1");
+    /// A symbol: ASCII letters and digits.
+    Symbol "SymbolName" text("^[A-Za-z0-9]{1,32}$", "SPY");
+    /// What its client calls an order: ASCII letters, digits and the five . _ : / -
+    ClientOrder "ClientOrderId" text("^[A-Za-z0-9._:/-]{1,36}$", "mine-1");
+    /// The id that the exchange gives an order.
+    Order "OrderId" number(1, 7);
+    /// A trade: 1, 2, 3 … over all symbols, from where the history begins.
+    Trade "TradeId" number(1, 3);
+    /// How many commands the exchange has taken.
+    Sequence "Sequence" number(0, 1042);
+    /// Microseconds since the Unix epoch.
+    Time "Time" number(0, 1_763_690_000_000_000);
+    /// How many there are.
+    Count "Count" number(0, 2);
+    /// Dollars a share, exact: at most 8 decimals, above 0, at most 92233720368.54775807.
+    Price "Price" text(r"^(0|[1-9][0-9]{0,10})(\.[0-9]{0,7}[1-9])?$", "145.67");
+    /// Shares of an order or an execution, exact: at most 8 decimals, at most 92233720368.54775807.
+    Shares "Shares" text(r"^(0|[1-9][0-9]{0,10})(\.[0-9]{0,7}[1-9])?$", "10");
+    /// Shares together, exact: at most 8 decimals. An account has at most 10^20.
+    Position "Position" text(r"^(0|[1-9][0-9]{0,30})(\.[0-9]{0,7}[1-9])?$", "1200");
+    /// Dollars, exact: at most 16 decimals. All accounts together have at most 10^20.
+    Money "Money" text(r"^(0|[1-9][0-9]{0,22})(\.[0-9]{0,15}[1-9])?$", "850.25");
+    /// Dollars more or less than before, exact.
+    Change "Change" text(r"^-?(0|[1-9][0-9]{0,10})(\.[0-9]{0,7}[1-9])?$", "-1.2");
+    /// Percent, with two decimals.
+    Percent "Percent" text(r"^-?[0-9]+\.[0-9]{2}$", "-0.83");
+    /// A limit: dollars a share, at most 8 decimals, above 0, at most 92233720368.54775807.
+    LimitAsked "LimitAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "125");
+    /// Shares to order: at most 8 decimals, above 0, at most 92233720368.54775807.
+    SharesAsked "SharesAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "10");
+    /// Shares to issue: at most 8 decimals, at most 10^20 of a symbol together.
+    SharesIssued "SharesIssued" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "100");
+    /// Dollars to begin with: at most 8 decimals, at most 10^20 in all accounts together.
+    BalanceAsked "BalanceAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
+    /// Which way an order goes.
+    Side "Side" one_of(&["buy", "sell"]);
+    /// An order is open until all of it is executed, or the rest is canceled.
+    OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
+    /// The maker's order was there first; the aggressor's executed with it as it came.
+    Role "Role" one_of(&["maker", "aggressor"]);
+    /// How long a candle lasts.
+    Interval "Interval" one_of(&["1s", "1m", "5m", "15m", "1h", "1d"]);
+    /// CRC-32 (IEEE) of the ten best levels a side as text `limit:shares`: best bid, best ask, second bid …, joined by `:`.
+    Checksum "Checksum" number(0, 2_774_097_411).maximum(Some(u32::MAX));
+    /// How a server stands.
+    Standing "Standing" one_of(&["ready", "standby", "recovering", "store-away", "stopping", "failed"]);
+}
+
+/// A price level: limit, shares, orders.
+pub(crate) enum Level {}
+
+impl PartialSchema for Level {
+    fn schema() -> RefOr<Schema> {
+        let parts = ["Price", "Position", "Count"].map(|name| {
+            Schema::from(utoipa::openapi::schema::AllOfBuilder::new().item(Ref::from_schema_name(name)).build())
+        });
+        ArrayBuilder::new()
+            .description(Some("A price level: limit, shares of its orders together, how many orders"))
+            .prefix_items(parts)
+            .items(ArrayItems::False)
+            .min_items(Some(3))
+            .max_items(Some(3))
+            .examples([serde_json::json!(["145.6", "300", 2])])
+            .into()
+    }
+}
+
+impl ToSchema for Level {
+    fn name() -> Cow<'static, str> {
+        "Level".into()
+    }
+}

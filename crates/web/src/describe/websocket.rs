@@ -1,0 +1,270 @@
+//! The WebSocket as AsyncAPI 3.0: a channel for each that can be subscribed to, all of them on one connection.
+
+use serde_json::{Map, Value, json};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::messages::{BookUpdate, CandleUpdate, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold};
+use crate::rest::CandlesShape;
+use crate::shapes::BookShape;
+use crate::vitals::Measured;
+
+/// Where a client connects.
+const ADDRESS: &str = "/ws/v1";
+
+/// What can be subscribed to, with the fields that a request needs beside it, and what is told.
+struct Channel {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// Field, schema, whether it may be left out.
+    fields: &'static [(&'static str, &'static str, bool)],
+    told: Vec<(&'static str, Value)>,
+}
+
+/// The schema of a shape, by which its messages are described.
+fn of<T: PartialSchema>() -> Value {
+    serde_json::to_value(T::schema()).unwrap_or_default()
+}
+
+fn channels() -> Vec<Channel> {
+    let symbol = &[("symbol", "SymbolName", false)];
+    vec![
+        Channel {
+            name: "book",
+            title: "Price levels",
+            description: "All levels of a symbol, then those that change; shares `0`: gone. `update` counts by one: after a gap subscribe again.",
+            fields: symbol,
+            told: vec![("snapshot", of::<BookShape>()), ("update", of::<BookUpdate>())],
+        },
+        Channel {
+            name: "trades",
+            title: "Trades",
+            description: "The last 50 trades of a symbol, oldest first, then those that come.",
+            fields: symbol,
+            told: vec![("snapshot", of::<TradesTold>()), ("update", of::<TradesTold>())],
+        },
+        Channel {
+            name: "candles",
+            title: "Candles",
+            description: "The last 500 candles of a symbol, oldest first, then the current one, as it stands after trades.",
+            fields: &[("symbol", "SymbolName", false), ("interval", "Interval", false)],
+            told: vec![("snapshot", of::<CandlesShape>()), ("update", of::<CandleUpdate>())],
+        },
+        Channel {
+            name: "orders",
+            title: "An account and its orders",
+            description: "An account and its open orders, then what changes, the done orders a last time. With `from`: each \
+                report after that command, in order and once, from the history first (`live` is false) and then as they come. \
+                All up to `through` was told: a client that was away subscribes again from there, and forgets what it got behind it.",
+            fields: &[("account", "AccountId", false), ("from", "Sequence", true)],
+            told: vec![
+                ("snapshot", of::<OrdersShown>()),
+                ("update", of::<OrdersUpdate>()),
+                ("reports", of::<Reports>()),
+            ],
+        },
+        Channel {
+            name: "status",
+            title: "How busy the server is",
+            description: "Each second. There is no snapshot.",
+            fields: &[],
+            told: vec![("update", of::<Measured>())],
+        },
+        Channel {
+            name: "symbols",
+            title: "Symbols",
+            description: "All symbols, then those that change, four times a second at most.",
+            fields: &[],
+            told: vec![("snapshot", of::<SymbolsShown>()), ("update", of::<SymbolsShown>())],
+        },
+    ]
+}
+
+/// The whole description. Schemas that REST has as well are those of `openapi`.
+pub(super) fn description(openapi: &Value) -> Value {
+    let mut schemas = openapi["components"]["schemas"].clone();
+    for (name, schema) in new_schemas() {
+        schemas[name] = schema;
+    }
+    let mut parts = Parts::default();
+    parts.control();
+    channels().into_iter().for_each(|channel| parts.channel(channel));
+    let Parts { channels, operations, messages } = parts;
+    json!({
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Pricetime, WebSocket",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "One JSON object a message. A client subscribes to channels, as many as 64 on a connection, and is told how \
+                things stand and then how they change. When more than 1 MiB waits for a client that does not read, it gets \
+                the error `too-slow` and is disconnected.",
+            "license": {"name": "MIT OR Apache-2.0"},
+        },
+        "defaultContentType": "application/json",
+        "servers": {"here": {"host": "127.0.0.1:8080", "protocol": "ws", "description": "Unless told otherwise"}},
+        "channels": channels,
+        "operations": operations,
+        "components": {"messages": messages, "schemas": schemas},
+    })
+}
+
+/// Those that only the WebSocket has.
+fn new_schemas() -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    let mut found = Vec::new();
+    Measured::schemas(&mut found);
+    Reports::schemas(&mut found);
+    for (name, schema) in found {
+        let mut schema = serde_json::to_value(schema).unwrap_or_default();
+        // Each kind of report says which it is.
+        if let Some(kind) = name.strip_suffix("Report").filter(|kind| !kind.is_empty()) {
+            schema["properties"]["report"] = exactly(&kind.to_lowercase());
+            schema["required"].as_array_mut().into_iter().for_each(|required| required.push(json!("report")));
+        }
+        for choice in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+            *choice = choice["allOf"][0].clone();
+        }
+        super::close(&mut schema);
+        all.push((name, schema));
+    }
+    // Those that are values are described already.
+    let values: Vec<String> = super::values::all().into_iter().map(|(name, _)| name).collect();
+    all.retain(|(name, _)| !values.contains(name));
+    all
+}
+
+fn schema(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+fn exactly(text: &str) -> Value {
+    json!({"type": "string", "const": text})
+}
+
+/// An object with these fields and no others.
+fn object(fields: Vec<(&str, Value)>, optional: &[&str]) -> Value {
+    let required: Vec<&str> = fields.iter().map(|(name, _)| *name).filter(|name| !optional.contains(name)).collect();
+    let properties: Map<String, Value> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// Given back with the answer.
+fn id() -> Value {
+    json!({"description": "Anything; the answer gives it back."})
+}
+
+#[derive(Default)]
+struct Parts {
+    channels: Map<String, Value>,
+    operations: Map<String, Value>,
+    messages: Map<String, Value>,
+}
+
+impl Parts {
+    /// What belongs to no channel that is subscribed to.
+    fn control(&mut self) {
+        let ping = object(vec![("op", exactly("ping")), ("id", id())], &["id"]);
+        let pong = object(vec![("type", exactly("pong")), ("id", id())], &["id"]);
+        let error = object(
+            vec![
+                ("type", exactly("error")),
+                ("id", id()),
+                ("code", json!({"type": "string", "enum": CODES, "description": "For programs."})),
+                ("detail", json!({"type": "string", "description": "For people."})),
+            ],
+            &["id"],
+        );
+        let named = [
+            ("ping", "Is anybody there?", ping),
+            ("pong", "Yes.", pong),
+            ("error", "A request is refused, or the connection ends.", error),
+        ];
+        let messages = named.map(|(name, summary, payload)| self.message(name, summary, payload));
+        self.place("control", "Requests that are about no channel", "Signs of life, and refusals.", &messages);
+        self.operation("receivePing", "receive", "control", &["ping"], Some(("control", &["pong"])));
+        self.operation("sendError", "send", "control", &["error"], None);
+    }
+
+    fn channel(&mut self, channel: Channel) {
+        let Channel { name, title, description, fields, told } = channel;
+        let mut all = Vec::new();
+        let optional: Vec<&str> =
+            ["id"].into_iter().chain(fields.iter().filter(|field| field.2).map(|field| field.0)).collect();
+        let named = |first: (&'static str, Value)| {
+            let mut parts = vec![first, ("id", id()), ("channel", exactly(name))];
+            parts.extend(fields.iter().map(|(field, value, _)| (*field, schema(value))));
+            object(parts, &optional)
+        };
+        for (op, answer) in [("subscribe", "subscribed"), ("unsubscribe", "unsubscribed")] {
+            let (request, reply) = (format!("{name}.{op}"), format!("{name}.{answer}"));
+            all.push(self.message(&request, &format!("{title}: {op}."), named(("op", exactly(op)))));
+            all.push(self.message(&reply, &format!("{title}: {answer}."), named(("type", exactly(answer)))));
+            self.operation(&request, "receive", name, &[&request], Some((name, &[&reply])));
+        }
+        let mut messages = Vec::new();
+        for (kind, content) in told {
+            let message = format!("{name}.{kind}");
+            all.push(self.message(&message, &format!("{title}: {kind}."), with_head(kind, name, content)));
+            messages.push(message);
+        }
+        let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+        self.place(name, title, description, &all);
+        self.operation(&format!("{name}.tell"), "send", name, &messages, None);
+    }
+
+    fn message(&mut self, name: &str, summary: &str, payload: Value) -> String {
+        self.messages.insert(name.to_owned(), json!({"name": name, "summary": summary, "payload": payload}));
+        name.to_owned()
+    }
+
+    fn place(&mut self, name: &str, title: &str, description: &str, messages: &[String]) {
+        let listed = |message: &String| (message.clone(), json!({"$ref": format!("#/components/messages/{message}")}));
+        let messages: Map<String, Value> = messages.iter().map(listed).collect();
+        let channel = json!({"address": ADDRESS, "title": title, "description": description, "messages": messages});
+        self.channels.insert(name.to_owned(), channel);
+    }
+
+    fn operation(
+        &mut self,
+        name: &str,
+        action: &str,
+        channel: &str,
+        messages: &[&str],
+        reply: Option<(&str, &[&str])>,
+    ) {
+        let pointers = |channel: &str, messages: &[&str]| -> Vec<Value> {
+            let pointer = |message: &&str| json!({"$ref": format!("#/channels/{channel}/messages/{message}")});
+            messages.iter().map(pointer).collect()
+        };
+        let of = |channel: &str| json!({"$ref": format!("#/channels/{channel}")});
+        let mut operation = json!({"action": action, "channel": of(channel), "messages": pointers(channel, messages)});
+        if let Some((channel, messages)) = reply {
+            operation["reply"] = json!({"channel": of(channel), "messages": pointers(channel, messages)});
+        }
+        self.operations.insert(name.to_owned(), operation);
+    }
+}
+
+/// Codes of errors.
+const CODES: [&str; 9] = [
+    "malformed",
+    "unknown-symbol",
+    "unknown-account",
+    "no-history",
+    "history-begins-later",
+    "history-unreadable",
+    "from-ahead",
+    "not-ready",
+    "too-slow",
+];
+
+/// What each message of a channel begins with, and its content.
+fn with_head(kind: &str, channel: &str, mut content: Value) -> Value {
+    content["properties"]["type"] = exactly(kind);
+    content["properties"]["channel"] = exactly(channel);
+    if let Some(required) = content["required"].as_array_mut() {
+        required.extend([json!("type"), json!("channel")]);
+    }
+    super::close(&mut content);
+    content
+}
