@@ -18,6 +18,7 @@ mod server;
 mod session;
 mod shapes;
 mod site;
+mod telling;
 mod vitals;
 
 pub use hub::Hub;

@@ -18,12 +18,15 @@ use crate::site::Site;
 const SUBSCRIPTIONS_MAX: usize = 64;
 /// The longest message from a client.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// The library fills this much with zeros whenever it looks whether a client sent something.
+const READ_BYTES: usize = 1024;
 /// Messages sent before the socket is flushed.
 const SENT_AT_ONCE: usize = 256;
 
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
     site.market()?;
-    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+    let upgrade = upgrade.max_message_size(MESSAGE_BYTES_MAX).read_buffer_size(READ_BYTES);
+    Ok(upgrade.on_upgrade(move |socket| async move {
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
         session.run(socket, messages).await;
@@ -72,6 +75,7 @@ impl Session {
                 },
                 Some(message) = messages.recv() => {
                     let sending = send(&mut socket, message, &mut messages, &self.outbox);
+                    let sending = self.site.telling().count(sending);
                     tokio::select! {
                         sent = sending => if sent.is_err() { return },
                         () = self.outbox.too_slow() => return too_slow(socket).await,

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use crate::desk::Desk;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::telling::Telling;
 use crate::vitals::Vitals;
 
 /// What the server says of itself.
@@ -50,16 +51,25 @@ struct Inner {
     market: OnceLock<Served>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
+    telling: Telling,
 }
 
 impl Site {
     pub(crate) fn new(status: Status, hosts: Vec<String>) -> Site {
-        Site(Arc::new(Inner { status, started: Instant::now(), market: OnceLock::new(), hosts }))
+        Site(Arc::new(Inner {
+            status,
+            started: Instant::now(),
+            market: OnceLock::new(),
+            hosts,
+            telling: Telling::default(),
+        }))
     }
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
         let Market { about, exchange, asker, counters, pulse } = market;
+        let telling = self.0.telling.clone();
+        asker.ask(move |scene| scene.watcher.count_with(telling));
         asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
         if self.0.market.set(Served { about, asker, desk: Desk::new(exchange) }).is_err() {
             tracing::error!("a market is served already");
@@ -72,6 +82,11 @@ impl Site {
 
     pub(crate) fn started(&self) -> Instant {
         self.0.started
+    }
+
+    /// Counts what writing to subscribers costs.
+    pub(crate) fn telling(&self) -> &Telling {
+        &self.0.telling
     }
 
     pub(crate) fn hosts(&self) -> &[String] {
