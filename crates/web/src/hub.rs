@@ -17,7 +17,7 @@ use crate::vitals::Vitals;
 
 /// For the processor time that telling takes, in this thread and in that of the sockets, so many times of it are left to
 /// others: with many to tell, they are told less often and more at once.
-const SHARE: u32 = 15;
+const SHARE: u32 = 9;
 /// Much more would wait for a connection at once than it may.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
