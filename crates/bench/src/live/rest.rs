@@ -66,8 +66,7 @@ impl<'a> Driver<'a> {
             poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
             connections.push(Connection { stream, partial: Vec::new(), asked: None });
         }
-        let mut tally = Tally::default();
-        tally.connections_max = connections.len() as u64;
+        let tally = Tally { connections_max: connections.len() as u64, ..Tally::default() };
         let (orders, now) = (orders(plan), Instant::now());
         Ok(Driver { plan, orders, next: 0, poll, connections, in_flight: 0, measured_from: now, until: now, tally })
     }
