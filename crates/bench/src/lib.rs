@@ -11,6 +11,7 @@ pub mod baseline;
 pub mod compare;
 pub mod echo;
 mod interrupt;
+pub mod live;
 pub mod load;
 pub mod record;
 pub mod report;
@@ -35,6 +36,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores
     Compare(compare::CompareArgs),
+    /// Subscribers beside the order path, how soon they are told of trades, and orders over REST
+    Live(Box<live::LiveArgs>),
     /// What earlier systems did: one transaction an order, straight on the tables of a PostgreSQL
     Baseline(baseline::BaselineArgs),
     /// The raw durable echo: appends what comes, syncs once a turn, answers, parses nothing
@@ -48,6 +51,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode, String> {
         Command::Run(args) => cleaning_up(|| run::run(*args)),
         Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
         Command::Compare(args) => cleaning_up(|| compare::run(args)),
+        Command::Live(args) => cleaning_up(|| live::run(&args)),
         // These leave nothing behind: a signal just ends them.
         Command::Baseline(args) => baseline::run(args),
         Command::Report(args) => report::run(args),

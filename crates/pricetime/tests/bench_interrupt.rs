@@ -131,6 +131,26 @@ fn an_interrupted_run_ends_its_server_and_removes_its_data() {
 }
 
 #[test]
+fn an_interrupted_live_benchmark_ends_its_server_and_removes_its_data() {
+    for only in ["closed", "trades", "rest"] {
+        let folder = Folder::new("interrupted-live");
+        let parent = folder.path().join("parent");
+        let words = format!(
+            "live --rounds 1 --seconds 60 --only {only} --subscribers 2 --accounts 100 --json live.json --data-parent parent"
+        );
+        let mut bench = Bench::start(&folder, &words);
+        wait_for_server(&parent);
+        bench.signal(Signal::INT);
+        let (ended, stderr) = bench.ended();
+        assert_eq!(ended, Some(130), "{only}: {stderr}");
+        assert!(stderr.contains("interrupted by SIGINT"), "{only}: {stderr}");
+        bench.assert_nothing_runs();
+        assert_eq!(names(&parent), [""; 0], "{only}: the data is gone");
+        assert_eq!(names(folder.path()), ["parent", "stderr"], "{only}: what did not end has no record");
+    }
+}
+
+#[test]
 fn of_several_runs_those_that_ended_are_kept() {
     let folder = Folder::new("interrupted-runs");
     let mut bench =

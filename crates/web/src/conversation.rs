@@ -3,14 +3,17 @@
 
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use futures_util::SinkExt;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::outbox::Outbox;
+use crate::site::Site;
 
 /// The longest message from a client.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// The library fills this much with zeros whenever it looks whether a client sent something.
+const READ_BYTES: usize = 1024;
 /// Messages sent before the socket is flushed.
 const SENT_AT_ONCE: usize = 256;
 
@@ -26,13 +29,20 @@ pub(crate) trait Party: Send {
     fn farewell(&self) -> Option<Utf8Bytes>;
 }
 
+/// With the bounds of every connection.
+pub(crate) fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade.max_message_size(MESSAGE_BYTES_MAX).read_buffer_size(READ_BYTES)
+}
+
 /// Speaks until either side ends it.
 pub(crate) async fn converse(
+    site: &Site,
     mut socket: WebSocket,
     party: &mut impl Party,
     outbox: &Outbox,
     mut messages: UnboundedReceiver<Utf8Bytes>,
 ) {
+    let _counted = site.instruments().websockets.enter();
     loop {
         tokio::select! {
             received = socket.recv() => match received {
@@ -44,7 +54,7 @@ pub(crate) async fn converse(
                 Some(Err(_)) | None => return,
             },
             Some(message) = messages.recv() => {
-                let sending = send(&mut socket, message, &mut messages, outbox);
+                let sending = site.telling().count(send(&mut socket, message, &mut messages, outbox));
                 tokio::select! {
                     sent = sending => if sent.is_err() { return },
                     () = outbox.too_slow() => return too_slow(socket, party.farewell()).await,

@@ -14,11 +14,14 @@ use crate::outbox::Outbox;
 use crate::replay::{REPORTS_AT_ONCE, whole};
 use crate::rest::now;
 use crate::shapes::SymbolShape;
+use crate::telling::{Telling, own_cpu};
 use crate::vitals::Vitals;
 
-/// Telling may take this part of the thread's time: with many to tell, they are told less often.
-const SHARE: u32 = 4;
-const PAUSE_MAX: Duration = Duration::from_millis(100);
+/// For the processor time that telling takes, in this thread and in that of the sockets, so many times of it are left to
+/// others: with many to tell, they are told less often and more at once.
+const SHARE: u32 = 9;
+/// Much more would wait for a connection at once than it may.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Reports that are held back for one subscriber at most.
 const HELD_MAX: usize = 1 << 16;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
@@ -74,6 +77,8 @@ pub struct Hub {
     replays: u64,
     /// None until the gateways run.
     vitals: Option<Vitals>,
+    /// What writing to sockets costs.
+    telling: Telling,
     /// Symbols as they were told last.
     symbols: Vec<SymbolShape>,
     /// What followers of the compatible interface are told, and when.
@@ -92,6 +97,7 @@ impl Hub {
             held: HashMap::new(),
             replays: 0,
             vitals: None,
+            telling: Telling::default(),
             symbols: Vec::new(),
             streams: Streams::default(),
             next_publish: now,
@@ -102,6 +108,11 @@ impl Hub {
 
     pub(crate) fn measure_with(&mut self, vitals: Vitals) {
         self.vitals = Some(vitals);
+    }
+
+    /// Takes what writing to sockets costs from there.
+    pub(crate) fn count_with(&mut self, telling: Telling) {
+        self.telling = telling;
     }
 
     /// Tells a subscriber how things stand, and from now on how they change. False if it is one already.
@@ -346,6 +357,7 @@ impl Watcher for Hub {
         if begun < scene.watcher.next_publish {
             return scene.watcher.next_publish - begun;
         }
+        let cpu_before = own_cpu();
         Hub::publish(scene);
         let due = Hub::with_streams(scene, Streams::tell_due);
         if begun >= scene.watcher.next_symbols && scene.watcher.has(Topic::Symbols) {
@@ -357,7 +369,8 @@ impl Watcher for Hub {
             scene.watcher.next_status = begun + STATUS_EVERY;
         }
         let ended = Instant::now();
-        let pause = (ended - begun).saturating_mul(SHARE).min(PAUSE_MAX);
+        let spent = own_cpu().saturating_sub(cpu_before) + scene.watcher.telling.take();
+        let pause = spent.saturating_mul(SHARE).min(PAUSE_MAX);
         scene.watcher.next_publish = ended + pause;
         let next = scene.watcher.next_status.min(ended + SYMBOLS_EVERY);
         due.map_or(next, |due| due.min(next)).saturating_duration_since(ended).max(pause)

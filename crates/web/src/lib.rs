@@ -24,6 +24,7 @@ mod server;
 mod session;
 mod shapes;
 mod site;
+mod telling;
 mod vitals;
 
 pub use binance::{Key, Keys};

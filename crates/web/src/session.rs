@@ -5,7 +5,7 @@ use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
 use axum::response::Response;
 use serde_json::Value;
 
-use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
+use crate::conversation::{Party, bounded, converse};
 use crate::hub::{Hub, Topic};
 use crate::input;
 use crate::messages::{done, refusal};
@@ -19,11 +19,10 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
     site.market()?;
-    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
-        let _counted = site.instruments().websockets.enter();
+    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
         let (outbox, messages) = Outbox::new();
         let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
-        converse(socket, &mut session, &outbox, messages).await;
+        converse(&site, socket, &mut session, &outbox, messages).await;
         outbox.close();
         if let Ok(market) = site.market() {
             market.asker.ask(move |scene| Hub::leave(scene, &outbox));

@@ -12,6 +12,7 @@ use crate::desk::Desk;
 use crate::headcount::Headcount;
 use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::telling::Telling;
 use crate::vitals::Vitals;
 
 /// What the server says of itself.
@@ -74,6 +75,7 @@ struct Inner {
     instruments: Instruments,
     /// Who may replay at the moment.
     replays: Semaphore,
+    telling: Telling,
 }
 
 impl Site {
@@ -87,6 +89,7 @@ impl Site {
             hosts,
             instruments,
             replays: Semaphore::new(1),
+            telling: Telling::default(),
         }))
     }
 
@@ -95,17 +98,15 @@ impl Site {
         let Market { exchange, asker, keys } = market;
         let Instruments { about, pulse, counters, .. } = &self.0.instruments;
         pulse.set(Gauge::Subscribers, 0);
+        let telling = self.0.telling.clone();
+        asker.ask(move |scene| scene.watcher.count_with(telling));
         if let Some(counters) = counters.get() {
             let (counters, pulse) = (counters.clone(), pulse.clone());
             asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
         }
         let desk = Desk::new(exchange, pulse.clone());
-        if self
-            .0
-            .market
-            .set(Served { about: about.clone(), asker, desk, keys, listen_keys: ListenKeys::default() })
-            .is_err()
-        {
+        let served = Served { about: about.clone(), asker, desk, keys, listen_keys: ListenKeys::default() };
+        if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }
     }
@@ -120,6 +121,11 @@ impl Site {
 
     pub(crate) fn started(&self) -> Instant {
         self.0.started
+    }
+
+    /// Counts what writing to subscribers costs.
+    pub(crate) fn telling(&self) -> &Telling {
+        &self.0.telling
     }
 
     pub(crate) fn hosts(&self) -> &[String] {

@@ -12,7 +12,8 @@ use mio::{Events, Interest, Poll, Token};
 
 use super::clock::{self, Schedule};
 use super::connection::{Connection, Received, Sent};
-use super::replies::{Framing, Kind};
+use super::guest::{Guest, Opened};
+use super::replies::{self, Framing, Kind};
 use super::tally::Tally;
 use super::workload::{Verdict, Workload};
 use super::{Plan, Share, Watch};
@@ -36,6 +37,8 @@ pub struct Driver<'a> {
     share: &'a Share,
     workload: &'a mut Workload,
     watch: &'a Watch,
+    /// Their tokens follow those of the slots.
+    guests: &'a mut [Box<dyn Guest>],
     tally: Tally,
     poll: Poll,
     slots: Vec<Option<Connection>>,
@@ -66,12 +69,14 @@ impl<'a> Driver<'a> {
         share: &'a Share,
         workload: &'a mut Workload,
         watch: &'a Watch,
+        guests: &'a mut [Box<dyn Guest>],
     ) -> io::Result<Driver<'a>> {
         let mut driver = Driver {
             plan,
             share,
             workload,
             watch,
+            guests,
             tally: Tally::default(),
             poll: Poll::new()?,
             slots: (0..share.connections).map(|_| None).collect(),
@@ -90,6 +95,10 @@ impl<'a> Driver<'a> {
         driver.tally.source_addresses = u64::from(plan.sources.addresses);
         if !plan.per_request {
             driver.connect_all()?;
+        }
+        let (registry, first) = (driver.poll.registry(), share.connections);
+        for (number, guest) in driver.guests.iter_mut().enumerate() {
+            guest.register(registry, Token(first + number))?;
         }
         Ok(driver)
     }
@@ -285,6 +294,10 @@ impl<'a> Driver<'a> {
     /// Returns whether a reply came.
     fn serve(&mut self, event: &Event, scratch: &mut [u8]) -> bool {
         let number = event.token().0;
+        if let Some(guest) = number.checked_sub(self.slots.len()) {
+            self.guests[guest].ready();
+            return false;
+        }
         if event.is_writable() {
             self.flush(number);
         }
@@ -298,11 +311,15 @@ impl<'a> Driver<'a> {
         let Some(connection) = self.slots[number].as_mut() else { return false };
         let now = Instant::now();
         let mut answered = 0;
+        let note_orders = self.plan.note_orders;
         let (tally, workload) = (&mut self.tally, &mut *self.workload);
         let received = connection.receive(scratch, &mut self.framing, until_closed, |reply, sent| match sent {
             Some(sent) => {
                 answered += 1;
-                count(tally, workload, &sent, reply, now);
+                let right = count(tally, workload, &sent, reply, now);
+                if note_orders && right {
+                    note_order(tally, &sent, reply);
+                }
             }
             None => {
                 tally.wrong += 1;
@@ -409,12 +426,13 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable)
 }
 
-/// Counts one reply.
-fn count(tally: &mut Tally, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) {
+/// Counts one reply. Returns whether it is what it must be.
+fn count(tally: &mut Tally, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) -> bool {
     if sent.measured {
         tally.answered(now, now.saturating_duration_since(sent.at));
     }
-    match workload.check(&sent.ask, reply) {
+    let verdict = workload.check(&sent.ask, reply);
+    match verdict {
         Verdict::Right(kind) => {
             tally.created_in_all += u64::from(kind == Kind::Created);
             tally.kinds[kind as usize] += u64::from(sent.measured);
@@ -433,5 +451,15 @@ fn count(tally: &mut Tally, workload: &mut Workload, sent: &Sent, reply: &[u8], 
             tally.wrong += 1;
             tally.wrong("a wrong reply", reply);
         }
+    }
+    matches!(verdict, Verdict::Right(_))
+}
+
+/// Remembers the order that a right reply opened, if it did.
+fn note_order(tally: &mut Tally, sent: &Sent, reply: &[u8]) {
+    if let Some((Kind::Opened, rest)) = replies::read(reply)
+        && let Some(order) = replies::id(rest)
+    {
+        tally.opened.push(Opened { order, sent: sent.at, measured: sent.measured });
     }
 }

@@ -5,6 +5,7 @@ mod choice;
 mod clock;
 mod connection;
 mod drive;
+mod guest;
 mod replies;
 mod requests;
 mod setup;
@@ -23,6 +24,7 @@ use rustix::thread::CpuSet;
 
 pub use choice::{Choice, Random, STANDING_PER_ACCOUNT, crossing, resting, standing};
 pub use clock::{cpu_in, own_cpu};
+pub use guest::{Guest, Opened};
 pub use replies::{Framing, Kind};
 pub use requests::symbol_name;
 pub use setup::{Found, Issued, OPEN_ORDERS_MIN, issued_each, prepare, probe};
@@ -64,6 +66,8 @@ pub struct Plan {
     pub framing: Framing,
     /// Where connections come from.
     pub sources: Sources,
+    /// Remember every order that was opened, and when it was sent.
+    pub note_orders: bool,
 }
 
 /// One thread's part of a plan.
@@ -85,12 +89,13 @@ struct Watch {
     answered: AtomicU64,
 }
 
-/// Runs the load, to its end or until a signal asks to stop. Calls `measuring` when the measured part begins, and `progress`
-/// with the part of it that is done. Errors: connections that cannot be made.
+/// Runs the load, to its end or until a signal asks to stop, and serves the guests meanwhile. Calls `measuring` when the
+/// measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
     settings: &Settings,
     open: &[OpenOrder],
+    mut guests: &mut [Box<dyn Guest>],
     measuring: &mut dyn FnMut(),
     progress: &mut dyn FnMut(f64),
 ) -> Result<Tally, String> {
@@ -103,11 +108,13 @@ pub fn run(
             .enumerate()
             .map(|(number, share)| {
                 let (watch, of) = (&watch, shares.len() as u64);
+                // All of them come to the first thread.
+                let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.to);
                     let mut workload = Workload::new(settings, Part { number: number as u64, of }, open);
                     let driver = pin(plan, number)
-                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch).map_err(failed));
+                        .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
                     // Also after a failure: the others wait for everybody.
                     watch.ready.wait();
                     driver?.run().map_err(failed)

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use super::guest::Opened;
 use super::replies::Kind;
 
 const SAMPLE_BYTES_MAX: usize = 300;
@@ -25,6 +26,8 @@ pub struct Tally {
     pub broken: u64,
     pub lost: u64,
     pub first_wrong: Option<String>,
+    /// Where the plan asks for it, with those of the warm-up.
+    pub opened: Vec<Opened>,
     /// With those of the warm-up.
     pub created_in_all: u64,
     pub refused_in_all: u64,
@@ -55,6 +58,7 @@ impl Default for Tally {
             broken: 0,
             lost: 0,
             first_wrong: None,
+            opened: Vec::new(),
             created_in_all: 0,
             refused_in_all: 0,
             in_flight_max: 0,
@@ -104,6 +108,7 @@ impl Tally {
         self.wrong += other.wrong;
         self.broken += other.broken;
         self.lost += other.lost;
+        self.opened.extend_from_slice(&other.opened);
         self.created_in_all += other.created_in_all;
         self.refused_in_all += other.refused_in_all;
         self.in_flight_max += other.in_flight_max;

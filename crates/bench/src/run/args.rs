@@ -235,7 +235,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Numbers from `0,2-3`.
-fn cores(text: &str) -> Result<Cores, String> {
+pub fn cores(text: &str) -> Result<Cores, String> {
     let wrong = || "a list of cores like 0 or 0,2-3".to_string();
     let number = |text: &str| text.trim().parse::<usize>().ok().filter(|core| *core < 1024).ok_or_else(wrong);
     let mut found = Vec::new();

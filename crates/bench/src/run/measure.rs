@@ -10,7 +10,7 @@ use super::own_server::{OwnServer, Stopped};
 use super::store::Store;
 use super::{conservation, histogram, machine};
 use crate::interrupt;
-use crate::load::{self, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
+use crate::load::{self, Guest, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
 use crate::record::{
     ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
 };
@@ -68,6 +68,51 @@ pub fn measure(plan: &RunPlan, progress: &mut dyn FnMut(f64)) -> Result<RunRecor
 /// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run that
 /// went wrong is no error but says so in its record.
 pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
+    measure_beside(plan, options, &mut Nobody, progress)
+}
+
+/// Who takes part in a run beside its load. Called where the load runs, on its cores.
+pub trait Beside {
+    /// The market of the own server is there, and the load is about to begin. Errors: a line for people.
+    fn begin(&mut self, http: SocketAddr) -> Result<(), String>;
+
+    /// Who is served by the load's first thread.
+    fn guests(&mut self) -> &mut [Box<dyn Guest>] {
+        &mut []
+    }
+
+    /// What to call when the measured part begins.
+    fn beginning(&self) -> Box<dyn Fn()> {
+        Box::new(|| ())
+    }
+
+    /// The load has ended; the server has not.
+    fn end(&mut self, tally: &Tally);
+
+    /// Whether it needs the orders that were opened.
+    fn wants_orders(&self) -> bool {
+        false
+    }
+}
+
+/// A load alone.
+struct Nobody;
+
+impl Beside for Nobody {
+    fn begin(&mut self, _: SocketAddr) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Tally) {}
+}
+
+/// As `measure_with`, with somebody beside the load; what they find is no part of the record.
+pub fn measure_beside(
+    plan: &RunPlan,
+    options: &Options,
+    beside: &mut dyn Beside,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunRecord, String> {
     interrupt::check()?;
     let settings = settings(plan)?;
     let started = machine::now();
@@ -80,7 +125,7 @@ pub fn measure_with(plan: &RunPlan, options: &Options, progress: &mut dyn FnMut(
             (Server::Own(Box::new(own)), machine)
         }
     };
-    let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, progress))??;
+    let run = machine::on_cores(&plan.client_cores, || drive(plan, &settings, options, &server, beside, progress))??;
     interrupt::check()?;
     let mut record = record(plan, options, started, machine, &server, &run);
     match server {
@@ -153,6 +198,7 @@ fn drive(
     settings: &Settings,
     options: &Options,
     server: &Server,
+    beside: &mut dyn Beside,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Driven, String> {
     let load = &plan.load;
@@ -182,12 +228,21 @@ fn drive(
         patience: options.patience,
         framing: found.framing,
         sources: Sources::system(),
+        note_orders: beside.wants_orders(),
     };
     if per_request {
         work.sources = Sources::for_connections(to, connections_made(&work));
     }
-    let mut cpu_before = None;
-    let tally = load::run(&work, settings, &open, &mut || cpu_before = server.cpu(), progress)?;
+    if let Server::Own(own) = server {
+        beside.begin(own.http)?;
+    }
+    let (mut cpu_before, beginning) = (None, beside.beginning());
+    let mut measuring = || {
+        beginning();
+        cpu_before = server.cpu();
+    };
+    let tally = load::run(&work, settings, &open, beside.guests(), &mut measuring, progress)?;
+    beside.end(&tally);
     let server_cpu = server.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     issued.add_load(settings.recipe, tally.created_in_all, tally.refused_in_all);
     Ok(Driven { tally, issued, server_cpu, closes: found.closes && load.mode != "per-request", rate: load.rate })

@@ -26,6 +26,8 @@ const SAID_BYTES_MAX: usize = 1000;
 /// A running server.
 pub struct OwnServer {
     pub address: SocketAddr,
+    /// Of its page, REST and WebSocket.
+    pub http: SocketAddr,
     process: Process,
     /// Behind the process, so that nobody uses it any more when it is dropped.
     fresh: Fresh,
@@ -84,9 +86,10 @@ impl OwnServer {
         // A child runs where the thread that starts it does.
         let child = machine::on_cores(cores, || command.spawn())?.map_err(|error| format!("the server: {error}"))?;
         let mut process = Process { child, log };
-        let (version, address) = process.await_address()?;
+        let (version, address, http) = process.await_addresses()?;
         Ok(OwnServer {
             address,
+            http,
             process,
             version,
             command: format!("pricetime {} {}", words.join(" "), fresh.told()),
@@ -163,7 +166,7 @@ impl OwnServer {
 }
 
 impl Process {
-    fn await_address(&mut self) -> Result<(String, SocketAddr), String> {
+    fn await_addresses(&mut self) -> Result<(String, SocketAddr, SocketAddr), String> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
             interrupt::check()?;
@@ -172,9 +175,10 @@ impl Process {
             // Its last line is the hint how to try it: all before it is written.
             if text.contains("try it:")
                 && let Some(address) = text.lines().find_map(xml_address)
+                && let Some(http) = text.lines().find_map(http_address)
             {
                 let version = text.lines().find(|line| line.starts_with("pricetime ")).unwrap_or("pricetime");
-                return Ok((version.to_string(), address));
+                return Ok((version.to_string(), address, http));
             }
             if ended {
                 return Err(format!("the server did not start; it said: {}", self.said()));
@@ -205,6 +209,11 @@ impl Drop for Process {
 
 fn xml_address(line: &str) -> Option<SocketAddr> {
     line.trim().strip_prefix("XML")?.split_whitespace().next()?.parse().ok()
+}
+
+fn http_address(line: &str) -> Option<SocketAddr> {
+    let url = line.trim().strip_prefix("health")?.split_whitespace().next()?;
+    url.strip_prefix("http://")?.split('/').next()?.parse().ok()
 }
 
 /// The value of `--name value` or `--name=value`.

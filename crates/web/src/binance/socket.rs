@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::asked::Asked;
 use super::refusal::Refusal;
 use super::stream::{self, Envelope};
-use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
+use crate::conversation::{Party, bounded, converse};
 use crate::hub::{Hub, Topic};
 use crate::outbox::Outbox;
 use crate::site::Site;
@@ -52,11 +52,11 @@ async fn follow(
     names: Vec<String>,
 ) -> Result<Response, Refusal> {
     let topics = find_all(&site, envelope, names).await?;
-    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
         let (outbox, messages) = Outbox::new();
         let mut follower = Follower { site: site.clone(), outbox: outbox.clone(), envelope, topics: Vec::new() };
         follower.subscribe(topics, None).await;
-        converse(socket, &mut follower, &outbox, messages).await;
+        converse(&site, socket, &mut follower, &outbox, messages).await;
         if let Ok(market) = site.market() {
             market.asker.ask(move |scene| Hub::leave(scene, &outbox));
         }

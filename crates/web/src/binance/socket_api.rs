@@ -10,17 +10,17 @@ use super::asked::{check_time, find_key};
 use super::numbers;
 use super::refusal::Refusal;
 use super::stream::Envelope;
-use crate::conversation::{MESSAGE_BYTES_MAX, Party, converse};
+use crate::conversation::{Party, bounded, converse};
 use crate::hub::{Hub, Topic};
 use crate::outbox::Outbox;
 use crate::site::Site;
 
 pub(super) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Refusal> {
     site.market()?;
-    Ok(upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
         let (outbox, messages) = Outbox::new();
         let mut caller = Caller { site: site.clone(), outbox: outbox.clone(), followed: Vec::new() };
-        converse(socket, &mut caller, &outbox, messages).await;
+        converse(&site, socket, &mut caller, &outbox, messages).await;
         if let Ok(market) = site.market() {
             market.asker.ask(move |scene| Hub::leave(scene, &outbox));
         }

@@ -1,0 +1,201 @@
+//! What one subscriber hears: it counts messages, sees that no update of a book is missing, and notes when trades are told.
+//! It looks at no more of a message than that needs.
+
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use super::websocket::Frame;
+
+/// What a subscriber is to see of all messages.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    pub messages: u64,
+    pub bytes: u64,
+    /// Updates of books that were missing.
+    pub gaps: u64,
+    /// The server ended the connection because too much waited for it.
+    pub dropped: bool,
+    /// Anything that a subscriber must not be told.
+    pub wrong: u64,
+    pub first_wrong: Option<String>,
+}
+
+/// A trade, and when it was heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The order that traded with one that rested.
+    pub aggressor: u64,
+    pub at: Instant,
+}
+
+/// Listens.
+#[derive(Default)]
+pub struct Ear {
+    pub heard: Heard,
+    /// Subscriptions that were confirmed.
+    pub subscribed: usize,
+    /// Of those who note them.
+    pub trades: Vec<Told>,
+    notes_trades: bool,
+    /// Symbols, and the last update of their books.
+    books: Vec<(Vec<u8>, u64)>,
+}
+
+#[derive(Deserialize)]
+struct Other<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    code: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct Trades<'a> {
+    #[serde(borrow)]
+    trades: Vec<Trade<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Trade<'a> {
+    aggressor: &'a str,
+    buy_order: u64,
+    sell_order: u64,
+}
+
+impl Ear {
+    /// One that notes when it is told of trades.
+    pub fn for_trades() -> Ear {
+        Ear { notes_trades: true, ..Ear::default() }
+    }
+
+    /// Counts from here on; what was wrong before stays so.
+    pub fn count_anew(&mut self) {
+        (self.heard.messages, self.heard.bytes) = (0, 0);
+    }
+
+    pub fn hear(&mut self, frame: Frame) {
+        match frame {
+            Frame::Text(text) => self.hear_text(text),
+            Frame::Ping => {}
+            Frame::Close => self.heard.dropped = true,
+            Frame::Strange => self.wrong(b"a frame that is no whole text"),
+        }
+    }
+
+    fn hear_text(&mut self, text: &[u8]) {
+        self.heard.messages += 1;
+        self.heard.bytes += text.len() as u64;
+        match text.strip_prefix(b"{\"type\":\"").unwrap_or_default() {
+            rest if rest.starts_with(b"update\",\"channel\":\"book\"") => self.book(text, true),
+            rest if rest.starts_with(b"snapshot\",\"channel\":\"book\"") => self.book(text, false),
+            rest if rest.starts_with(b"update\",\"channel\":\"trades\"") => self.trades(text),
+            rest if rest.starts_with(b"update\"") || rest.starts_with(b"snapshot\"") => {}
+            _ => self.other(text),
+        }
+    }
+
+    /// Rare ones, whose fields may come in any order.
+    fn other(&mut self, text: &[u8]) {
+        match serde_json::from_slice(text) {
+            Ok(Other { kind: "update" | "snapshot", .. }) => {}
+            Ok(Other { kind: "subscribed", .. }) => self.subscribed += 1,
+            Ok(Other { kind: "error", code: Some("too-slow") }) => self.heard.dropped = true,
+            _ => self.wrong(text),
+        }
+    }
+
+    fn book(&mut self, text: &[u8], follows: bool) {
+        let Some((symbol, update)) = symbol_and_update(text) else { return self.wrong(text) };
+        let known = self.books.iter_mut().find(|(name, _)| name == symbol);
+        match known {
+            Some((_, last)) if follows => {
+                self.heard.gaps += u64::from(update != *last + 1);
+                *last = update;
+            }
+            Some((_, last)) => *last = update,
+            None if follows => self.wrong(b"an update of a book before its snapshot"),
+            None => self.books.push((symbol.to_vec(), update)),
+        }
+    }
+
+    fn trades(&mut self, text: &[u8]) {
+        if !self.notes_trades {
+            return;
+        }
+        let at = Instant::now();
+        let Ok(told) = serde_json::from_slice::<Trades>(text) else { return self.wrong(text) };
+        self.trades.extend(told.trades.iter().map(|trade| {
+            let aggressor = if trade.aggressor == "buy" { trade.buy_order } else { trade.sell_order };
+            Told { aggressor, at }
+        }));
+    }
+
+    fn wrong(&mut self, text: &[u8]) {
+        self.heard.wrong += 1;
+        let shown = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
+        self.heard.first_wrong.get_or_insert(shown);
+    }
+}
+
+/// Of a message about a book; the fields come in the order in which docs/API.md has them.
+fn symbol_and_update(text: &[u8]) -> Option<(&[u8], u64)> {
+    let symbol = behind(text, b"\"symbol\":\"")?;
+    let symbol = &symbol[..symbol.iter().position(|byte| *byte == b'"')?];
+    let update = behind(text, b"\"update\":")?;
+    let digits = update.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    Some((symbol, std::str::from_utf8(&update[..digits]).ok()?.parse().ok()?))
+}
+
+fn behind<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    find(text, name).map(|at| &text[at + name.len()..])
+}
+
+fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
+    text.windows(sought.len()).position(|window| window == sought)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ear(texts: &[&str]) -> Ear {
+        let mut ear = Ear::for_trades();
+        texts.iter().for_each(|text| ear.hear(Frame::Text(text.as_bytes())));
+        ear
+    }
+
+    const SNAPSHOT: &str =
+        r#"{"type":"snapshot","channel":"book","symbol":"A","sequence":9,"update":4,"time":1,"bids":[],"asks":[]}"#;
+
+    fn update(number: u64) -> String {
+        format!(r#"{{"type":"update","channel":"book","symbol":"A","update":{number},"sequence":10,"time":1}}"#)
+    }
+
+    #[test]
+    fn a_missing_update_of_a_book_is_a_gap() {
+        assert_eq!(ear(&[SNAPSHOT, &update(5), &update(6)]).heard.gaps, 0);
+        assert_eq!(ear(&[SNAPSHOT, &update(6), &update(7)]).heard.gaps, 1);
+        assert_eq!(ear(&[SNAPSHOT, &update(4)]).heard.gaps, 1);
+        let before_its_snapshot = ear(&[&update(5)]).heard;
+        assert_eq!((before_its_snapshot.wrong, before_its_snapshot.messages), (1, 1));
+    }
+
+    #[test]
+    fn who_was_too_slow_knows_it_and_any_other_error_is_wrong() {
+        let slow = ear(&[r#"{"code":"too-slow","detail":"…","type":"error"}"#]).heard;
+        assert_eq!((slow.dropped, slow.wrong), (true, 0));
+        let refused = ear(&[r#"{"code":"unknown-symbol","detail":"…","type":"error"}"#]).heard;
+        assert_eq!((refused.dropped, refused.wrong), (false, 1));
+        let confirmed = ear(&[r#"{"channel":"status","id":1,"type":"subscribed"}"#]);
+        assert_eq!((confirmed.subscribed, confirmed.heard.wrong), (1, 0));
+    }
+
+    #[test]
+    fn a_trade_is_noted_by_the_order_that_caused_it() {
+        let trades = r#"{"type":"update","channel":"trades","symbol":"A","trades":[
+            {"trade_id":1,"symbol":"A","price":"1","shares":"1","time":1,"aggressor":"sell","buy_order":7,"sell_order":9},
+            {"trade_id":2,"symbol":"A","price":"1","shares":"1","time":1,"aggressor":"buy","buy_order":10,"sell_order":8}]}"#;
+        let told: Vec<u64> = ear(&[trades]).trades.iter().map(|told| told.aggressor).collect();
+        assert_eq!(told, [9, 10]);
+    }
+}
