@@ -141,10 +141,11 @@ fn a_followed_book_is_the_engines() {
                 (socket, followed)
             })
         });
-        let followers = followers.map(|follower| follower.join().unwrap());
+        let followers = followers.map(|follower| follower.join());
+        // Also when one of them failed.
         stop.store(true, Ordering::Relaxed);
         trading.join().unwrap();
-        followers
+        followers.map(|follower| follower.unwrap())
     });
     let wanted = {
         let depth = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
