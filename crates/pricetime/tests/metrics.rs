@@ -183,7 +183,7 @@ fn row(family: &Family, there: &str) -> [String; 4] {
 }
 
 #[test]
-fn the_document_lists_what_servers_tell_and_nothing_else() {
+fn servers_tell_what_the_document_lists_and_the_dashboard_asks_for_nothing_else() {
     let documented = documented();
     let all = all_sorts();
     for (sorts, told) in &all {
