@@ -4,9 +4,12 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::folder::Folder;
 use common::http::{Http, Socket};
-use common::server::{Launch, Server};
+use common::server::{Launch, PATIENCE, Server};
+use common::wait::wait_until;
 use model::workload::Random;
 use serde_json::{Value, json};
 
@@ -144,6 +147,10 @@ impl Follower {
         message["live"] == true
     }
 
+    fn has_more_to_hear(&self, ledger: &Ledger) -> bool {
+        self.socket.is_none() || self.reports.len() < ledger.reports[self.account].len()
+    }
+
     fn hang_up(&mut self) {
         self.socket = None;
     }
@@ -202,26 +209,84 @@ fn who_was_away_hears_of_everything_once() {
             match random.below(3) {
                 0 => follower.hang_up(),
                 1 => follower.check(&http, &ledger),
-                // In the middle of it, as often as not.
-                _ => drop(follower.listen(&http)),
+                // In the middle of it, as often as not. Who has heard of everything would wait for ever.
+                _ if follower.has_more_to_hear(&ledger) => drop(follower.listen(&http)),
+                _ => {}
             }
         }
         followers.iter_mut().take(2).for_each(|follower| follower.check(&http, &ledger));
-        // They hang up before the server ends, or are cut off by it.
-        followers.iter_mut().for_each(Follower::hang_up);
+        // Who listens is cut off, with messages on the way.
         end(server, &mut random);
+        followers.iter_mut().for_each(Follower::hang_up);
         server = launch.start();
         println!("round {round}: {} and {} reports", ledger.reports[0].len(), ledger.reports[1].len());
     }
     let http = Http::new(server.http);
+    // From here on only the history knows how it began.
+    let first = folder.data().join("journal-00000000000000000001.log");
+    wait_until("the first journal file is retired", PATIENCE, || {
+        number += 1;
+        act(&http, &mut ledger, &mut random, number);
+        !first.exists()
+    });
     for follower in &mut followers {
         follower.check(&http, &ledger);
     }
     let [one, two, late] = &followers;
     assert!(one.resumed > 5 && two.resumed > 5 && late.resumed == 1);
     assert_eq!(one.reports, late.reports, "sequences, times and trades too");
-    let retired = !folder.data().join("journal-00000000000000000001.log").exists();
-    assert!(retired && ledger.reports[0].len() > 500);
+    assert!(ledger.reports[0].len() > 500);
+    server.stop();
+}
+
+/// Ends the trading, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_comes_and_goes_while_the_market_runs_hears_of_everything_once() {
+    let folder = Folder::new("order-reports-lively");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let (stop, mut follower) = (AtomicBool::new(false), Follower::new(1));
+    let ledger = std::thread::scope(|scope| {
+        let trading = scope.spawn(|| {
+            let (mut ledger, mut random) = (Ledger::default(), Random::new(11));
+            for number in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                act(&http, &mut ledger, &mut random, number);
+            }
+            ledger
+        });
+        let at_the_end = Stop(&stop);
+        let mut random = Random::new(12);
+        for _ in 0..80 {
+            // Into the replay, or as far as what happens now and a little further.
+            for _ in 0..random.below(4) {
+                follower.listen(&http);
+            }
+            if random.percent(50) {
+                while !follower.listen(&http) {}
+                for _ in 0..random.below(5) {
+                    follower.listen(&http);
+                }
+            }
+            follower.hang_up();
+        }
+        drop(at_the_end);
+        trading.join().unwrap()
+    });
+    follower.check(&http, &ledger);
+    assert!(follower.resumed > 40, "resumed {} times", follower.resumed);
+    assert!(follower.reports.len() > 100, "{} reports", follower.reports.len());
     server.stop();
 }
 
