@@ -61,6 +61,10 @@ impl Guest for Place {
     fn ready(&mut self) {
         lock(&self.0).read();
     }
+
+    fn finish(&mut self) {
+        lock(&self.0).read_tail();
+    }
 }
 
 impl Listening {
@@ -106,8 +110,7 @@ impl Beside for Listener {
     fn end(&mut self, tally: &Tally) {
         let Some((listening, began)) = self.listening.take().zip(self.began) else { return };
         let seconds = began.elapsed().as_secs_f64();
-        let mut listening = lock(&listening);
-        listening.read_tail();
+        let listening = lock(&listening);
         let ear = &listening.subscriber.ear;
         self.found = Some(Found::of(HeardByAll { seconds, ..sum(&[&ear.heard]) }, &tally.opened, &ear.trades));
     }

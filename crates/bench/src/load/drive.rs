@@ -112,6 +112,8 @@ impl<'a> Driver<'a> {
             let used = clock::own_cpu().saturating_sub(cpu);
             self.tally.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
         }
+        // In this thread: whoever waits for its end would look at them late.
+        self.guests.iter_mut().for_each(|guest| guest.finish());
         Ok(self.tally)
     }
 

@@ -12,6 +12,9 @@ pub trait Guest: Send {
 
     /// There is something to read: all of it is to be read.
     fn ready(&mut self);
+
+    /// The load has ended: what follows from it is still to be read.
+    fn finish(&mut self);
 }
 
 /// An order that was accepted.
