@@ -1,14 +1,20 @@
-//! The open orders of one symbol as price levels.
+//! The open orders of one symbol as price levels. A level is found by its limit; the trees, which are many steps deep, are
+//! only asked for the order of levels, and changed when one comes or goes.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 
 use engine::{Position, Price, Shares, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use crate::orders::{In, List, Open, Orders};
 
 /// All open orders of one side at one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
+    side: Side,
+    limit: Price,
     /// What is open of them together.
     pub shares: Position,
     pub orders: u32,
@@ -27,16 +33,22 @@ pub struct LevelChange {
 /// Both sides.
 #[derive(Debug, Default)]
 pub struct Book {
-    buys: BTreeMap<Price, Level>,
-    sells: BTreeMap<Price, Level>,
+    levels: Vec<Level>,
+    /// Places in `levels` that are not used.
+    free: Vec<u32>,
+    by_limit: HashTable<u32>,
+    /// Clients choose limits: a seed that they do not know keeps them from choosing ones that collide.
+    hasher: RandomState,
+    buys: BTreeMap<Price, u32>,
+    sells: BTreeMap<Price, u32>,
 }
 
 impl Book {
     /// Levels of a side, best first.
     pub fn levels(&self, side: Side) -> Box<dyn Iterator<Item = (Price, &Level)> + '_> {
         match side {
-            Side::Buy => Box::new(self.buys.iter().rev().map(|(limit, level)| (*limit, level))),
-            Side::Sell => Box::new(self.sells.iter().map(|(limit, level)| (*limit, level))),
+            Side::Buy => Box::new(self.buys.iter().rev().map(|(limit, at)| (*limit, &self.levels[*at as usize]))),
+            Side::Sell => Box::new(self.sells.iter().map(|(limit, at)| (*limit, &self.levels[*at as usize]))),
         }
     }
 
@@ -51,7 +63,7 @@ impl Book {
 
     /// How a level stands.
     pub fn level(&self, side: Side, limit: Price) -> LevelChange {
-        let level = self.side(side).get(&limit);
+        let level = self.find(side, limit).map(|at| &self.levels[at as usize]);
         LevelChange {
             side,
             limit,
@@ -68,8 +80,8 @@ impl Book {
     /// Puts an order behind those of its level.
     pub(crate) fn rest(&mut self, orders: &mut Orders, slot: u32) {
         let Open { side, limit, open, .. } = *orders.get(slot);
-        let empty = Level { shares: Position::ZERO, orders: 0, queue: List::default() };
-        let level = self.side_mut(side).entry(limit).or_insert(empty);
+        let at = self.find(side, limit).unwrap_or_else(|| self.add(side, limit));
+        let level = &mut self.levels[at as usize];
         level.shares = level.shares.plus(open.position());
         level.orders += 1;
         orders.append(&mut level.queue, In::Queue, slot);
@@ -79,26 +91,60 @@ impl Book {
     /// its owner's to change.
     pub(crate) fn take(&mut self, orders: &mut Orders, slot: u32, shares: Shares, leaves: bool) {
         let Open { side, limit, .. } = *orders.get(slot);
-        let levels = self.side_mut(side);
-        let Some(level) = levels.get_mut(&limit) else { return };
+        let Some(at) = self.find(side, limit) else { return };
+        let level = &mut self.levels[at as usize];
         level.shares = level.shares.minus(shares.position());
         if leaves {
             level.orders -= 1;
             orders.unlink(&mut level.queue, In::Queue, slot);
             if level.queue.is_empty() {
-                levels.remove(&limit);
+                self.remove(at);
             }
         }
     }
 
-    fn side(&self, side: Side) -> &BTreeMap<Price, Level> {
-        match side {
-            Side::Buy => &self.buys,
-            Side::Sell => &self.sells,
-        }
+    fn find(&self, side: Side, limit: Price) -> Option<u32> {
+        let same = |at: &u32| {
+            let level = &self.levels[*at as usize];
+            level.limit == limit && level.side == side
+        };
+        self.by_limit.find(self.hasher.hash_one((side, limit)), same).copied()
     }
 
-    fn side_mut(&mut self, side: Side) -> &mut BTreeMap<Price, Level> {
+    /// Adds an empty level that is not there.
+    fn add(&mut self, side: Side, limit: Price) -> u32 {
+        let level = Level { side, limit, shares: Position::ZERO, orders: 0, queue: List::default() };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.levels[at as usize] = level;
+                at
+            }
+            None => {
+                self.levels.push(level);
+                u32::try_from(self.levels.len() - 1).expect("invariant: there are fewer levels than orders")
+            }
+        };
+        self.side_mut(side).insert(limit, at);
+        let (levels, hasher) = (&self.levels, &self.hasher);
+        let hash = |at: &u32| {
+            let level = &levels[*at as usize];
+            hasher.hash_one((level.side, level.limit))
+        };
+        self.by_limit.insert_unique(hasher.hash_one((side, limit)), at, hash);
+        at
+    }
+
+    /// Removes a level without orders.
+    fn remove(&mut self, at: u32) {
+        let Level { side, limit, .. } = self.levels[at as usize];
+        self.side_mut(side).remove(&limit);
+        if let Ok(entry) = self.by_limit.find_entry(self.hasher.hash_one((side, limit)), |other| *other == at) {
+            entry.remove();
+        }
+        self.free.push(at);
+    }
+
+    fn side_mut(&mut self, side: Side) -> &mut BTreeMap<Price, u32> {
         match side {
             Side::Buy => &mut self.buys,
             Side::Sell => &mut self.sells,
