@@ -41,7 +41,8 @@ fn main() {
 fn run(flow: &flow::Flow, turn: usize, with_history: bool) -> (Duration, Duration) {
     let folder = tempfile::tempdir().expect("a folder for the history");
     let mut both = Both::new();
-    let mut history = with_history.then(|| History::open(folder.path(), &both.engine).expect("a new history"));
+    let disk = journal::Disk::open(folder.path()).expect("a folder for the history");
+    let mut history = with_history.then(|| History::open(&disk, &both.engine).expect("a new history"));
     for ops in flow.warm.chunks(turn) {
         both.turn(ops, &mut history);
     }

@@ -62,11 +62,11 @@ impl<W: Watcher> Feed<W> {
         watcher: W,
         failed: impl FnOnce(String) + Send + 'static,
     ) -> Result<Feed<W>, HistoryError> {
-        let mut view = View::new(engine, history.as_ref());
-        let mut history = history;
-        view.recall_before(engine.sequence().next(), &mut history)?;
+        let view = View::new(engine, history.as_ref());
+        let mut scene = Scene { view, history, watcher };
+        scene.recall()?;
         let line = Arc::new(Line::new());
-        let follower = Follower { line: line.clone(), scene: Scene { view, history, watcher } };
+        let follower = Follower { line: line.clone(), scene };
         let thread = std::thread::Builder::new().name("feed".to_string()).spawn(move || {
             let line = follower.line.clone();
             let ended = follower.run();
@@ -76,7 +76,7 @@ impl<W: Watcher> Feed<W> {
             }
             ended
         });
-        let thread = thread.map_err(|source| HistoryError::Io { path: "its thread".into(), source })?;
+        let thread = thread.map_err(|source| HistoryError::Io { name: "thread".to_owned(), source })?;
         Ok(Feed { line, thread })
     }
 
@@ -88,13 +88,14 @@ impl<W: Watcher> Feed<W> {
         EventSink(self.line.clone())
     }
 
-    /// The last command that the history durably knew when it was opened; zero without one.
-    pub fn history_through(&self) -> Result<Sequence, HistoryError> {
+    /// After a replay that ended at `end`: sees whether the history durably knows no command behind it, and takes back what
+    /// lost commands did in it. False if it does know such; then it is as it was.
+    pub fn settle(&self, end: Sequence) -> Result<bool, HistoryError> {
         let (told, known) = std::sync::mpsc::channel();
         self.asker().ask(move |scene| {
-            let _ = told.send(scene.history.as_ref().map_or(Sequence::ZERO, History::through));
+            let _ = told.send(scene.settle(end));
         });
-        known.recv().map_err(|_| HistoryError::Ended)
+        known.recv().map_err(|_| HistoryError::Ended)?
     }
 
     /// Follows what came, makes it durable, and gives what is left.
@@ -136,6 +137,11 @@ impl<W: Watcher> Clone for Asker<W> {
 }
 
 impl EventSink {
+    /// For whoever follows without a thread.
+    pub fn to(intake: Arc<dyn Intake>) -> EventSink {
+        EventSink(intake)
+    }
+
     /// An empty batch to fill.
     pub fn batch(&self) -> EventBatch {
         self.0.spare()
@@ -159,7 +165,22 @@ impl<W> Scene<W> {
         candles(&self.view, self.history.as_ref(), symbol, interval, before, limit)
     }
 
-    fn checkpoint(&mut self) -> Result<(), HistoryError> {
+    /// Has a new view know what the history knows, unless that is ahead of it: then it will once it has followed so far.
+    pub fn recall(&mut self) -> Result<(), HistoryError> {
+        self.view.recall_before(self.view.sequence().next(), &mut self.history)
+    }
+
+    /// As `Feed::settle`.
+    pub fn settle(&mut self, end: Sequence) -> Result<bool, HistoryError> {
+        match &mut self.history {
+            Some(history) if history.through() > end => Ok(false),
+            Some(history) => history.settle(&self.view).map(|_| true),
+            None => Ok(true),
+        }
+    }
+
+    /// Makes all that the history was told durable.
+    pub fn checkpoint(&mut self) -> Result<(), HistoryError> {
         match &mut self.history {
             Some(history) => history.checkpoint(&self.view),
             None => Ok(()),
@@ -168,8 +189,10 @@ impl<W> Scene<W> {
 }
 
 /// The side of the line that events come from.
-trait Intake: Send + Sync {
+pub trait Intake: Send + Sync {
+    /// An empty batch to fill.
     fn spare(&self) -> EventBatch;
+    /// Takes a sealed batch.
     fn push(&self, batch: EventBatch);
 }
 

@@ -6,7 +6,8 @@
 //!                                           Watcher   what changed, told to whoever subscribed
 //! ```
 //! Events come before the replies that they belong to leave, and a question waits in the same line as events: so what is
-//! read is at least as new as the last reply that its asker got. It knows no socket, no JSON, no journal and no engine.
+//! read is at least as new as the last reply that its asker got. It knows no socket, no JSON and no engine, and of the journal only
+//! what that asks of a disk.
 
 mod accounts;
 mod book;
@@ -24,8 +25,10 @@ pub use accounts::{Account, Holding};
 pub use book::{Book, Level, LevelChange};
 pub use candle::{Candle, Interval};
 pub use events::EventBatch;
-pub use feed::{Asker, EventSink, Feed, Scene, Watcher};
-pub use history::{CHECKPOINT_NAME, Ending, History, HistoryError, PastOrder, Report, ReportKey, Sweep, TABLE_NAMES};
+pub use feed::{Asker, EventSink, Feed, Intake, Scene, Watcher};
+pub use history::{
+    CHECKPOINT_NAME, Ending, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey, Sweep, TABLE_NAMES,
+};
 pub use market::{Day, Listing, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;

@@ -143,6 +143,12 @@ impl View {
         self.next_trade
     }
 
+    /// All of them, in no particular order.
+    pub(crate) fn open_order_ids(&self) -> impl Iterator<Item = OrderId> {
+        let lists = self.accounts.all().iter().map(|account| account.orders);
+        lists.flat_map(|list| self.orders.backwards(list, In::Account)).map(|open| open.order)
+    }
+
     pub fn open_order(&self, order: OrderId) -> Option<&Open> {
         self.orders.find(order).map(|slot| self.orders.get(slot))
     }

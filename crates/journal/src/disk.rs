@@ -58,6 +58,12 @@ impl Storage for Disk {
         Ok(DiskFile { file })
     }
 
+    fn folder(&self, name: &str) -> io::Result<Disk> {
+        let path = self.path.join(name);
+        fs::create_dir_all(&path)?;
+        Disk::open(&path)
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }

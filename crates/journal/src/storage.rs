@@ -1,10 +1,10 @@
-//! What the journal asks of a disk: a flat folder of files, written at offsets and synced by hand.
+//! What the journal and the history ask of a disk: a flat folder of files, written at offsets and synced by hand.
 //! It does not know what the files hold. [`crate::Disk`] is the real one, [`crate::simulated`] the one of the tests.
 
 use std::fmt::Debug;
 use std::io;
 
-/// A flat folder of files. Clones share the folder.
+/// A flat folder of files, and folders of such beside them. Clones share the folder.
 pub trait Storage: Clone + Send + Sync + 'static {
     /// An open file of this folder.
     type File: File;
@@ -15,7 +15,9 @@ pub trait Storage: Clone + Send + Sync + 'static {
     fn create(&self, name: &str) -> io::Result<Self::File>;
     /// Opens a file to read and write. Errors: `NotFound`.
     fn open(&self, name: &str) -> io::Result<Self::File>;
-    /// Renames a file over whatever has the new name.
+    /// A folder in this one, made if it is missing. Its name is durable only after [`Storage::sync_directory`] here.
+    fn folder(&self, name: &str) -> io::Result<Self>;
+    /// Renames a file over whatever has the new name, or a folder over an empty one.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file. Errors: `NotFound`.
     fn remove(&self, name: &str) -> io::Result<()>;

@@ -55,6 +55,9 @@ impl Storage for Meddled {
     fn open(&self, name: &str) -> io::Result<MeddledFile> {
         Ok(MeddledFile(self.disk.open(name)?, Meddling(self.clone())))
     }
+    fn folder(&self, _: &str) -> io::Result<Meddled> {
+        unreachable!("the journal is in one folder")
+    }
     fn rename(&self, _: &str, _: &str) -> io::Result<()> {
         unreachable!("reading renames nothing")
     }

@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use feed::{CHECKPOINT_NAME, TABLE_NAMES};
+use feed::{CHECKPOINT_NAME, HISTORY_FOLDER, TABLE_NAMES};
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, snapshot};
 
 use crate::archive_gate::ArchiveGate;
-use crate::projection::HISTORY_FOLDER;
 use crate::{inspect, recovery};
 
 /// How often to begin again when the server retires files while they are being copied.

@@ -1,16 +1,13 @@
 //! What follows the market for those who look at it: books, trades, candles, accounts and history, on a thread of its own.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Engine, Entry, Event, Sequence, Time};
 use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError};
+use journal::Disk;
 use web::Hub;
 
 use crate::market::Failed;
-
-/// The folder of the history, in the data folder.
-pub const HISTORY_FOLDER: &str = "history";
 
 /// The running thread.
 pub struct Projection(Feed<Hub>);
@@ -20,8 +17,8 @@ pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Projection {
     /// Follows from an engine's state, with a history in the data folder unless there is none.
-    pub fn start(engine: &Engine, data: Option<&Path>, failed: &Failed) -> Result<Projection, HistoryError> {
-        let history = data.map(|data| History::open(&data.join(HISTORY_FOLDER), engine)).transpose()?;
+    pub fn start(engine: &Engine, data: Option<&Disk>, failed: &Failed) -> Result<Projection, HistoryError> {
+        let history = data.map(|data| History::open(data, engine)).transpose()?;
         Projection::of(engine, history, failed)
     }
 
@@ -33,7 +30,7 @@ impl Projection {
     /// Sees whether the history tells of commands that the journal does not have: then the machine lost what was written and
     /// not synced, and a new history begins where the engine stands.
     pub fn fit(self, engine: &Engine, failed: &Failed) -> Result<Projection, HistoryError> {
-        if self.0.history_through()? <= engine.sequence() {
+        if self.0.settle(engine.sequence())? {
             return Ok(self);
         }
         let history = self.0.stop()?.history;

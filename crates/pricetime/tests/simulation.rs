@@ -1,5 +1,5 @@
-//! The journal, snapshots and archive under a market that lives on a simulated disk: every operation of the disk fails,
-//! lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
+//! The journal, snapshots, archive and history under a market that lives on a simulated disk: every operation of the disk
+//! fails, lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -62,6 +62,8 @@ fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     let mut tally = run(0..1, every);
     tally.add(&run(1..13, sample));
     println!("{tally}in {:?}", started.elapsed());
+    let (histories, past_orders) = (tally.get(tally::HISTORIES), tally.get(tally::PAST_ORDERS));
+    assert!(histories > 5_000 && past_orders > 20_000, "too few histories:\n{tally}");
     assert!(tally.points() > 5_000 && tally.get(tally::SECOND_FAULTS) > 1_000, "too few points:\n{tally}");
 }
 

@@ -1,20 +1,16 @@
 //! How far the history goes, on disk: written aside, synced and renamed, so that there is always a whole one.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
 use engine::{Engine, OrderId, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::HistoryError;
 use super::codec::{Put, Take};
+use super::folder::Folder;
 use super::heads::{AccountChain, CandleChain, Heads, SymbolChain};
 use super::record::{put_candle, take_candle};
 
 /// The file that says how far the others go.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
-const ASIDE: &str = "checkpoint.new";
 /// The last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x01");
 
@@ -35,14 +31,11 @@ impl Checkpoint {
     }
 
     /// The one in a folder, if there is one.
-    pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, HistoryError> {
-        let path = folder.join(CHECKPOINT_NAME);
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(HistoryError::Io { path, source }),
-        };
-        let damaged = |fault: &str| HistoryError::Damaged { path: path.clone(), fault: fault.to_owned() };
+    pub(super) fn read(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
+        let name = || CHECKPOINT_NAME.to_owned();
+        let read = folder.read(CHECKPOINT_NAME).map_err(|source| HistoryError::Io { name: name(), source })?;
+        let Some(bytes) = read else { return Ok(None) };
+        let damaged = |fault: &str| HistoryError::Damaged { name: name(), fault: fault.to_owned() };
         let (body, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| damaged("it is too short"))?;
         if xxh3_64(body) != u64::from_le_bytes(*sum) {
             return Err(damaged("its checksum is wrong"));
@@ -54,26 +47,23 @@ impl Checkpoint {
         decode(&mut take).map(Some).ok_or_else(|| damaged("it ends in the middle"))
     }
 
-    pub(super) fn write(folder: &Path, heads: &Heads, records: [u64; 3]) -> Result<(), HistoryError> {
+    pub(super) fn write(
+        folder: &dyn Folder,
+        heads: &Heads,
+        through: Sequence,
+        records: [u64; 3],
+    ) -> Result<(), HistoryError> {
         let mut bytes = Vec::new();
-        encode(&mut Put(&mut bytes), heads, records);
+        encode(&mut Put(&mut bytes), heads, through, records);
         let sum = xxh3_64(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        let (path, aside) = (folder.join(CHECKPOINT_NAME), folder.join(ASIDE));
-        replace(folder, &path, &aside, &bytes).map_err(|source| HistoryError::Io { path, source })
+        let name = CHECKPOINT_NAME;
+        folder.replace(name, &bytes).map_err(|source| HistoryError::Io { name: name.to_owned(), source })
     }
 }
 
-fn replace(folder: &Path, path: &PathBuf, aside: &PathBuf, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(aside)?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    std::fs::rename(aside, path)?;
-    File::open(folder)?.sync_all()
-}
-
-fn encode(put: &mut Put<'_>, heads: &Heads, records: [u64; 3]) {
-    put.u64(MAGIC).u64(heads.through.0).u64(heads.first_order.0);
+fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, records: [u64; 3]) {
+    put.u64(MAGIC).u64(through.0).u64(heads.first_order.0);
     for count in records {
         put.u64(count);
     }

@@ -8,15 +8,16 @@
 
 mod checkpoint;
 mod codec;
+mod folder;
 mod heads;
 mod record;
 mod reports;
 mod table;
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex, Time};
+use journal::Storage;
 
 use crate::candle::{Candle, Interval};
 use crate::market::{KEPT, Series};
@@ -25,6 +26,8 @@ use crate::trade::Trade;
 use crate::view::{Ended, View};
 pub use checkpoint::CHECKPOINT_NAME;
 use checkpoint::Checkpoint;
+use folder::Folder;
+pub use folder::HISTORY_FOLDER;
 use heads::Heads;
 use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
 pub use record::{Ending, PastOrder};
@@ -38,6 +41,7 @@ const LOOKED_AT_MAX: usize = 10_000;
 const WAITING_MAX: usize = 64 * 1024;
 /// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
 const ORDERS_WAITING_MAX: usize = 4 << 20;
+const WAITING: [usize; 3] = [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX];
 
 /// Trades of each symbol that a start puts back into memory.
 const RECALLED: usize = 100;
@@ -45,12 +49,15 @@ const RECALLED: usize = 100;
 /// Why the history cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    #[error("the history {}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    #[error("the history's {name}: {source}; see to the disk and start again")]
+    Io { name: String, source: io::Error },
     #[error(
-        "the history {} is damaged: {fault}; move its folder away: the market is whole, and a new history begins", path.display()
+        "the history's {name} is damaged: {fault}; move the folder {HISTORY_FOLDER} out of the data folder: the market is \
+         whole, and a new history begins"
     )]
-    Damaged { path: PathBuf, fault: String },
+    Damaged { name: String, fault: String },
+    #[error("the history's {name} could not be written before; start again: it is written again from the journal")]
+    Failed { name: &'static str },
     #[error("the history has ended")]
     Ended,
 }
@@ -61,26 +68,36 @@ pub const TABLE_NAMES: [&str; 3] = ["orders.tab", "trades.tab", "candles.tab"];
 /// The files, and where the chains through them begin.
 #[derive(Debug)]
 pub struct History {
-    folder: PathBuf,
+    folder: Box<dyn Folder>,
     heads: Heads,
     orders: Table<ORDER_BYTES>,
     trades: Table<TRADE_BYTES>,
     candles: Table<CANDLE_BYTES>,
+    /// Orders that the checkpoint counted when the history was opened.
+    covered_orders: u64,
+    /// Bytes of each that wait to be written, at most.
+    waiting: [usize; 3],
 }
 
 /// A page, and where the next one begins.
 pub type Page<T, C> = (Vec<T>, Option<C>);
 
 impl History {
-    /// Opens the history in a folder, or begins one that goes on from `engine`. One that ended before the engine's state
+    /// Opens the history of a data folder, or begins one that goes on from `engine`. One that ended before the engine's state
     /// has a gap that nothing can fill: it is set aside, and a new one begins.
-    pub fn open(folder: &Path, engine: &Engine) -> Result<History, HistoryError> {
-        let at = |source| HistoryError::Io { path: folder.to_owned(), source };
-        std::fs::create_dir_all(folder).map_err(at)?;
-        let checkpoint = match Checkpoint::read(folder)? {
+    pub fn open<S: Storage>(home: &S, engine: &Engine) -> Result<History, HistoryError> {
+        History::open_in(folder::open(home).map_err(in_folder)?, engine, WAITING)
+    }
+
+    /// As `open`, with so many bytes of each table that wait to be written at most.
+    pub fn open_waiting<S: Storage>(home: &S, engine: &Engine, waiting_max: usize) -> Result<History, HistoryError> {
+        History::open_in(folder::open(home).map_err(in_folder)?, engine, [waiting_max; 3])
+    }
+
+    fn open_in(mut folder: Box<dyn Folder>, engine: &Engine, waiting: [usize; 3]) -> Result<History, HistoryError> {
+        let checkpoint = match Checkpoint::read(&*folder)? {
             Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
-                set_aside(folder, checkpoint.heads.through)?;
-                std::fs::create_dir_all(folder).map_err(at)?;
+                set_aside(&mut *folder, checkpoint.heads.through)?;
                 Checkpoint::begin(engine)
             }
             Some(checkpoint) => checkpoint,
@@ -88,19 +105,21 @@ impl History {
         };
         let [orders, trades, candles] = TABLE_NAMES;
         Ok(History {
-            orders: Table::open(folder.join(orders), checkpoint.orders, ORDERS_WAITING_MAX)?,
-            trades: Table::open(folder.join(trades), checkpoint.trades, WAITING_MAX)?,
-            candles: Table::open(folder.join(candles), checkpoint.candles, WAITING_MAX)?,
+            orders: Table::open(&*folder, orders, checkpoint.orders, waiting[0])?,
+            trades: Table::open(&*folder, trades, checkpoint.trades, waiting[1])?,
+            candles: Table::open(&*folder, candles, checkpoint.candles, waiting[2])?,
+            covered_orders: checkpoint.orders,
             heads: checkpoint.heads,
-            folder: folder.to_owned(),
+            folder,
+            waiting,
         })
     }
 
     /// Puts the files aside, because they tell of commands that never happened, and begins anew.
     pub fn begin_anew(self, engine: &Engine) -> Result<History, HistoryError> {
-        let History { folder, heads, .. } = self;
-        set_aside(&folder, heads.through)?;
-        History::open(&folder, engine)
+        let History { mut folder, heads, waiting, .. } = self;
+        set_aside(&mut *folder, heads.through)?;
+        History::open_in(folder, engine, waiting)
     }
 
     /// All events up to this command are in it.
@@ -190,6 +209,9 @@ impl History {
 
     /// Makes all that it was told durable, so that the journal may forget it. `view` has followed the same events.
     pub fn checkpoint(&mut self, view: &View) -> Result<(), HistoryError> {
+        self.orders.check()?;
+        self.trades.check()?;
+        self.candles.check()?;
         if view.sequence() <= self.heads.through {
             return Ok(());
         }
@@ -203,9 +225,36 @@ impl History {
         self.orders.sync()?;
         self.trades.sync()?;
         self.candles.sync()?;
-        self.heads.through = view.sequence();
         let (orders, trades, candles) = (self.orders.len(), self.trades.len(), self.candles.len());
-        Checkpoint::write(&self.folder, &self.heads, [orders, trades, candles])
+        Checkpoint::write(&*self.folder, &self.heads, view.sequence(), [orders, trades, candles])?;
+        // Not before: until the checkpoint is there, whoever asks again has to be told the same.
+        self.heads.through = view.sequence();
+        Ok(())
+    }
+
+    /// Takes back what commands did that the machine lost, after a replay that `view` has followed: an order is open in
+    /// `view` and ended in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
+    /// Gives how many there were.
+    pub fn settle(&mut self, view: &View) -> Result<u64, HistoryError> {
+        let first = self.heads.first_order;
+        let mut open: Vec<u64> = view.open_order_ids().filter_map(|order| order.0.checked_sub(first.0)).collect();
+        // In the order of the file, which is the order in which a disk is read soonest.
+        open.sort_unstable();
+        let (at, empty) = record::NOT_ENDED;
+        let mut taken_back = 0;
+        for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
+            if self.read_order(number)?.ended.is_some() {
+                self.orders.patch(number, at, &empty)?;
+                taken_back += 1;
+            }
+        }
+        if taken_back > 0 {
+            tracing::warn!(
+                orders = taken_back,
+                "the machine lost commands that had ended orders: these are open again"
+            );
+        }
+        Ok(taken_back)
     }
 
     /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
@@ -231,7 +280,7 @@ impl History {
             },
         };
         walk(first, limit, |order: OrderId| {
-            let order = self.read_order(order.0 - self.heads.first_order.0)?;
+            let order = self.read_order(self.place(order)?)?;
             Ok((order.before, wanted(&order).then_some(order)))
         })
         .map(Some)
@@ -316,6 +365,11 @@ impl History {
         Ok(found)
     }
 
+    /// The number of an order's record.
+    fn place(&self, order: OrderId) -> Result<u64, HistoryError> {
+        order.0.checked_sub(self.heads.first_order.0).ok_or_else(|| self.unreadable("orders"))
+    }
+
     fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
         let order = OrderId(self.heads.first_order.0 + at);
         PastOrder::decode(order, &self.orders.read(at)?).ok_or_else(|| self.unreadable("orders"))
@@ -330,7 +384,7 @@ impl History {
     }
 
     fn damaged(&self, fault: String) -> HistoryError {
-        HistoryError::Damaged { path: self.folder.clone(), fault }
+        HistoryError::Damaged { name: "chains".to_owned(), fault }
     }
 }
 
@@ -353,16 +407,13 @@ fn walk<T, C: Copy>(
 }
 
 /// Moves a history to a folder beside, named after where it ends.
-fn set_aside(folder: &Path, through: Sequence) -> Result<(), HistoryError> {
-    let mut name = folder.as_os_str().to_owned();
-    name.push(format!("-through-{through}"));
-    let aside = PathBuf::from(name);
-    let at = |source| HistoryError::Io { path: folder.to_owned(), source };
-    match std::fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
-        Ok(()) | Err(_) => {}
-    }
-    std::fs::rename(folder, &aside).map_err(at)?;
-    tracing::warn!(folder = %aside.display(), "the history does not fit the market and is set aside; a new one begins");
+fn set_aside(folder: &mut dyn Folder, through: Sequence) -> Result<(), HistoryError> {
+    let name = format!("{HISTORY_FOLDER}-through-{through}");
+    folder.set_aside(&name).map_err(in_folder)?;
+    tracing::warn!(folder = name, "the history does not fit the market and is set aside; a new one begins");
     Ok(())
+}
+
+fn in_folder(source: io::Error) -> HistoryError {
+    HistoryError::Io { name: "folder".to_owned(), source }
 }

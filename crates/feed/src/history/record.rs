@@ -19,6 +19,8 @@ pub(super) const CANDLE_BYTES: usize = 88;
 const ENDING_AT: usize = 56;
 const ENDING_BYTES: usize = 48;
 const DONE: u64 = 1;
+/// What to write into an order's record that has not ended, and where.
+pub(super) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
 /// Where what its client calls it is: its length, and its characters.
 const CLIENT_ID_AT: usize = ENDING_AT + ENDING_BYTES;
 const CLIENT_ID_BYTES: usize = 1 + CLIENT_ORDER_ID_BYTES_MAX;

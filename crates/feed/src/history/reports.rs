@@ -115,7 +115,7 @@ impl History {
     pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
         for _ in 0..records {
             if let Some(order) = sweep.order {
-                let past = self.read_order(order.0 - self.heads.first_order.0)?;
+                let past = self.read_order(self.place(order)?)?;
                 sweep.add(ReportKey::placed(past.sequence, order));
                 if let Some(ended) = past.ended.filter(|ended| !ended.canceled.is_zero()) {
                     sweep.add(ReportKey::canceled(ended.sequence, order));

@@ -1,12 +1,12 @@
 //! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write, or while it
 //! is likely to be changed: a change there costs no call of the system.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+
+use journal::File;
 
 use super::HistoryError;
+use super::folder::Folder;
 
 /// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
 /// longer than the whole write did.
@@ -14,27 +14,34 @@ const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Table<const N: usize> {
-    path: PathBuf,
-    file: File,
+    name: &'static str,
+    file: Box<dyn File>,
     /// Records in the file.
     written: u64,
     /// Those behind them.
     waiting: Vec<u8>,
     /// Bytes that wait at most; with so many, the older half is written.
     waiting_max: usize,
+    /// A write or a sync failed: what the file holds is not known, and a later sync that succeeds would say nothing.
+    failed: bool,
 }
 
 impl<const N: usize> Table<N> {
     /// Of the first `len` records of a file; what lies behind them will be written again.
-    pub(super) fn open(path: PathBuf, len: u64, waiting_max: usize) -> Result<Table<N>, HistoryError> {
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = opened.map_err(|source| HistoryError::Io { path: path.clone(), source })?;
-        let bytes = file.metadata().map_err(|source| HistoryError::Io { path: path.clone(), source })?.len();
+    pub(super) fn open(
+        folder: &dyn Folder,
+        name: &'static str,
+        len: u64,
+        waiting_max: usize,
+    ) -> Result<Table<N>, HistoryError> {
+        let at = |source| HistoryError::Io { name: name.to_owned(), source };
+        let file = folder.open(name).map_err(at)?;
+        let bytes = file.len().map_err(at)?;
         if bytes < len * N as u64 {
             let fault = format!("it holds {bytes} bytes and should hold {}", len * N as u64);
-            return Err(HistoryError::Damaged { path, fault });
+            return Err(HistoryError::Damaged { name: name.to_owned(), fault });
         }
-        Ok(Table { path, file, written: len, waiting: Vec::new(), waiting_max })
+        Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, failed: false })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -50,6 +57,10 @@ impl<const N: usize> Table<N> {
     }
 
     pub(super) fn read(&self, at: u64) -> Result<[u8; N], HistoryError> {
+        if at >= self.len() {
+            let fault = format!("record {at} is asked for, and there are {}", self.len());
+            return Err(HistoryError::Damaged { name: self.name.to_owned(), fault });
+        }
         let mut record = [0; N];
         match at.checked_sub(self.written) {
             Some(waiting) => record.copy_from_slice(&self.waiting[waiting as usize * N..][..N]),
@@ -67,7 +78,7 @@ impl<const N: usize> Table<N> {
             }
             None => {
                 let position = at * N as u64 + from as u64;
-                self.file.write_all_at(bytes, position).map_err(|error| self.error(error))
+                self.change(|file| file.write_all_at(bytes, position))
             }
         }
     }
@@ -75,22 +86,40 @@ impl<const N: usize> Table<N> {
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
         self.write(self.waiting.len() / N)?;
-        self.file.sync_data().map_err(|error| self.error(error))
+        self.change(|file| file.sync())
     }
 
     /// Writes the first of those that wait.
     fn write(&mut self, records: usize) -> Result<(), HistoryError> {
         let mut position = self.written * N as u64;
-        for bytes in self.waiting[..records * N].chunks(WRITTEN_AT_ONCE) {
-            self.file.write_all_at(bytes, position).map_err(|error| self.error(error))?;
+        let waiting = std::mem::take(&mut self.waiting);
+        let written = waiting[..records * N].chunks(WRITTEN_AT_ONCE).try_for_each(|bytes| {
+            self.change(|file| file.write_all_at(bytes, position))?;
             position += bytes.len() as u64;
-        }
+            Ok(())
+        });
+        self.waiting = waiting;
+        written?;
         self.written += records as u64;
         self.waiting.drain(..records * N);
         Ok(())
     }
 
+    /// Whether it can still be made durable.
+    pub(super) fn check(&self) -> Result<(), HistoryError> {
+        if self.failed { Err(HistoryError::Failed { name: self.name }) } else { Ok(()) }
+    }
+
+    /// Has the file changed or synced, unless that failed before.
+    fn change(&mut self, change: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<(), HistoryError> {
+        self.check()?;
+        change(&*self.file).map_err(|error| {
+            self.failed = true;
+            self.error(error)
+        })
+    }
+
     fn error(&self, source: io::Error) -> HistoryError {
-        HistoryError::Io { path: self.path.clone(), source }
+        HistoryError::Io { name: self.name.to_owned(), source }
     }
 }

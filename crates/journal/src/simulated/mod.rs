@@ -16,10 +16,12 @@ use power_cut::SplitMix;
 /// Pieces of this length reach the disk whole or not at all.
 pub const SECTOR_BYTES: usize = 512;
 
-/// A simulated disk. Clones share it.
+/// A simulated disk, or a folder on it. Clones and folders share the disk.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
+    /// What the names of this folder's files begin with: nothing, or a name that ends with a slash.
+    folder: String,
 }
 
 /// What goes wrong at an operation.
@@ -41,6 +43,7 @@ pub enum Fault {
 #[derive(Debug)]
 struct State {
     files: Vec<FileState>,
+    /// By their paths. That of a folder ends with a slash, and its file is an empty one.
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     unsynced_names: Vec<NameChange>,
@@ -72,6 +75,7 @@ enum NameChange {
     Create(String, usize),
     Rename(String, String),
     Remove(String),
+    RenameFolder(String, String),
 }
 
 impl SimulatedDisk {
@@ -113,6 +117,9 @@ impl SimulatedDisk {
         for change in &state.unsynced_names[..kept] {
             change.apply(&mut names);
         }
+        // A file is not found where its folder is not.
+        let folders: Vec<String> = names.keys().filter(|name| name.ends_with('/')).cloned().collect();
+        names.retain(|name, _| folder_of(name).is_empty() || folders.iter().any(|folder| folder == folder_of(name)));
         let contents = names.iter().map(|(name, &file)| (name.clone(), state.files[file].after_crash(random, how)));
         SimulatedDisk::holding(contents)
     }
@@ -159,7 +166,7 @@ impl SimulatedDisk {
             state.files.push(FileState::durable(contents));
         }
         state.durable_names = state.names.clone();
-        SimulatedDisk { state: Arc::new(Mutex::new(state)) }
+        SimulatedDisk { state: Arc::new(Mutex::new(state)), folder: String::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -191,16 +198,45 @@ impl SimulatedDisk {
         }
     }
 
+    fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.folder)
+    }
+
     fn opened(&self, file: usize) -> SimulatedFile {
         SimulatedFile { disk: self.clone(), file }
     }
 }
 
 impl State {
+    fn create(&mut self, path: String) -> usize {
+        let file = self.files.len();
+        self.files.push(FileState::default());
+        self.change_name(NameChange::Create(path, file));
+        file
+    }
+
     fn change_name(&mut self, change: NameChange) {
         change.apply(&mut self.names);
+        if let NameChange::RenameFolder(from, to) = &change {
+            // What is still to be made durable in the folder is found where it went.
+            self.unsynced_names.iter_mut().for_each(|earlier| earlier.follow(from, to));
+        }
         self.unsynced_names.push(change);
     }
+
+    fn sync_names(&mut self, folder: &str) {
+        let (now, later) = std::mem::take(&mut self.unsynced_names)
+            .into_iter()
+            .partition::<Vec<_>, _>(|change| change.folder() == folder);
+        now.iter().for_each(|change| change.apply(&mut self.durable_names));
+        self.unsynced_names = later;
+    }
+}
+
+/// The folder that a file or folder of this path is in.
+fn folder_of(path: &str) -> &str {
+    let name = path.trim_end_matches('/').rfind('/').map_or(0, |slash| slash + 1);
+    &path[..name]
 }
 
 impl NameChange {
@@ -217,6 +253,40 @@ impl NameChange {
             NameChange::Remove(name) => {
                 names.remove(name);
             }
+            NameChange::RenameFolder(from, to) => {
+                let moved: Vec<String> = names.keys().filter(|name| name.starts_with(from)).cloned().collect();
+                for name in moved {
+                    if let (Some(file), Some(rest)) = (names.remove(&name), name.strip_prefix(from)) {
+                        names.insert(format!("{to}{rest}"), file);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The folder whose sync makes it durable.
+    fn folder(&self) -> &str {
+        match self {
+            NameChange::Create(name, _)
+            | NameChange::Rename(name, _)
+            | NameChange::Remove(name)
+            | NameChange::RenameFolder(name, _) => folder_of(name),
+        }
+    }
+
+    /// Its names as they are once a folder that they may be in has another name.
+    fn follow(&mut self, from: &str, to: &str) {
+        let moved = |name: &mut String| {
+            if let Some(rest) = name.strip_prefix(from).filter(|rest| !rest.is_empty()) {
+                *name = format!("{to}{rest}");
+            }
+        };
+        match self {
+            NameChange::Create(name, _) | NameChange::Remove(name) => moved(name),
+            NameChange::Rename(before, after) | NameChange::RenameFolder(before, after) => {
+                moved(before);
+                moved(after);
+            }
         }
     }
 }
@@ -225,40 +295,56 @@ impl Storage for SimulatedDisk {
     type File = SimulatedFile;
 
     fn list(&self) -> io::Result<Vec<String>> {
-        Ok(self.begin_other()?.names.keys().cloned().collect())
+        let state = self.begin_other()?;
+        let here = state.names.keys().filter(|path| folder_of(path) == self.folder && !path.ends_with('/'));
+        Ok(here.map(|path| path[self.folder.len()..].to_owned()).collect())
     }
 
     fn create(&self, name: &str) -> io::Result<SimulatedFile> {
-        let mut state = self.begin_other()?;
-        if state.names.contains_key(name) {
+        let (path, mut state) = (self.path(name), self.begin_other()?);
+        if state.names.contains_key(&path) {
             return Err(io::Error::from(io::ErrorKind::AlreadyExists));
         }
-        let file = state.files.len();
-        state.files.push(FileState::default());
-        state.change_name(NameChange::Create(name.to_owned(), file));
-        Ok(self.opened(file))
+        Ok(self.opened(state.create(path)))
     }
 
     fn open(&self, name: &str) -> io::Result<SimulatedFile> {
         let state = self.begin_other()?;
-        state.names.get(name).map(|&file| self.opened(file)).ok_or(io::Error::from(io::ErrorKind::NotFound))
+        let file = state.names.get(&self.path(name));
+        file.map(|&file| self.opened(file)).ok_or(io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn folder(&self, name: &str) -> io::Result<SimulatedDisk> {
+        let (path, mut state) = (self.path(name) + "/", self.begin_other()?);
+        if !state.names.contains_key(&path) {
+            state.create(path.clone());
+        }
+        Ok(SimulatedDisk { state: self.state.clone(), folder: path })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut state = self.begin_other()?;
-        if !state.names.contains_key(from) {
+        let (from, to, mut state) = (self.path(from), self.path(to), self.begin_other()?);
+        if state.names.contains_key(&from) {
+            state.change_name(NameChange::Rename(from, to));
+            return Ok(());
+        }
+        let (from, to) = (from + "/", to + "/");
+        if !state.names.contains_key(&from) {
             return Err(io::Error::from(io::ErrorKind::NotFound));
         }
-        state.change_name(NameChange::Rename(from.to_owned(), to.to_owned()));
+        if state.names.keys().any(|name| folder_of(name) == to) {
+            return Err(io::Error::from(io::ErrorKind::DirectoryNotEmpty));
+        }
+        state.change_name(NameChange::RenameFolder(from, to));
         Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let mut state = self.begin_other()?;
-        if !state.names.contains_key(name) {
+        let (path, mut state) = (self.path(name), self.begin_other()?);
+        if !state.names.contains_key(&path) {
             return Err(io::Error::from(io::ErrorKind::NotFound));
         }
-        state.change_name(NameChange::Remove(name.to_owned()));
+        state.change_name(NameChange::Remove(path));
         Ok(())
     }
 
@@ -266,8 +352,7 @@ impl Storage for SimulatedDisk {
         // A directory whose sync failed stays unsynced: file systems stop taking changes after such a failure.
         let mut state = self.begin_other()?;
         if !state.lying_sync {
-            state.durable_names = state.names.clone();
-            state.unsynced_names.clear();
+            state.sync_names(&self.folder);
         }
         Ok(())
     }

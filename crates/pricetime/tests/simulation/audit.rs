@@ -7,6 +7,7 @@ use model::{Model, Order};
 use super::ensure;
 use super::ledger::{Ledger, Told};
 use super::node::Node;
+use super::past::Past;
 use super::process::Process;
 
 /// What an audit found that is no fault of the program, because the disk lied or was damaged.
@@ -70,6 +71,12 @@ pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Tru
     findings.damaged_journal = check_journal(ledger, process, trust)?;
     check_folder(process)?;
     Ok(findings)
+}
+
+/// The history tells what the model does. After lies of the disk nothing is asked of it. A new one that begins later is right
+/// only where the machine lost commands. Gives how many orders it has.
+pub fn check_history(node: &Node, ledger: &Ledger, trust: Trust) -> Result<u64, String> {
+    node.follower.look(|scene| Past::of(&ledger.entries).check(scene, trust == Trust::Honest))
 }
 
 /// What the node answers for an order is what the model says, whether it is open, done or archived.

@@ -14,6 +14,7 @@ use wire::{Answer, Requests};
 
 use super::Stop;
 use super::ensure;
+use super::follower::Follower;
 use super::ledger::Told;
 use super::process::Process;
 
@@ -25,6 +26,7 @@ pub struct Node {
     pub sequencer: Sequencer<Process>,
     pub archive: Archive,
     pub report: Report,
+    pub follower: Follower,
     process: Process,
     /// Done orders on their way to the archive, and up to where these are all.
     handed_over: VecDeque<(ArchiveBatch, Sequence)>,
@@ -56,6 +58,8 @@ pub struct Done {
     pub conflicts: u64,
     /// Snapshots in which client order ids stand for done orders.
     pub snapshots_with_client_orders: u64,
+    /// Histories set aside for new ones.
+    pub histories_set_aside: u64,
 }
 
 impl Done {
@@ -69,6 +73,7 @@ impl Done {
             repeats: self.repeats + other.repeats,
             conflicts: self.conflicts + other.conflicts,
             snapshots_with_client_orders: self.snapshots_with_client_orders + other.snapshots_with_client_orders,
+            histories_set_aside: self.histories_set_aside + other.histories_set_aside,
         }
     }
 }
@@ -83,7 +88,15 @@ pub struct Answered {
 impl Node {
     /// Opens the folder, as the server does on its start.
     pub fn open(process: &Process, options: Options) -> Result<Node, RecoveryError> {
-        let Recovered { engine, journal, archive, report } = recovery::open(process, options)?;
+        let mut follower = None;
+        let Recovered { engine, journal, archive, report } = recovery::open_followed(process, options, |engine| {
+            // Small enough that records are written before they are old.
+            let waiting_max = options.segment_bytes as usize / 2;
+            let started = follower.insert(Follower::start(engine, process, waiting_max)?);
+            Ok(Some(started.sink()))
+        })?;
+        let follower = follower.expect("a recovery is followed");
+        let fits = follower.fit(&engine)?;
         let stored_through = archive.position();
         let last_snapshot = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
         let covered_through = covered(process).unwrap_or(Sequence::ZERO);
@@ -91,6 +104,7 @@ impl Node {
             sequencer: Sequencer::new(engine, journal, LIMITS),
             archive,
             report,
+            follower,
             process: process.clone(),
             handed_over: VecDeque::new(),
             stored: VecDeque::new(),
@@ -98,7 +112,7 @@ impl Node {
             replica: None,
             last_snapshot,
             covered_through,
-            done: Done::default(),
+            done: Done { histories_set_aside: u64::from(!fits), ..Done::default() },
         })
     }
 
@@ -121,6 +135,9 @@ impl Node {
             ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {error}");
             return Err(self.check_dead(error.to_string()));
         }
+        let engine = self.sequencer.engine();
+        let followed = self.follower.turn(&events, engine.sequence(), engine.time());
+        followed.map_err(|error| Stop::Dead(error.to_string()))?;
         self.done.rotations += u64::from(self.sequencer.closed_through() > closed_before);
         let mut told = Vec::new();
         for (requests, (answers, mut executions)) in batches.iter().zip(replies) {
@@ -226,7 +243,13 @@ impl Node {
         }
     }
 
-    /// Writes the replica's snapshot once the archive covers it. Only the archive's failure is a reason to stop.
+    /// The history makes durable what it knows. That it cannot is a reason to stop only once it is to follow on.
+    pub fn checkpoint(&self) -> bool {
+        self.follower.checkpoint().is_ok()
+    }
+
+    /// Writes the replica's snapshot once the archive and the history cover it. Only the archive's failure is a reason to
+    /// stop.
     pub fn publish(&mut self) -> Result<(), Stop> {
         let Some((engine, point)) = self.replica.take() else { return Ok(()) };
         self.last_snapshot = point.sequence;
@@ -234,6 +257,9 @@ impl Node {
             self.sync_archive()?;
         }
         if self.archive.position() < point.sequence {
+            return Ok(());
+        }
+        if !self.checkpoint() {
             return Ok(());
         }
         let published =
@@ -262,6 +288,7 @@ impl Node {
         self.mark()?;
         self.sync_archive()?;
         self.forget();
+        self.follower.checkpoint().map_err(|error| Stop::Dead(error.to_string()))?;
         let Node { sequencer, archive, process, .. } = self;
         let (engine, journal) = sequencer.into_parts();
         // Without a snapshot the next start only takes longer.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use feed::HistoryError;
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{ArchiveError, JournalError};
 use model::workload::Random;
@@ -92,6 +93,9 @@ pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), St
     let kinds = world.process.kinds();
     ensure!(kinds.len() as u64 == disk.operations(), "not all operations were noted");
     let mut tally = Tally::default();
+    let node = world.node.as_ref().expect("a node is running");
+    tally.count(tally::PAST_ORDERS, audit::check_history(node, &world.ledger, Trust::Honest)?);
+    tally.count(tally::HISTORIES, 1);
     tally.count(tally::SCENARIOS, 1);
     tally.count(tally::OPERATIONS, kinds.len() as u64);
     tally.count(tally::COMMANDS, world.ledger.sequence().0);
@@ -294,7 +298,7 @@ fn go_on_or_panic(found: Found, point: &Point, random: &mut Random, tally: &mut 
 fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let Found { disk, ledger, trust } = found;
     let calm = Fate { sabotage: point.sabotage, ..Fate::CALM };
-    let Some(mut world) = reopen(&disk, calm, ledger, trust, random.any(), tally)? else { return Ok(()) };
+    let Some(mut world) = reopen(&disk, calm, ledger, trust, point, random.any(), tally)? else { return Ok(()) };
     let before = world.ledger.sequence();
     for _ in 0..2 {
         let lived = (0..STEPS_AFTER).try_for_each(|_| world.step()).and_then(|()| world.snapshot_now());
@@ -318,7 +322,7 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
             disk.after_crash(random.any(), [PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders][how - 2])
         }
     };
-    reopen(&disk, calm, world.ledger, trust, random.any(), tally)?;
+    reopen(&disk, calm, world.ledger, trust, point, random.any(), tally)?;
     Ok(())
 }
 
@@ -341,6 +345,7 @@ fn reopen(
     fate: Fate,
     ledger: Ledger,
     trust: Trust,
+    point: &Point,
     seed: u64,
     tally: &mut Tally,
 ) -> Result<Option<World>, String> {
@@ -357,6 +362,10 @@ fn reopen(
     tally.count(tally::CUTS, u64::from(node.report.cut.is_some()));
     tally.count(tally::FROM_SNAPSHOTS, u64::from(node.report.snapshot.is_some()));
     let findings = audit::check_all(node, &world.ledger, &world.process, trust)?;
+    if !point.deceives() {
+        tally.count(tally::PAST_ORDERS, audit::check_history(node, &world.ledger, trust)?);
+        tally.count(tally::HISTORIES, 1);
+    }
     tally.count(tally::REFUSED_ROWS, findings.refused_rows);
     tally.count(tally::DENIED_ROWS, findings.denied_rows);
     tally.count(tally::DAMAGED_JOURNALS, u64::from(findings.damaged_journal));
@@ -374,6 +383,7 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         RecoveryError::NoSnapshot { source, .. } if source.is_damage() => {
             "no snapshot can be used, and the journal begins later"
         }
+        RecoveryError::History(HistoryError::Damaged { .. }) => "the history is damaged",
         RecoveryError::Journal(_)
         | RecoveryError::Archive(_)
         | RecoveryError::History(_)

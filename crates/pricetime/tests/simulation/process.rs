@@ -35,13 +35,16 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All that are tried.
-    pub const ALL: [Sabotage; 6] = [
+    pub const ALL: [Sabotage; 9] = [
         Sabotage::Nothing,
         Sabotage::SkipsSyncsOf("journal-", 9),
         Sabotage::SkipsSyncsOf("archive", 3),
         Sabotage::SkipsSyncsOf("snapshot-", 2),
         Sabotage::SkipsFolderSyncs,
         Sabotage::DropsWritesTo("journal-", 7),
+        Sabotage::SkipsSyncsOf("orders.tab", 2),
+        Sabotage::SkipsSyncsOf("checkpoint", 2),
+        Sabotage::DropsWritesTo("trades.tab", 5),
     ];
 }
 
@@ -153,6 +156,11 @@ impl Storage for Process {
     fn open(&self, name: &str) -> io::Result<ProcessFile> {
         self.begin(Kind::Read)?;
         Ok(ProcessFile { file: self.disk.open(name)?, name: name.to_owned(), process: self.clone() })
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Process> {
+        self.begin(Kind::Names)?;
+        Ok(Process { disk: self.disk.folder(name)?, fate: self.fate, shared: self.shared.clone() })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

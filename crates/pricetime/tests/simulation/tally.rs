@@ -44,6 +44,11 @@ const RETIRED: &str = "retired";
 const REPEATS: &str = "repeats";
 const CONFLICTS: &str = "conflicts";
 const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
+const HISTORIES_SET_ASIDE: &str = "histories set aside";
+/// Histories compared with the model, record by record.
+pub const HISTORIES: &str = "histories";
+/// Orders in them.
+pub const PAST_ORDERS: &str = "past orders";
 const POINT: &str = "point: ";
 const REFUSAL: &str = "refusal: ";
 
@@ -80,6 +85,7 @@ impl Tally {
         self.count(REPEATS, done.repeats);
         self.count(CONFLICTS, done.conflicts);
         self.count(SNAPSHOTS_WITH_CLIENT_ORDERS, done.snapshots_with_client_orders);
+        self.count(HISTORIES_SET_ASIDE, done.histories_set_aside);
     }
 
     /// How many there were.
@@ -97,6 +103,7 @@ impl Tally {
             repeats: self.get(REPEATS),
             conflicts: self.get(CONFLICTS),
             snapshots_with_client_orders: self.get(SNAPSHOTS_WITH_CLIENT_ORDERS),
+            histories_set_aside: self.get(HISTORIES_SET_ASIDE),
         }
     }
 
@@ -162,6 +169,13 @@ impl fmt::Display for Tally {
             get(CUTS),
             get(FROM_SNAPSHOTS),
             get(WHOLE)
+        )?;
+        writeln!(
+            f,
+            "{} histories with {} orders are as the model has them; {} were set aside, for commands that the machine lost",
+            get(HISTORIES),
+            get(PAST_ORDERS),
+            get(HISTORIES_SET_ASIDE)
         )?;
         writeln!(f, "after syncs that lied, syncs that were not asked for, and flipped bits, and after nothing else:")?;
         writeln!(

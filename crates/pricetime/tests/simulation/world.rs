@@ -130,7 +130,8 @@ impl World {
                 }
             }
             76..82 => node.replicate(),
-            82..88 => node.publish()?,
+            82..87 => node.publish()?,
+            87..88 => drop(node.checkpoint()),
             88..92 => node.retire()?,
             92..96 => return self.snapshot_now(),
             96..98 => return self.restart(true),

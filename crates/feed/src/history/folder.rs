@@ -1,0 +1,84 @@
+//! The folder of the history in the data folder, on whichever disk that is. It does not know what the files hold.
+
+use std::fmt;
+use std::io;
+
+use journal::{File, Storage};
+
+/// The folder of the history, in the data folder.
+pub const HISTORY_FOLDER: &str = "history";
+
+/// What the tables and the checkpoint ask of it.
+pub(super) trait Folder: fmt::Debug + Send + Sync {
+    /// Opens a file, made if it is missing.
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
+    /// All of a file; none if there is no such file.
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
+    /// Writes a file aside, syncs it, gives it its name and syncs the folder: at any time there is a whole one.
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    /// Moves the files to a folder of this name beside, and begins with none.
+    fn set_aside(&mut self, name: &str) -> io::Result<()>;
+}
+
+/// Opens the history's folder in a data folder, made if it is missing.
+pub(super) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
+    let files = home.folder(HISTORY_FOLDER)?;
+    // What becomes durable in a folder is worth nothing if the folder is not there.
+    home.sync_directory()?;
+    Ok(Box::new(InHome { home: home.clone(), files }))
+}
+
+struct InHome<S> {
+    home: S,
+    files: S,
+}
+
+impl<S> fmt::Debug for InHome<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the folder of the history")
+    }
+}
+
+impl<S: Storage> Folder for InHome<S> {
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
+        let file = match self.files.open(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.files.create(name)?,
+            opened => opened?,
+        };
+        Ok(Box::new(file))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let file = match self.files.open(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let mut bytes = vec![0; usize::try_from(file.len()?).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(Some(bytes))
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let aside = format!("{name}.new");
+        // One that a crash left holds anything.
+        match self.files.remove(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let file = self.files.create(&aside)?;
+        file.write_all_at(bytes, 0)?;
+        file.sync()?;
+        self.files.rename(&aside, name)?;
+        self.files.sync_directory()
+    }
+
+    fn set_aside(&mut self, name: &str) -> io::Result<()> {
+        let earlier = self.home.folder(name)?;
+        for file in earlier.list()? {
+            earlier.remove(&file)?;
+        }
+        self.home.rename(HISTORY_FOLDER, name)?;
+        self.files = self.home.folder(HISTORY_FOLDER)?;
+        self.home.sync_directory()
+    }
+}
