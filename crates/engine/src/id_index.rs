@@ -73,7 +73,7 @@ impl IdIndex {
 
     /// Reads the bucket where an id is or will be.
     #[inline]
-    pub(crate) fn touch(&self, id: OrderId) -> u64 {
+    pub fn touch(&self, id: OrderId) -> u64 {
         let hash = hash(id);
         let shard = &self.shards[shard(hash)];
         u64::from(shard.buckets[shard.home(hash)].passed)

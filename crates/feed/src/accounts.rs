@@ -66,6 +66,11 @@ impl Accounts {
         &self.all[account.0 as usize]
     }
 
+    /// None for one that is not there yet.
+    pub(crate) fn find_index(&self, account: AccountIndex) -> Option<&Account> {
+        self.all.get(account.0 as usize)
+    }
+
     pub(crate) fn get_mut(&mut self, account: AccountIndex) -> &mut Account {
         &mut self.all[account.0 as usize]
     }

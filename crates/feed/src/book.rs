@@ -77,6 +77,11 @@ impl Book {
         self.levels(side).flat_map(|(_, level)| orders.forwards(level.queue, In::Queue))
     }
 
+    /// Where the last order of a level stands.
+    pub(crate) fn newest(&self, side: Side, limit: Price) -> Option<u32> {
+        self.levels[self.find(side, limit)? as usize].queue.newest()
+    }
+
     /// Puts an order behind those of its level.
     pub(crate) fn rest(&mut self, orders: &mut Orders, slot: u32) {
         let Open { side, limit, open, .. } = *orders.get(slot);

@@ -10,6 +10,7 @@
 //! what that asks of a disk.
 
 mod accounts;
+mod ahead;
 mod book;
 mod candle;
 mod candles;

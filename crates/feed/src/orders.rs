@@ -47,6 +47,11 @@ impl List {
     pub(crate) fn is_empty(&self) -> bool {
         self.first == NONE
     }
+
+    /// Where its last order stands.
+    pub(crate) fn newest(&self) -> Option<u32> {
+        (self.last != NONE).then_some(self.last)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -91,6 +96,11 @@ impl Orders {
     /// Where an open order stands.
     pub(crate) fn find(&self, order: OrderId) -> Option<u32> {
         self.by_id.find(order, |slot| self.nodes[slot].open.order == order)
+    }
+
+    /// Reads where an order is looked for.
+    pub(crate) fn touch_index(&self, order: OrderId) -> u64 {
+        self.by_id.touch(order)
     }
 
     pub(crate) fn get(&self, slot: u32) -> &Open {

@@ -8,6 +8,7 @@ use engine::{
 };
 
 use crate::accounts::{Account, Accounts};
+use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::candle::Interval;
 use crate::events::EventBatch;
 use crate::history::{History, HistoryError, ReportKey};
@@ -204,7 +205,11 @@ impl View {
     /// Follows a turn's events, and has the history follow them.
     pub fn apply(&mut self, batch: &EventBatch, history: &mut Option<History>) -> Result<(), HistoryError> {
         let time = batch.time.unwrap_or(self.time);
-        for (sequence, event) in &batch.events {
+        for (at, (sequence, event)) in batch.events.iter().enumerate() {
+            if at % AHEAD == 0 && self.orders.len() >= FAR {
+                let events = &batch.events[at..];
+                self.ahead().look(&events[..events.len().min(AHEAD)]);
+            }
             if *sequence != self.sequence {
                 self.arrive(history)?;
                 self.recall_before(*sequence, history)?;
@@ -217,6 +222,10 @@ impl View {
         self.sequence = batch.through.unwrap_or(self.sequence).max(self.sequence);
         self.time = time;
         self.recall_before(self.sequence.next(), history)
+    }
+
+    fn ahead(&self) -> Ahead<'_> {
+        Ahead { accounts: &self.accounts, listings: &self.listings, orders: &self.orders }
     }
 
     /// Puts back what the history knows of trades, once all events up to there were followed.

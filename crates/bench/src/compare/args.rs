@@ -24,7 +24,7 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but both of open-half, one-core and two-cores, and those with --goals]
+    /// Measure only in these modes [default: all but open-half, one-core and two-cores of either kind, and those with --goals]
     #[arg(long, value_enum, value_delimiter = ',')]
     modes: Vec<Mode>,
     /// Measure also what the goals of this server need, and print which of them it reaches here

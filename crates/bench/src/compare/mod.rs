@@ -47,9 +47,9 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
     // Whoever was being tried when the signal came is not missing.
     interrupt::check()?;
     let mut modes = args.modes(&others.there());
-    if place.cores.len() < 2 && modes.contains(&Mode::TwoCores) {
-        modes.retain(|mode| *mode != Mode::TwoCores);
-        left_out.push("two-cores: only one core may be used".to_string());
+    if place.cores.len() < 2 {
+        let needing = modes.extract_if(.., |mode| mode.needs_two_cores());
+        left_out.extend(needing.map(|mode| format!("{}: only one core may be used", mode.name())));
     }
     let schedule = schedule(&modes, &others.there());
     let mut comparison = Comparison {

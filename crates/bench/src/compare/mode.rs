@@ -25,6 +25,10 @@ pub enum Mode {
     OneCore,
     /// The same, server and load on the same two cores
     TwoCores,
+    /// 50 connections, 16 in flight on each; server and load on the same single core
+    OneCorePipelined,
+    /// The same, server and load on the same two cores
+    TwoCoresPipelined,
     /// On PostgreSQL, 1 connection, 1 in flight; server, database and load on the same two cores, as in all of these
     #[value(name = "postgres-clients-1")]
     StoreClients1,
@@ -46,7 +50,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub const ALL: [Mode; 15] = [
+    pub const ALL: [Mode; 17] = [
         Mode::Persistent,
         Mode::Pipelined,
         Mode::PerRequest,
@@ -56,6 +60,8 @@ impl Mode {
         Mode::OpenHalf,
         Mode::OneCore,
         Mode::TwoCores,
+        Mode::OneCorePipelined,
+        Mode::TwoCoresPipelined,
         Mode::StoreClients1,
         Mode::StoreClients8,
         Mode::StoreClients32,
@@ -76,6 +82,8 @@ impl Mode {
             Mode::OpenHalf => "open-half",
             Mode::OneCore => "one-core",
             Mode::TwoCores => "two-cores",
+            Mode::OneCorePipelined => "one-core-pipelined",
+            Mode::TwoCoresPipelined => "two-cores-pipelined",
             Mode::StoreClients1 => "postgres-clients-1",
             Mode::StoreClients8 => "postgres-clients-8",
             Mode::StoreClients32 => "postgres-clients-32",
@@ -100,6 +108,8 @@ impl Mode {
             }
             Mode::OneCore => "50 connections, 1 in flight on each, server and load on the same core",
             Mode::TwoCores => "50 connections, 1 in flight on each, server and load on the same two cores",
+            Mode::OneCorePipelined => "50 connections, 16 in flight on each, server and load on the same core",
+            Mode::TwoCoresPipelined => "50 connections, 16 in flight on each, server and load on the same two cores",
             Mode::StoreClients1 => "on PostgreSQL, 1 connection, 1 in flight",
             Mode::StoreClients8 => "on PostgreSQL, 8 connections, 1 in flight on each",
             Mode::StoreClients32 => "on PostgreSQL, 32 connections, 1 in flight on each",
@@ -120,6 +130,8 @@ impl Mode {
             | Mode::OpenHalf
             | Mode::OneCore
             | Mode::TwoCores
+            | Mode::OneCorePipelined
+            | Mode::TwoCoresPipelined
             | Mode::StorePersistent
             | Mode::StorePipelined
             | Mode::StoreOpenHalf => 50,
@@ -131,16 +143,26 @@ impl Mode {
 
     /// Requests in flight on each connection.
     pub fn depth(self) -> u64 {
-        if matches!(self, Mode::Pipelined | Mode::StorePipelined) { 16 } else { 1 }
+        if self.is_pipelined() { 16 } else { 1 }
     }
 
     /// As the load generator calls it.
     pub fn load_mode(self) -> &'static str {
         match self {
-            Mode::Pipelined | Mode::StorePipelined => "pipelined",
+            _ if self.is_pipelined() => "pipelined",
             Mode::PerRequest => "per-request",
             _ => "persistent",
         }
+    }
+
+    fn is_pipelined(self) -> bool {
+        let pipelined = [Mode::Pipelined, Mode::OneCorePipelined, Mode::TwoCoresPipelined, Mode::StorePipelined];
+        pipelined.contains(&self)
+    }
+
+    /// Whether it cannot be measured on a single core.
+    pub fn needs_two_cores(self) -> bool {
+        matches!(self, Mode::TwoCores | Mode::TwoCoresPipelined)
     }
 
     /// The closed loop whose throughput an open one halves; none for a closed one.
@@ -169,7 +191,9 @@ impl Mode {
             | Mode::Clients32
             | Mode::OpenHalf
             | Mode::OneCore
-            | Mode::TwoCores => false,
+            | Mode::TwoCores
+            | Mode::OneCorePipelined
+            | Mode::TwoCoresPipelined => false,
         }
     }
 
@@ -180,6 +204,7 @@ impl Mode {
 
     /// Only there to see whether ours reaches its goals.
     pub fn for_goals(self) -> bool {
-        matches!(self, Mode::OpenHalf | Mode::OneCore | Mode::TwoCores | Mode::StoreOpenHalf)
+        let scaling = [Mode::OneCore, Mode::TwoCores, Mode::OneCorePipelined, Mode::TwoCoresPipelined];
+        matches!(self, Mode::OpenHalf | Mode::StoreOpenHalf) || scaling.contains(&self)
     }
 }

@@ -40,25 +40,27 @@ pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> R
 /// Measures the echo with the same requests, in an open loop where a rate is given. Errors: a line for people.
 pub fn echo(task: &Task, place: &Place, rate: Option<f64>) -> Result<Run, String> {
     let folder = place.fresh(ECHO_FOLDER)?;
-    let (server, address) = start_echo(place, &folder)?;
+    let (server_cores, load_cores) = place.cores_in(task.mode);
+    let (server, address) = start_echo(&server_cores, &folder)?;
     let mut cpu_before = None;
     // The measured part begins when its progress is told for the first time.
     let mut progress = |_| {
         cpu_before.get_or_insert_with(|| server.cpu());
     };
     let target = Target::At(address.to_string());
-    let record = drive(place, LoadSettings { rate, ..load(task, "raw") }, target, vec![place.load_core], &mut progress);
+    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, "raw") };
+    let record = drive(place, load, target, load_cores, &mut progress);
     let cpu = cpu_before.map(|before: Duration| (server.cpu().saturating_sub(before)).as_secs_f64());
     drop(server);
     place.forget(ECHO_FOLDER);
     Ok(run(record?, cpu))
 }
 
-fn start_echo(place: &Place, folder: &Path) -> Result<(Server, SocketAddr), String> {
+fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), String> {
     let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "echo", "--file"]).arg(folder.join("requests"));
-    let mut server = Server::start(&mut command, &[place.server_core], folder.join("log"), Signal::TERM)?;
+    let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::TERM)?;
     let address = server.await_ready(|server| {
         let log = server.log();
         // A whole line: its end may not be written yet.

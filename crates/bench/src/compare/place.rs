@@ -36,8 +36,8 @@ impl Place {
     /// Those of servers and their databases, and those of loads.
     pub fn cores_in(&self, mode: Mode) -> (Vec<usize>, Vec<usize>) {
         match mode {
-            Mode::OneCore => (vec![self.server_core], vec![self.server_core]),
-            Mode::TwoCores => (self.cores.clone(), self.cores.clone()),
+            Mode::OneCore | Mode::OneCorePipelined => (vec![self.server_core], vec![self.server_core]),
+            Mode::TwoCores | Mode::TwoCoresPipelined => (self.cores.clone(), self.cores.clone()),
             mode if mode.is_on_postgres() => (self.cores.clone(), self.cores.clone()),
             _ => (vec![self.server_core], vec![self.load_core]),
         }

@@ -80,8 +80,9 @@ impl Subject {
             Mode::Clients8 | Mode::Clients32 => {
                 matches!(self, Subject::Order | Subject::OrderResting | Subject::Postgres)
             }
-            Mode::OpenHalf => matches!(self, Subject::Order | Subject::Echo),
-            Mode::OneCore | Mode::TwoCores => self == Subject::Order,
+            Mode::OpenHalf | Mode::OneCore | Mode::TwoCores | Mode::OneCorePipelined | Mode::TwoCoresPipelined => {
+                matches!(self, Subject::Order | Subject::Echo)
+            }
             Mode::StoreClients1 | Mode::StoreClients8 | Mode::StoreClients32 => {
                 on_postgres || self == Subject::Postgres
             }
@@ -119,7 +120,7 @@ mod tests {
         let expected = [
             (Mode::Persistent, ours_and_echo.clone()),
             (Mode::Single, ours_and_echo),
-            (Mode::OneCore, vec![Subject::Order]),
+            (Mode::OneCore, vec![Subject::Order, Subject::Echo]),
         ];
         assert_eq!(without, expected);
     }

@@ -1,0 +1,84 @@
+//! Looking ahead: reads what the next events are about before they are followed, so that the waits for memory overlap
+//! instead of following one another. Decides nothing: leaving it out changes nothing that the view says.
+
+use std::hint::black_box;
+
+use engine::{AccountIndex, Event, Sequence, Side, SymbolIndex};
+
+use crate::accounts::Accounts;
+use crate::market::Listing;
+use crate::orders::Orders;
+
+/// Events looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
+pub(crate) const AHEAD: usize = 32;
+
+/// With fewer orders all is near anyhow, and looking ahead only takes time. With assertions it is always done.
+pub(crate) const FAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 16 };
+
+/// What events are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<'a> {
+    pub accounts: &'a Accounts,
+    pub listings: &'a [Listing],
+    pub orders: &'a Orders,
+}
+
+impl Ahead<'_> {
+    /// Reads what these events will need. Goes through them twice, so that nothing of the second step waits for the first
+    /// step of the same event.
+    pub(crate) fn look(self, events: &[(Sequence, Event)]) {
+        // What was read, so that the compiler does not leave the reading out.
+        let seen = events.iter().fold(0, |seen, (_, event)| seen ^ self.first(event));
+        black_box(events.iter().fold(seen, |seen, (_, event)| seen ^ self.second(event)));
+    }
+
+    /// What an event names.
+    fn first(self, event: &Event) -> u64 {
+        match *event {
+            Event::BalanceChanged { account, .. } | Event::PositionChanged { account, .. } => self.account(account),
+            Event::OrderOpened { account, symbol, side, limit, order, .. } => {
+                let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
+                self.account(account) ^ self.orders.touch_index(order) ^ u64::from(level.unwrap_or(0))
+            }
+            Event::Executed { maker, .. } => self.orders.touch_index(maker),
+            Event::OrderCanceled { order, .. } => self.orders.touch_index(order),
+            _ => 0,
+        }
+    }
+
+    /// What that leads to.
+    fn second(self, event: &Event) -> u64 {
+        match *event {
+            Event::PositionChanged { account, symbol, .. } => self.holding(account, symbol),
+            Event::OrderOpened { account, symbol, side, limit, .. } => {
+                let before = self.accounts.find_index(account).and_then(|account| account.orders.newest());
+                let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
+                [before, level].into_iter().flatten().fold(0, |seen, slot| seen ^ self.orders.get(slot).order.0)
+            }
+            Event::Executed { maker: order, .. } | Event::OrderCanceled { order, .. } => {
+                let Some(slot) = self.orders.find(order) else { return 0 };
+                let open = self.orders.get(slot);
+                match open.side {
+                    Side::Buy => self.account(open.account),
+                    Side::Sell => self.holding(open.account, open.symbol),
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    // An account or a symbol may be one that an event before this one creates.
+
+    fn account(self, account: AccountIndex) -> u64 {
+        self.accounts.find_index(account).map_or(0, |account| u64::from(account.open_orders))
+    }
+
+    fn holding(self, account: AccountIndex, symbol: SymbolIndex) -> u64 {
+        let holdings = self.accounts.find_index(account).map_or(&[][..], |account| &account.holdings);
+        holdings.get(symbol.0 as usize).map_or(0, |holding| u64::from(holding.symbol.0))
+    }
+
+    fn listing(&self, symbol: SymbolIndex) -> Option<&Listing> {
+        self.listings.get(symbol.0 as usize)
+    }
+}
