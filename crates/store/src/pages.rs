@@ -192,6 +192,10 @@ const CANDLES: &str = "
     )
     SELECT start, open, high, low, close, volume, money, trades FROM walk WHERE number > 0 ORDER BY start";
 
+/// A start reads all that is open, however long that takes.
+const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+const WHOLE_TABLES: &str = "
+    BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on";
 /// When the orders on the books were placed.
 const PLACED_AT: &str = "
     SELECT o.id, o.time FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
@@ -218,8 +222,10 @@ impl Reader {
 
     /// When the orders that are open now were placed, as far as the rows say. Errors: as of `trades_of_symbol`.
     pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time)>, StoreError> {
-        self.read(Instant::now() + self.patience, async |session: &Session| {
+        self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+            session.client.batch_execute(WHOLE_TABLES).await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
+            session.client.batch_execute("COMMIT").await?;
             Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?))))
         })
     }
