@@ -104,7 +104,7 @@ fn definitions(database: &Database) -> Vec<String> {
         ),
         format!(
             "SELECT attrelid::regclass, attname, atttypid::regtype, attnotnull FROM pg_attribute JOIN pg_class c
-             ON c.oid = attrelid WHERE relnamespace = {of_ours} AND attnum > 0 ORDER BY 1, attnum"
+             ON c.oid = attrelid WHERE relnamespace = {of_ours} AND attnum > 0 AND NOT attisdropped ORDER BY 1, attnum"
         ),
         "SELECT version, name, checksum FROM pricetime.migrations ORDER BY 1".to_owned(),
     ]
