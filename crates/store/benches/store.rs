@@ -220,6 +220,9 @@ fn costs(server: &Server) {
         ("no guard", drop_guard.to_owned()),
         ("no orders_by_account", "DROP INDEX pricetime.orders_by_account".to_owned()),
         ("no executions_by_sell_order", "DROP INDEX pricetime.executions_by_sell_order".to_owned()),
+        ("no executions_by_symbol", "DROP INDEX pricetime.executions_by_symbol".to_owned()),
+        ("no executions_by_buyer", "DROP INDEX pricetime.executions_by_buyer".to_owned()),
+        ("no executions_by_seller", "DROP INDEX pricetime.executions_by_seller".to_owned()),
         ("no executions_once", "ALTER TABLE pricetime.executions DROP CONSTRAINT executions_once".to_owned()),
         (
             "none of all these",

@@ -8,6 +8,7 @@
 //! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands
 //!                                             └─► commit(effects), again and again
 //! History::connect ─► done_orders, beside it, for queries of orders that the engine no longer keeps
+//! Reader::connect  ─► pages of trades, orders and candles, for people
 //! ```
 
 mod column;
@@ -19,6 +20,7 @@ mod history;
 mod import;
 mod load;
 mod numeric;
+mod pages;
 mod schema;
 mod session;
 mod standing;
@@ -35,6 +37,7 @@ pub use error::StoreError;
 pub use history::History;
 pub use import::Imported;
 pub use load::Loaded;
+pub use pages::{CandleRow, EndRow, Of, Page, PlacedRow, Reader, TradeRow};
 pub use schema::{MIGRATIONS, Migrated, Migration};
 pub use standing::{Epoch, Standing};
 pub use stop::Stop;

@@ -11,6 +11,7 @@ use super::history::{Wanted, gather};
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
+use crate::past;
 use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
@@ -147,16 +148,11 @@ pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Asked) -> 
 /// Trades of a symbol, oldest first.
 async fn trades_of(site: &Site, asked: &Asked, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
     let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
-    let page = move |scene: &Scene<Hub>, before: Option<u64>| match &scene.history {
-        Some(history) => {
-            let page = history.trades_of(symbol, before, TRADES.1).map_err(Refusal::unreadable)?;
-            page.ok_or_else(Refusal::internal)
-        }
-        // What memory still has is all that there is, for those who ask for the last ones.
-        None if wanted.is_of_the_past() => Err(Refusal::no_history()),
-        None => Ok((scene.view.listing(symbol).recent().take(wanted.limit).copied().collect(), None)),
-    };
-    gather(site, wanted, page).await
+    gather(wanted, |before| async move {
+        let page = past::trades_of_symbol(site, symbol, before, TRADES.1).await.map_err(Refusal::troubled)?;
+        page.ok_or_else(Refusal::internal)
+    })
+    .await
 }
 
 fn trade_shape(trade: &Trade) -> Value {
@@ -193,11 +189,17 @@ pub(super) async fn klines(State(site): State<Site>, asked: Asked) -> Answer {
     let (start, end) = (asked.time("startTime")?, asked.time("endTime")?);
     // A candle that begins at the end is still wanted.
     let before = end.map(|end| Time(end.saturating_add(1000)));
-    let candles = of_symbol(&site, &asked, move |scene, symbol| match start {
-        None => scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable),
-        Some(start) => candles_from(scene, symbol, interval, start, before, limit),
-    });
-    let candles = candles.await?;
+    let candles = match start {
+        None => {
+            let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
+            past::candles(&site, symbol, interval, before, limit).await.map_err(Refusal::troubled)?
+        }
+        Some(start) => {
+            let read =
+                move |scene: &mut Scene<Hub>, symbol| candles_from(scene, symbol, interval, start, before, limit);
+            of_symbol(&site, &asked, read).await?
+        }
+    };
     Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval)).collect()))
 }
 
