@@ -403,6 +403,14 @@ fn average(money: Money, shares: Shares) -> Option<String> {
     i64::try_from(average).ok().and_then(Price::from_units).map(|price| price.to_string())
 }
 
+/// What an order on this side of a trade was: placed just then, or open before.
+fn role(trade: &Trade, side: Side) -> &'static str {
+    match side == trade.aggressor {
+        true => "aggressor",
+        false => "maker",
+    }
+}
+
 /// One side of a trade.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Execution)]
@@ -429,9 +437,9 @@ pub(crate) struct ExecutionShape {
 
 impl ExecutionShape {
     pub(crate) fn of(view: &View, trade: &Trade, side: Side) -> ExecutionShape {
-        let (role, account) = match side == trade.aggressor {
-            true => ("aggressor", trade.aggressor_account),
-            false => ("maker", trade.maker_account),
+        let account = match side == trade.aggressor {
+            true => trade.aggressor_account,
+            false => trade.maker_account,
         };
         ExecutionShape {
             trade_id: trade.id,
@@ -439,7 +447,7 @@ impl ExecutionShape {
             account: view.account(account).id.to_string(),
             symbol: view.listing(trade.symbol).name.to_string(),
             side: side_name(side),
-            role,
+            role: role(trade, side),
             price: trade.price.to_string(),
             shares: trade.shares.to_string(),
             time: trade.time.0,
@@ -539,7 +547,7 @@ impl ReportShape {
                 trade_id: trade.id,
                 symbol: name(trade.symbol),
                 side: side_name(*side),
-                role: if *side == trade.aggressor { "aggressor" } else { "maker" },
+                role: role(trade, *side),
                 price: trade.price.to_string(),
                 shares: trade.shares.to_string(),
             }),
