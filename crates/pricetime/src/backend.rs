@@ -25,7 +25,7 @@ use crate::sql_market::{SqlMarket, SqlOptions};
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
 
-/// Connections that answer questions about the past.
+/// Connections that answer questions about the past which may take long. One more looks up orders.
 const READERS: usize = 2;
 
 /// How long the database may take to notice that the server before this one has ended.
@@ -86,10 +86,10 @@ impl Backend {
     /// Who looks at the market; none where it is not followed.
     pub fn asker(&self) -> Option<Asker<Hub>> {
         let projection = match self {
-            Backend::Folder(folder) => &folder.projection,
-            Backend::Database(_, followed) => return followed.as_ref().map(|(projection, _)| projection.asker()),
+            Backend::Folder(folder) => folder.projection.as_ref(),
+            Backend::Database(_, followed) => followed.as_ref().map(|(projection, _)| projection),
         };
-        projection.as_ref().map(Projection::asker)
+        projection.map(Projection::asker)
     }
 
     /// Who has the history; none where the feed keeps it.
@@ -269,15 +269,16 @@ fn open_database(
     let history = History::connect(url, &name, patience, stop.clone()).map_err(say)?;
     let followed = match settings.feed {
         true => {
-            let mut readers = Vec::new();
-            for _ in 0..READERS {
-                readers.push(Reader::connect(url, &name, patience, stop.clone()).map_err(say)?);
-            }
-            let placed = readers[0].placed_times().map_err(say)?;
-            let known = Known { next_trade: loaded.standing.head.next_execution, placed };
+            let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
+            let mut look_ups = reader("orders")?;
+            let known = Known {
+                next_trade: loaded.standing.head.next_execution,
+                placed: look_ups.placed_times().map_err(say)?,
+            };
             let projection = Projection::start_from(&loaded.engine, &known, &failed);
             let projection = projection.map_err(|error| error.to_string())?;
-            let records = SqlRecords::start(readers, patience).map_err(no_threads)?;
+            let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
+            let records = SqlRecords::start(pages, look_ups, patience).map_err(no_threads)?;
             Some((projection, Arc::new(records)))
         }
         false => None,

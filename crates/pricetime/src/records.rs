@@ -1,5 +1,5 @@
-//! The history of a market in a database, for those who look: questions wait in one line for two threads that read, each on
-//! a connection of its own, so that a long answer holds up neither the writer nor short ones.
+//! The history of a market in a database, for those who look: questions wait in line for threads that read, each on a
+//! connection of its own, so that a long answer holds up neither the writer nor, of a few rows, a look-up.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,39 +8,57 @@ use std::time::{Duration, Instant};
 
 use engine::Side;
 use feed::{Candle, Ending, PastOrder, Trade};
-use store::{CandleRow, Of, PlacedRow, Reader, StoreError, TradeRow};
+use store::{CandleRow, Of, PlacedRow, Reader, Seen, StoreError, TradeRow};
 use web::{Away, Past, Question, Records};
-
-/// Questions with when they came; the threads take them in turn.
-type Line = Arc<Mutex<Receiver<(Question, Instant)>>>;
 
 /// Where questions are left. The threads end when it is dropped.
 pub struct SqlRecords {
-    questions: Mutex<Sender<(Question, Instant)>>,
+    pages: Line,
+    look_ups: Line,
 }
 
+/// Questions with when they came; the threads that it is for take them in turn.
+struct Line(Mutex<Sender<(Question, Instant)>>);
+
+type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
+
 impl SqlRecords {
-    /// Starts a thread for each reader. A question is answered within `patience` of its coming, or not at all.
-    pub fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<SqlRecords> {
-        let (questions, inbox) = channel();
-        let line: Line = Arc::new(Mutex::new(inbox));
+    /// Starts a thread for each reader: those of `pages` for what may take long, one for look-ups. A question is answered
+    /// within `patience` of its coming, or not at all.
+    pub fn start(pages: Vec<Reader>, look_ups: Reader, patience: Duration) -> std::io::Result<SqlRecords> {
+        Ok(SqlRecords { pages: Line::start(pages, patience)?, look_ups: Line::start(vec![look_ups], patience)? })
+    }
+}
+
+impl Line {
+    fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<Line> {
+        let (questions, turns) = channel();
+        let turns: Turns = Arc::new(Mutex::new(turns));
         for mut reader in readers {
-            let line = line.clone();
+            let turns = turns.clone();
             std::thread::Builder::new().name("records".to_string()).spawn(move || {
                 loop {
-                    let next = line.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let next = turns.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok((question, came)) = next else { return };
                     answer(&mut reader, question, came + patience);
                 }
             })?;
         }
-        Ok(SqlRecords { questions: Mutex::new(questions) })
+        Ok(Line(Mutex::new(questions)))
     }
 }
 
 impl Records for SqlRecords {
     fn ask(&self, question: Question) {
-        let questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = match question {
+            Question::Named { .. } => &self.look_ups,
+            Question::Trades { .. }
+            | Question::TradesSince { .. }
+            | Question::TradesOf { .. }
+            | Question::Orders { .. }
+            | Question::Candles { .. } => &self.pages,
+        };
+        let questions = line.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Without threads the question is dropped, and whoever asked sees that nobody answers.
         let _ = questions.send((question, Instant::now()));
     }
@@ -49,43 +67,49 @@ impl Records for SqlRecords {
 fn answer(reader: &mut Reader, question: Question, until: Instant) {
     match question {
         Question::Trades { symbol, before, limit, told } => {
-            told(found(reader.trades_of_symbol(symbol, before, limit, until)).map(|page| page.map(trades)));
+            told(found(reader.trades_of_symbol(symbol, before, limit, until), |page| page.map(page_of_trades)));
+        }
+        Question::TradesSince { symbol, since, limit, told } => {
+            let since = store::Since { trade: since.trade, time: since.time };
+            told(found(reader.trades_since(symbol, since, limit, until), |rows| rows.iter().map(trade).collect()));
         }
         Question::TradesOf { of, before, limit, told } => {
             let of = Of { account: of.account, symbol: of.symbol, order: of.order };
-            told(found(reader.trades_of_account(of, before, limit, until)).map(|page| page.map(trades)));
+            told(found(reader.trades_of_account(of, before, limit, until), |page| page.map(page_of_trades)));
         }
         Question::Orders { account, symbol, before, limit, told } => {
-            let page = found(reader.orders_of(account, symbol, before, limit, until));
-            told(page.map(|page| page.map(|(rows, next)| (rows.iter().map(past).collect(), next))));
+            told(found(reader.orders_of(account, symbol, before, limit, until), |page| {
+                page.map(|(rows, next)| (rows.iter().map(past).collect(), next))
+            }));
         }
         Question::Named { orders, told } => {
-            let rows = found(reader.orders(&orders, until));
-            let by_id = |rows: Vec<PlacedRow>| -> HashMap<_, _> {
-                rows.into_iter().map(|row| (row.order, past(&row))).collect()
-            };
-            told(rows.map(by_id).map(|rows| orders.iter().filter_map(|order| rows.get(order).copied()).collect()));
+            told(found(reader.orders(&orders, until), |rows| {
+                let by_id: HashMap<_, _> = rows.iter().map(|row| (row.order, past(row))).collect();
+                orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
+            }));
         }
-        Question::Candles { symbol, interval, before, limit, told } => {
+        Question::Candles { symbol, interval, stretch, limit, told } => {
             let length = Duration::from_micros(interval.micros());
-            let rows = found(reader.candles(symbol, length, before, limit, until));
-            told(rows.map(|rows| rows.iter().map(candle).collect()));
+            let stretch = store::Stretch { from: stretch.from, before: stretch.before };
+            let rows = reader.candles(symbol, length, stretch, limit, until);
+            told(found(rows, |rows| rows.iter().map(candle).collect()));
         }
     }
 }
 
 /// Whatever keeps the database from answering, the asker may try again; the log has the cause.
-fn found<T>(answer: Result<T, StoreError>) -> Result<T, Away> {
-    answer.map_err(|error| {
-        match error {
-            StoreError::Unreachable { .. } | StoreError::Stopped => {}
-            error => tracing::error!(%error, "a question about the past cannot be answered"),
+fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, Away> {
+    match answer {
+        Ok((rows, through)) => Ok((shown(rows), through)),
+        Err(StoreError::Unreachable { .. } | StoreError::Stopped) => Err(Away),
+        Err(error) => {
+            tracing::error!(%error, "a question about the past cannot be answered");
+            Err(Away)
         }
-        Away
-    })
+    }
 }
 
-fn trades((rows, next): (Vec<TradeRow>, Option<u64>)) -> (Vec<Trade>, Option<u64>) {
+fn page_of_trades((rows, next): (Vec<TradeRow>, Option<u64>)) -> (Vec<Trade>, Option<u64>) {
     (rows.iter().map(trade).collect(), next)
 }
 

@@ -7,23 +7,25 @@ mod common;
 #[allow(dead_code)]
 mod postgres;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::folder::Folder;
 use common::http::Http;
+use common::keys::KeyFile;
 use common::server::{Launch, PATIENCE};
 use common::wait::wait_until;
-use engine::Time;
+use engine::{AccountId, Time};
 use gateway::{Pulse, State, Status};
 use model::workload::Random;
 use pricetime::backend::Backend;
 use pricetime::market::Clock;
 use pricetime::place::Place;
 use pricetime::settings::{Given, ServeArgs, Settings};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use web::{About, Keys, Web};
+use web::{About, Key, Keys, Web};
 
 const ACCOUNTS: u64 = 4;
 const SYMBOLS: [&str; 2] = ["SPY", "QQQ"];
@@ -35,6 +37,11 @@ struct Here {
     settings: Settings,
     backend: Backend,
     web: Web,
+}
+
+/// A key for account 1.
+fn key() -> KeyFile {
+    KeyFile { path: PathBuf::new(), key: "key".to_owned(), secret: "secret".to_owned() }
 }
 
 impl Here {
@@ -54,7 +61,9 @@ impl Here {
         let of_web = web::Settings { address: settings.http, hosts: Vec::new() };
         let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
         let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
-        web.open(web::Market { exchange, asker, keys: Keys::default(), records });
+        let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
+        keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
+        web.open(web::Market { exchange, asker, keys, records });
         status.set(State::Ready);
         Here { settings, backend, web }
     }
@@ -138,6 +147,71 @@ fn compare(both: &[Http; 2]) {
     same(both, "/api/v1/accounts/99/executions");
 }
 
+/// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
+fn compare_compatible(both: &[Http; 2], now: u64) {
+    let now = now / 1000;
+    let (beginning, mut klines, mut trades, mut own) = (BEGINNING / 1000, 0, 0, 0);
+    let count = |answer: &Value| answer.as_array().unwrap_or_else(|| panic!("{answer}")).len();
+    let times = [beginning, beginning + 61_000, (beginning + now) / 2, now - 1, now + 3_600_000];
+    for pair in ["SPYUSD", "QQQUSD"] {
+        for (interval, start) in
+            ["1s", "1m", "5m", "15m", "1h", "1d"].into_iter().flat_map(|one| times.map(|time| (one, time)))
+        {
+            for limit in [2, 500] {
+                let path =
+                    format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit={limit}&startTime={start}");
+                // Of so short ones files do not look through the time until now.
+                if interval != "1s" {
+                    klines += count(&same(both, &path));
+                }
+                for end in [start, start + 1, start + 600_000, start + 90_000_000] {
+                    let path = format!("{path}&endTime={end}");
+                    klines += count(&same(both, &path));
+                }
+            }
+            same(both, &format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit=3&endTime={start}"));
+        }
+        for limit in [3, 1000] {
+            let path = format!("symbol={pair}&limit={limit}");
+            trades += count(&same(both, &format!("/binance/api/v3/trades?{path}")));
+            for from in [0, 1, 2, 50, 1_000_000, u64::MAX] {
+                trades += count(&same_signed(both, "historicalTrades", &format!("{path}&fromId={from}")));
+                for bounds in [String::new(), format!("&startTime={}", times[2]), format!("&endTime={}", times[2])] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&orderId={from}{bounds}")));
+                }
+            }
+            for time in times {
+                for bounds in [
+                    format!("startTime={time}"),
+                    format!("endTime={time}"),
+                    format!("startTime={time}&endTime={}", time + 90_000_000),
+                ] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&{bounds}")));
+                }
+            }
+        }
+    }
+    for order in 0..60 {
+        own += count(&same_signed(both, "myTrades", &format!("symbol=SPYUSD&orderId={order}")));
+        same_signed(both, "order", &format!("symbol=SPYUSD&orderId={order}"));
+    }
+    assert!(klines > 100 && trades > 100 && own > 100, "{klines} {trades} {own}");
+}
+
+/// As `same`, of account 1.
+fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
+    let [files, rows] = both.each_ref().map(|http| {
+        let answer = key().send(http, "GET", path, parameters);
+        (answer.status, answer.body)
+    });
+    assert_eq!(files, rows, "{path} {parameters}");
+    rows.1
+}
+
 /// Does one random thing on both; what they say of it is the same.
 fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
     // Now and then nobody trades for hours.
@@ -203,12 +277,14 @@ fn the_past_is_the_same_from_files_and_from_rows() {
     for round in 0..3 {
         (0..150).for_each(|_| act(&both, &mut random, &now));
         compare(&both);
+        compare_compatible(&both, now.load(Ordering::SeqCst));
         if round < 2 {
             // The last candles stay open over a restart, trades are numbered on, and orders keep their times.
             servers.into_iter().for_each(Here::stop);
             servers = begin();
             both = servers.each_ref().map(Here::http);
             compare(&both);
+            compare_compatible(&both, now.load(Ordering::SeqCst));
         }
     }
     let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
@@ -244,5 +320,77 @@ fn while_the_database_is_away_the_past_is_too() {
     for (path, told) in paths.iter().zip(told) {
         wait_until("the past is there again", PATIENCE, || http.get(path).body == told);
     }
+    server.stop();
+}
+
+/// The database's processes that read pages for people, and how many it has for the server.
+fn processes(database: &postgres::Database) -> (Vec<String>, usize) {
+    let of = |purpose: &str| {
+        database.sql(&format!(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pricetime %{purpose}'"
+        ))
+    };
+    (of(" history"), of("").len())
+}
+
+fn signal(processes: &[String], signal: Signal) {
+    for process in processes {
+        kill_process(Pid::from_raw(process.parse().unwrap()).unwrap(), signal).unwrap();
+    }
+}
+
+/// The processes that read are stopped: as slow as can be. Only they are, for a lock would stop the writer too.
+#[test]
+fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
+    let folder = Folder::new("postgres-history-slow");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 60s");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
+    let (readers, connections) = processes(&database);
+    assert!(!readers.is_empty() && readers.len() < connections, "{readers:?} of {connections}");
+    let order = |side: &str| {
+        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
+        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    };
+    order("buy");
+    order("sell");
+    signal(&readers, Signal::STOP);
+    let paths = [
+        "/api/v1/symbols/SPY/trades",
+        "/api/v1/symbols/SPY/candles",
+        "/api/v1/accounts/1/executions",
+        "/api/v1/accounts/1/orders?status=all",
+        "/binance/api/v3/klines?symbol=SPYUSD&interval=1m&startTime=0",
+    ];
+    let asked = std::thread::scope(|scope| {
+        let (told, answers) = std::sync::mpsc::channel();
+        for at in 0..200 {
+            let (told, path) = (told.clone(), paths[at % paths.len()]);
+            let address = server.http;
+            scope.spawn(move || told.send(Http::new(address).get(path)).unwrap());
+        }
+        // Those for which there is no room are refused; then all the others wait.
+        let refused: Vec<_> = answers.iter().take(200 - 64).collect();
+        refused.iter().for_each(|answer| assert_eq!(answer.status, 503, "{}", answer.text));
+        // Orders are placed and canceled as ever, and told as they ended.
+        for _ in 0..20 {
+            order("buy");
+            order("sell");
+            let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", order("buy")));
+            assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
+        }
+        assert_eq!(processes(&database), (readers.clone(), connections));
+        signal(&readers, Signal::CONT);
+        drop(told);
+        answers.iter().collect::<Vec<_>>()
+    });
+    assert_eq!(asked.len(), 64);
+    asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
+    assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
+    assert_eq!(processes(&database), (readers, connections));
     server.stop();
 }

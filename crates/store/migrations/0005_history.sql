@@ -3,6 +3,9 @@
 
 ALTER TABLE pricetime.executions ADD COLUMN symbol bigint, ADD COLUMN buyer bigint, ADD COLUMN seller bigint;
 SET LOCAL pricetime.server = 'on';
+-- Whole tables, unlike what a writer does.
+SET LOCAL enable_seqscan = on;
+SET LOCAL enable_hashjoin = on;
 UPDATE pricetime.executions e SET symbol = b.symbol, buyer = b.account, seller = o.account
     FROM pricetime.orders b, pricetime.orders o WHERE b.id = e.buy_order AND o.id = e.sell_order;
 ALTER TABLE pricetime.executions

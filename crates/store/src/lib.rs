@@ -11,6 +11,7 @@
 //! Reader::connect  ─► pages of trades, orders and candles, for people
 //! ```
 
+mod candles;
 mod column;
 mod effects;
 mod error;
@@ -21,6 +22,7 @@ mod import;
 mod load;
 mod numeric;
 mod pages;
+mod reader;
 mod schema;
 mod session;
 mod standing;
@@ -32,12 +34,14 @@ mod url;
 mod verify;
 mod writer;
 
+pub use candles::{CandleRow, Stretch};
 pub use effects::{Effects, Head};
 pub use error::StoreError;
 pub use history::History;
 pub use import::Imported;
 pub use load::Loaded;
-pub use pages::{CandleRow, EndRow, Of, Page, PlacedRow, Reader, TradeRow};
+pub use pages::{EndRow, Of, Page, PlacedRow, Since, TradeRow};
+pub use reader::{Reader, Seen};
 pub use schema::{MIGRATIONS, Migrated, Migration};
 pub use standing::{Epoch, Standing};
 pub use stop::Stop;

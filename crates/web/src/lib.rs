@@ -30,6 +30,6 @@ mod vitals;
 
 pub use binance::{Key, Keys};
 pub use hub::Hub;
-pub use past::{Away, OfAccount, Page, Past, Question, Records, Told};
+pub use past::{Away, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use server::{Settings, Web};
 pub use site::{About, Counting, Market};

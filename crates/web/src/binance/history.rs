@@ -1,11 +1,12 @@
 //! Pages of the history, put together to what these clients ask for: the last ones, or the first ones from a number or a time
 //! on, always oldest first.
 
+use engine::Time;
 use feed::Trade;
 
 use super::asked::Asked;
 use super::refusal::Refusal;
-use crate::past::Past;
+use crate::past::{Past, Since};
 
 /// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
 const PAGES_MAX: usize = 200;
@@ -32,12 +33,18 @@ impl Wanted {
         })
     }
 
+    /// Where it begins; none where the last ones are wanted.
+    pub(super) fn since(&self) -> Option<Since> {
+        let since = Since { trade: self.from, time: self.start.map(Time) };
+        (self.from.is_some() || self.start.is_some()).then_some(since)
+    }
+
     /// Whether nothing that is older than this is wanted.
     fn begins_after(&self, number: u64, time: u64) -> bool {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
-    fn ends_before(&self, time: u64) -> bool {
+    pub(super) fn ends_before(&self, time: u64) -> bool {
         // Times are asked for in milliseconds: the whole of the last one is meant.
         self.end.is_some_and(|end| time >= end.saturating_add(1000))
     }
@@ -78,7 +85,7 @@ pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     page: impl Fn(Option<u64>) -> F + Send,
 ) -> Result<Vec<T>, Refusal> {
     // The last ones are wanted, unless it is said where to begin.
-    let newest = wanted.from.is_none() && wanted.start.is_none();
+    let newest = wanted.since().is_none();
     let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
         let (some, next) = page(before).await?;

@@ -12,7 +12,7 @@ use super::accounts::of_account;
 use super::{bad_cursor, troubled, unreadable};
 use crate::describe::values;
 use crate::input::{self, Body, Named, Parameters};
-use crate::past;
+use crate::past::{self, Trouble};
 use crate::problem::{self, Problem};
 use crate::shapes::{OrderShape, PlacedShape, side_name};
 use crate::site::Site;
@@ -111,7 +111,7 @@ pub(crate) async fn one(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    show(&site, order, account).await.map(Json)
+    show(&site, order, account, troubled).await.map(Json)
 }
 
 /// Cancels what is open of an order.
@@ -119,7 +119,7 @@ pub(crate) async fn one(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable"]))),
 )]
 pub(crate) async fn cancel(
     State(site): State<Site>,
@@ -144,8 +144,8 @@ pub(crate) async fn one_by_client_id(
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
     match ask(&site, Op::ClientQuery(ClientQuery { account, id })).await? {
-        Reply::Status(status) => show(&site, status.order, account).await.map(Json),
-        Reply::Archived(order) => show(&site, order, account).await.map(Json),
+        Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
+        Reply::Archived(order) => show(&site, order, account, troubled).await.map(Json),
         _ => Err(Problem::unknown_outcome()),
     }
 }
@@ -155,7 +155,7 @@ pub(crate) async fn one_by_client_id(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable"]))),
 )]
 pub(crate) async fn cancel_by_client_id(
     State(site): State<Site>,
@@ -168,15 +168,28 @@ pub(crate) async fn cancel_by_client_id(
 
 async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
     match ask(site, Op::Command(command)).await? {
-        Reply::Canceled(status) => show(site, status.order, account).await.map(Json),
+        Reply::Canceled(status) => show(site, status.order, account, untold).await.map(Json),
         // It was done long ago: whose it was, only the history knows.
-        Reply::Archived(order) => show(site, order, account).await.and(Err(Problem::nothing_open())),
+        Reply::Archived(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
         _ => Err(Problem::unknown_outcome()),
     }
 }
 
+/// What was done and cannot be shown: nobody must take it for refused.
+fn untold(trouble: Trouble) -> Problem {
+    match trouble {
+        Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
+        Trouble::NoHistory | Trouble::Unreadable(_) => troubled(trouble),
+    }
+}
+
 /// An order as its owner sees it; nobody else learns that it exists.
-async fn show(site: &Site, order: OrderId, account: AccountId) -> Result<OrderShape, Problem> {
+async fn show(
+    site: &Site,
+    order: OrderId,
+    account: AccountId,
+    refused: impl FnOnce(Trouble) -> Problem,
+) -> Result<OrderShape, Problem> {
     let found = site.look(move |scene| {
         let owner = scene.view.find_account(account).ok_or_else(Problem::unknown_account)?;
         let open = scene.view.open_order(order).filter(|open| open.account == owner);
@@ -187,7 +200,7 @@ async fn show(site: &Site, order: OrderId, account: AccountId) -> Result<OrderSh
     if let Some(shape) = open {
         return Ok(shape);
     }
-    let found = past::orders(site, vec![order]).await.map_err(troubled)?;
+    let found = past::orders(site, vec![order]).await.map_err(refused)?;
     let past = found.into_iter().find(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
     site.look(move |scene| OrderShape::past(&scene.view, &past)).await
 }
@@ -300,7 +313,7 @@ pub(crate) struct CanceledShape {
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
     responses((status = 200, description = "What was canceled", body = CanceledShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable"]))),
 )]
 pub(crate) async fn cancel_all(
     State(site): State<Site>,
@@ -324,7 +337,7 @@ pub(crate) async fn cancel_all(
         let done = some.iter().zip(answers).filter(|(_, answer)| matches!(answer, Answer::Reply(Reply::Canceled(_))));
         canceled.extend(done.map(|(order, _)| *order));
     }
-    let canceled = past::orders(&site, canceled).await.map_err(troubled)?;
+    let canceled = past::orders(&site, canceled).await.map_err(untold)?;
     let shown = site.look(move |scene| canceled.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
     Ok(Json(CanceledShape { canceled: shown.await? }))
 }

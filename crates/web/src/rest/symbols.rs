@@ -13,7 +13,7 @@ use super::{bad_cursor, troubled, unreadable};
 use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
-use crate::past;
+use crate::past::{self, Stretch};
 use crate::problem::{self, Problem};
 use crate::shapes::{BookShape, CandleShape, QueuedShape, SymbolShape, TradeShape};
 use crate::site::Site;
@@ -201,7 +201,8 @@ pub(crate) async fn candles(
     let interval = input::interval(asked.interval.as_deref().unwrap_or("1m"))?;
     let limit = input::count("limit", asked.limit, 500, 1500)?;
     let Json(symbol) = of_symbol(&site, &name, |_, symbol| Ok(symbol)).await?;
-    let candles = past::candles(&site, symbol, interval, asked.before.map(Time), limit).await.map_err(troubled)?;
+    let stretch = Stretch { from: None, before: asked.before.map(Time) };
+    let candles = past::candles(&site, symbol, interval, stretch, limit).await.map_err(troubled)?;
     let candles = candles.iter().map(CandleShape::of).collect();
     Ok(Json(CandlesShape { symbol: name, interval: interval.name(), candles }))
 }
