@@ -137,7 +137,10 @@ impl Reader {
 /// All statements of a question see the same rows, and end by themselves when nobody waits for them any more.
 async fn at_one_moment<T>(session: &Session, left: Duration, ask: &impl AsyncFn(&Session) -> Told<T>) -> Told<Seen<T>> {
     let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
-    session.client.batch_execute(&format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}")).await?;
+    // A bitmap would be made of all rows of an account, where the order of the index gives the first ones of them.
+    let begin =
+        format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}; SET LOCAL enable_bitmapscan = off");
+    session.client.batch_execute(&begin).await?;
     let row = session.client.query_one(THROUGH, &[]).await?;
     let through = Sequence(Fields::of(&row).next()?);
     let found = ask(session).await?;
