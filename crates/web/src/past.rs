@@ -89,8 +89,6 @@ pub trait Records: Send + Sync {
 
 /// Why there is no answer.
 pub(crate) enum Trouble {
-    /// Nobody keeps a history.
-    NoHistory,
     /// Its files cannot be read.
     Unreadable(HistoryError),
     /// The database does not answer in time.
@@ -118,8 +116,7 @@ pub(crate) async fn trades_of_symbol(
     library.page(site, |told| Question::Trades { symbol, before, limit, told }).await
 }
 
-/// Trades of a symbol, oldest first. None where there are files, which are read
-/// backwards alone.
+/// The first trades of a symbol from somewhere on, oldest first. None where there are files: those are read backwards alone.
 pub(crate) async fn trades_since(
     site: &Site,
     symbol: SymbolIndex,
@@ -207,7 +204,7 @@ async fn read<T: Send + 'static>(
     read: impl FnOnce(&View, &History) -> Result<T, HistoryError> + Send + 'static,
 ) -> Result<T, Trouble> {
     look(site, move |scene| {
-        let history = scene.history.as_ref().ok_or(Trouble::NoHistory)?;
+        let history = scene.history.as_ref().ok_or(Trouble::NotReady)?;
         Ok(read(&scene.view, history)?)
     })
     .await?

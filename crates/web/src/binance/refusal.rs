@@ -46,7 +46,6 @@ impl Refusal {
     /// Why nothing can be told of the past.
     pub(super) fn troubled(trouble: Trouble) -> Refusal {
         match trouble {
-            Trouble::NoHistory => Refusal::new(-1020, "This operation is not supported: this server keeps no history."),
             Trouble::Unreadable(error) => Refusal::unreadable(error),
             Trouble::Away => Refusal::unavailable(Unavailable::StoreAway),
             Trouble::NotReady => Refusal::from(Problem::not_ready()),

@@ -61,7 +61,6 @@ fn unreadable(error: HistoryError) -> Problem {
 /// Why nothing can be told of the past.
 fn troubled(trouble: Trouble) -> Problem {
     match trouble {
-        Trouble::NoHistory => no_history(),
         Trouble::Unreadable(error) => unreadable(error),
         Trouble::Away => Problem::unavailable(Unavailable::StoreAway),
         Trouble::NotReady => Problem::not_ready(),

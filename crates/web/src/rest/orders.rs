@@ -179,7 +179,7 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
 fn untold(trouble: Trouble) -> Problem {
     match trouble {
         Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
-        Trouble::NoHistory | Trouble::Unreadable(_) => troubled(trouble),
+        Trouble::Unreadable(_) => troubled(trouble),
     }
 }
 
