@@ -323,14 +323,16 @@ fn while_the_database_is_away_the_past_is_too() {
     server.stop();
 }
 
-/// The database's processes that read pages for people, and how many it has for the server.
-fn processes(database: &postgres::Database) -> (Vec<String>, usize) {
-    let of = |purpose: &str| {
-        database.sql(&format!(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pricetime %{purpose}'"
-        ))
-    };
-    (of(" history"), of("").len())
+/// The database's processes that read pages of the history, or single orders.
+fn readers(database: &postgres::Database, what: &str) -> Vec<String> {
+    let named = format!("datname = current_database() AND application_name LIKE 'pricetime % {what}'");
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named} ORDER BY 1"))
+}
+
+/// How many connections the server has.
+fn connections(database: &postgres::Database) -> usize {
+    let named = "datname = current_database() AND application_name LIKE 'pricetime %'";
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named}")).len()
 }
 
 fn signal(processes: &[String], signal: Signal) {
@@ -350,15 +352,15 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     let http = Http::new(server.http);
     http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
     http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
-    let (readers, connections) = processes(&database);
-    assert!(!readers.is_empty() && readers.len() < connections, "{readers:?} of {connections}");
+    let (slow, connected) = (readers(&database, "history"), connections(&database));
+    assert!(!slow.is_empty() && slow.len() < connected, "{slow:?} of {connected}");
     let order = |side: &str| {
         let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
         http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
     };
     order("buy");
     order("sell");
-    signal(&readers, Signal::STOP);
+    signal(&slow, Signal::STOP);
     let paths = [
         "/api/v1/symbols/SPY/trades",
         "/api/v1/symbols/SPY/candles",
@@ -383,14 +385,40 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
             let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", order("buy")));
             assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
         }
-        assert_eq!(processes(&database), (readers.clone(), connections));
-        signal(&readers, Signal::CONT);
+        assert_eq!((readers(&database, "history"), connections(&database)), (slow.clone(), connected));
+        signal(&slow, Signal::CONT);
         drop(told);
         answers.iter().collect::<Vec<_>>()
     });
     assert_eq!(asked.len(), 64);
     asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
     assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
-    assert_eq!(processes(&database), (readers, connections));
+    assert_eq!((readers(&database, "history"), connections(&database)), (slow, connected));
+    server.stop();
+}
+
+/// What is committed stays so when it cannot be read any more: the client must not take it for refused.
+#[test]
+fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
+    let folder = Folder::new("postgres-history-cancel");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    for path in ["/api/v1/orders/1?account=1", "/api/v1/accounts/1/orders"] {
+        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "10", "shares": "1"});
+        let order = http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap();
+        let slow = readers(&database, "orders");
+        assert_eq!(slow.len(), 1);
+        signal(&slow, Signal::STOP);
+        assert_eq!(http.delete(path).code(), (504, "outcome-unknown"), "{path}");
+        signal(&slow, Signal::CONT);
+        let shown = http.read(&format!("/api/v1/orders/{order}?account=1"));
+        assert_eq!((&shown["status"], &shown["open"]), (&json!("canceled"), &json!("0")), "{path}");
+        wait_until("the late reader has ended", PATIENCE, || readers(&database, "orders").len() == 1);
+    }
     server.stop();
 }
