@@ -11,7 +11,7 @@ use crate::candle::{Candle, Interval};
 use crate::candles::candles;
 use crate::events::EventBatch;
 use crate::history::{History, HistoryError};
-use crate::view::View;
+use crate::view::{Known, View};
 
 /// Events that may wait to be followed, give or take a turn; past it the sequencer slows down.
 const WAITING_MAX: usize = 1 << 20;
@@ -65,6 +65,23 @@ impl<W: Watcher> Feed<W> {
         let view = View::new(engine, history.as_ref());
         let mut scene = Scene { view, history, watcher };
         scene.recall()?;
+        Feed::follow(scene, failed)
+    }
+
+    /// Starts to follow from `engine`'s state without a history of its own: another one is kept elsewhere, and knew `known`
+    /// of that state.
+    pub fn start_from(
+        engine: &Engine,
+        known: &Known,
+        watcher: W,
+        failed: impl FnOnce(String) + Send + 'static,
+    ) -> Result<Feed<W>, HistoryError> {
+        let mut view = View::new(engine, None);
+        view.recognize(known);
+        Feed::follow(Scene { view, history: None, watcher }, failed)
+    }
+
+    fn follow(scene: Scene<W>, failed: impl FnOnce(String) + Send + 'static) -> Result<Feed<W>, HistoryError> {
         let line = Arc::new(Line::new());
         let follower = Follower { line: line.clone(), scene };
         let thread = std::thread::Builder::new().name("feed".to_string()).spawn(move || {

@@ -33,4 +33,4 @@ pub use history::{
 pub use market::{Day, Listing, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;
-pub use view::{Ended, News, View};
+pub use view::{Ended, Known, News, View};

@@ -5,7 +5,7 @@ use engine::{AccountIndex, Money, OrderId, Price, Sequence, Shares, Side, Symbol
 /// Two orders executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// 1, 2, 3 … over all symbols, from where the history begins.
+    /// 1, 2, 3 … over all symbols, from where the history begins; with a database that of its execution.
     pub id: u64,
     pub symbol: SymbolIndex,
     /// That of the order that was open first.

@@ -38,6 +38,15 @@ pub struct View {
     news_symbols: Vec<SymbolIndex>,
 }
 
+/// What a state does not say, and a database does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The number that the next trade gets.
+    pub next_trade: u64,
+    /// When open orders were placed.
+    pub placed: Vec<(OrderId, Time)>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Arriving {
     slot: u32,
@@ -96,6 +105,16 @@ impl View {
         // They came book by book.
         view.accounts.all_mut().for_each(|account| view.orders.sort(&mut account.orders, In::Account));
         view
+    }
+
+    /// Takes in what another history than ours knows of the state that the view began with.
+    pub(crate) fn recognize(&mut self, known: &Known) {
+        self.next_trade = known.next_trade;
+        for &(order, time) in &known.placed {
+            if let Some(slot) = self.orders.find(order) {
+                self.orders.get_mut(slot).time = time;
+            }
+        }
     }
 
     /// The last command whose events are in.

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{DoneOrders, Engine, Sequence};
-use feed::Asker;
+use feed::{Asker, Known};
 use gateway::{Exchange, Gauge, Pulse, State, Status};
 use journal::{DataLock, Disk, Journal, Options};
-use store::{History, Stop, Store, StoreError, StoreUrl};
-use web::Hub;
+use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
+use web::{Hub, Records};
 
 use crate::archive_gate::ArchiveGate;
 use crate::market::{Clock, Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
 use crate::projection::Projection;
+use crate::records::SqlRecords;
 use crate::recovery::{self, Report};
 use crate::settings::{Durability, Settings};
 use crate::snapshots;
@@ -23,6 +24,9 @@ use crate::sql_market::{SqlMarket, SqlOptions};
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
+
+/// Connections that answer questions about the past which may take long. One more looks up orders.
+const READERS: usize = 2;
 
 /// How long the database may take to notice that the server before this one has ended.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
@@ -32,7 +36,7 @@ pub enum Backend {
     /// A data folder with a journal.
     Folder(Box<Folder>),
     /// A PostgreSQL database.
-    Database(SqlMarket, Option<Projection>),
+    Database(SqlMarket, Option<(Projection, Arc<SqlRecords>)>),
 }
 
 /// A market on its data folder.
@@ -82,10 +86,18 @@ impl Backend {
     /// Who looks at the market; none where it is not followed.
     pub fn asker(&self) -> Option<Asker<Hub>> {
         let projection = match self {
-            Backend::Folder(folder) => &folder.projection,
-            Backend::Database(_, projection) => projection,
+            Backend::Folder(folder) => folder.projection.as_ref(),
+            Backend::Database(_, followed) => followed.as_ref().map(|(projection, _)| projection),
         };
-        projection.as_ref().map(Projection::asker)
+        projection.map(Projection::asker)
+    }
+
+    /// Who has the history; none where the feed keeps it.
+    pub fn records(&self) -> Option<Arc<dyn Records>> {
+        match self {
+            Backend::Folder(_) => None,
+            Backend::Database(_, followed) => followed.as_ref().map(|(_, records)| records.clone() as Arc<dyn Records>),
+        }
     }
 
     /// Answers what was handed in, brings everything to where it is kept, and ends. Gives the last command.
@@ -99,9 +111,9 @@ impl Backend {
                 snapshot_if_cheap(&storage, &engine, &journal, settings);
                 Ok(engine.sequence())
             }
-            Backend::Database(market, projection) => {
+            Backend::Database(market, followed) => {
                 let sequence = market.stop().sequence();
-                projection.map_or(Ok(()), Projection::stop).map_err(|error| error.to_string())?;
+                followed.map_or(Ok(()), |(projection, _)| projection.stop()).map_err(|error| error.to_string())?;
                 Ok(sequence)
             }
         }
@@ -122,7 +134,7 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
     let mut projection = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         if settings.feed {
-            projection = Some(Projection::start(engine, Some(&storage), &failed)?);
+            projection = Some(Projection::start(engine, &storage, &failed)?);
         }
         Ok(projection.as_ref().map(Projection::sink))
     });
@@ -255,12 +267,26 @@ fn open_database(
     };
     let patience = settings.store_patience.0;
     let history = History::connect(url, &name, patience, stop.clone()).map_err(say)?;
-    let projection = settings.feed.then(|| Projection::start(&loaded.engine, None, &failed)).transpose();
-    let projection = projection.map_err(|error| error.to_string())?;
-    let events = projection.as_ref().map(Projection::sink);
+    let followed = match settings.feed {
+        true => {
+            let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
+            let mut look_ups = reader("orders")?;
+            let known = Known {
+                next_trade: loaded.standing.head.next_execution,
+                placed: look_ups.placed_times().map_err(say)?,
+            };
+            let projection = Projection::start_from(&loaded.engine, &known, &failed);
+            let projection = projection.map_err(|error| error.to_string())?;
+            let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
+            let records = SqlRecords::start(pages, look_ups, patience).map_err(no_threads)?;
+            Some((projection, Arc::new(records)))
+        }
+        false => None,
+    };
+    let events = followed.as_ref().map(|(projection, _)| projection.sink());
     let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse, clock };
     let market = SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed);
-    Ok((Backend::Database(market.map_err(no_threads)?, projection), opened))
+    Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }
 
 /// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.

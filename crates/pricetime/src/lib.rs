@@ -21,6 +21,7 @@ pub mod logging;
 pub mod market;
 pub mod place;
 pub mod projection;
+pub mod records;
 pub mod recovery;
 pub mod send;
 pub mod sequencer;

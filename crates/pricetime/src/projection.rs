@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Engine, Entry, Event, Sequence, Time};
-use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError};
+use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError, Known};
 use journal::Disk;
 use web::Hub;
 
@@ -16,10 +16,16 @@ pub struct Projection(Feed<Hub>);
 pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Projection {
-    /// Follows from an engine's state, with a history in the data folder unless there is none.
-    pub fn start(engine: &Engine, data: Option<&Disk>, failed: &Failed) -> Result<Projection, HistoryError> {
-        let history = data.map(|data| History::open(data, engine)).transpose()?;
-        Projection::of(engine, history, failed)
+    /// Follows from an engine's state, with a history in the data folder.
+    pub fn start(engine: &Engine, data: &Disk, failed: &Failed) -> Result<Projection, HistoryError> {
+        let history = History::open(data, engine)?;
+        Projection::of(engine, Some(history), failed)
+    }
+
+    /// Follows from an engine's state that was read from a database, which keeps the history.
+    pub fn start_from(engine: &Engine, known: &Known, failed: &Failed) -> Result<Projection, HistoryError> {
+        let failed = failed.clone();
+        Feed::start_from(engine, known, Hub::new(), move |cause| failed(cause)).map(Projection)
     }
 
     fn of(engine: &Engine, history: Option<History>, failed: &Failed) -> Result<Projection, HistoryError> {

@@ -110,7 +110,7 @@ impl Server {
         }
         web.watch(Arc::new(gateway.counting()));
         if let Some(asker) = backend.asker() {
-            web.open(web::Market { exchange: backend.door(), asker, keys });
+            web.open(web::Market { exchange: backend.door(), asker, keys, records: backend.records() });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);

@@ -297,7 +297,7 @@ fn every_price_and_quantity_that_the_filters_allow_is_accepted() {
 }
 
 #[test]
-fn with_a_database_what_needs_history_says_that_there_is_none() {
+fn with_a_database_the_history_comes_from_its_rows() {
     let folder = Folder::new("binance-postgres");
     let database = postgres::database();
     let keys = KeyFile::new(&folder);
@@ -310,16 +310,27 @@ fn with_a_database_what_needs_history_says_that_there_is_none() {
     let query = format!("symbol=SPYUSD&orderId={}", placed["orderId"]);
     assert_eq!(keys.send(&http, "GET", "order", &query).body["status"], "PARTIALLY_FILLED");
     assert_eq!(http.read("/binance/api/v3/trades?symbol=SPYUSD").as_array().unwrap().len(), 1);
-    for path in ["myTrades", "allOrders"] {
-        assert_eq!(code(&keys.send(&http, "GET", path, "symbol=SPYUSD")), (400, -1020));
-    }
-    assert_eq!(code(&http.get("/binance/api/v3/aggTrades?symbol=SPYUSD&fromId=1")), (400, -1020));
+    let own = keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body;
+    assert_eq!(
+        (&own[0]["id"], &own[0]["orderId"], &own[0]["qty"]),
+        (&json!(1), &placed["orderId"], &json!("0.25000000"))
+    );
+    let open = keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body;
+    assert_eq!((&open[0]["orderId"], &open[0]["status"]), (&placed["orderId"], &json!("PARTIALLY_FILLED")));
+    assert_eq!(http.read("/binance/api/v3/aggTrades?symbol=SPYUSD&fromId=1")[0]["a"], 1);
     let canceled = keys.send(&http, "DELETE", "order", &query).body;
     assert_eq!(
         (&canceled["executedQty"], &canceled["cummulativeQuoteQty"]),
         (&json!("0.25000000"), &json!("2.50000000"))
     );
-    assert_eq!(code(&keys.send(&http, "GET", "order", &query)), (400, -1020));
+    let told = keys.send(&http, "GET", "order", &query).body;
+    assert_eq!((&told["status"], &told["cummulativeQuoteQty"]), (&json!("CANCELED"), &json!("2.50000000")));
     assert_eq!(code(&keys.send(&http, "DELETE", "order", &query)), (400, -2011));
+    server.stop();
+    let server = keys.launch(&folder).in_database(&url).start();
+    let http = Http::new(server.http);
+    assert_eq!(keys.send(&http, "GET", "order", &query).body, told);
+    assert_eq!(keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body, json!([told]));
+    assert_eq!(keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body, own);
     server.stop();
 }

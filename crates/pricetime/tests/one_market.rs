@@ -54,7 +54,8 @@ impl Here {
         let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
         web.watch(Arc::new(gateway.counting()));
         let (exchange, asker) = (backend.door(), backend.asker().unwrap());
-        web.open(web::Market { exchange, asker, keys: Keys::default() });
+        let records = backend.records();
+        web.open(web::Market { exchange, asker, keys: Keys::default(), records });
         status.set(State::Ready);
         Here { settings, backend, gateway, web }
     }

@@ -1,5 +1,5 @@
 //! What rows cost on this machine: `cargo bench -p store`, or with words to run only the parts named so: `sizes`, `costs`,
-//! `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
+//! `past`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../tests/common/postgres.rs"]
@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use futures_util::{SinkExt, pin_mut};
 use model::workload::Random;
 use postgres::{Database, Server};
-use store::{Effects, Head, Writer};
+use store::{Effects, Head, MIGRATIONS, Writer};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -30,7 +30,7 @@ type Part = (&'static str, fn(&Server));
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [Part; 4] = [("sizes", sizes), ("costs", costs), ("ways", ways), ("recovery", recovery)];
+    let parts: [Part; 5] = [("sizes", sizes), ("costs", costs), ("past", past), ("ways", ways), ("recovery", recovery)];
     // As a server for one busy database is set; everything that concerns durability is at its default.
     let server = Server::start(&["shared_buffers=1GB", "max_wal_size=4GB", "checkpoint_timeout=30min"]);
     for (name, part) in parts {
@@ -235,17 +235,66 @@ fn costs(server: &Server) {
     ];
     println!("\norders/s and processor time of the database, µs an order: batches of 50 | of 800");
     for (name, sql) in cases {
-        let figures = [50, 800].map(|batch| {
-            let database = server.database();
-            let mut writer = database.writer("bench");
-            database.sql(&sql);
-            let mut flow = Flow::new(&mut writer, 40);
-            measure(&database, &mut flow, &mut writer, batch);
-            measure(&database, &mut flow, &mut writer, batch)
-        });
+        let figures = [50, 800].map(|batch| measure_with(server, &sql, batch));
         let [small, large] =
             figures.map(|figures| format!("{:>8.0} {:>8.1}", figures.orders_per_s, figures.backend_us_per_order));
         println!(" {name:<28} | {small} | {large}");
+    }
+}
+
+/// Figures of a new database whose schema was changed first.
+fn measure_with(server: &Server, sql: &str, batch: usize) -> Figures {
+    let database = server.database();
+    let mut writer = database.writer("bench");
+    database.sql(sql);
+    let mut flow = Flow::new(&mut writer, 40);
+    measure(&database, &mut flow, &mut writer, batch);
+    measure(&database, &mut flow, &mut writer, batch)
+}
+
+/// Rounds of what the past costs, the cases of each one after the other.
+const PAST_ROUNDS: usize = 7;
+/// Orders a batch, of them.
+const PAST_BATCH: usize = 400;
+
+/// What it costs the writer that the past is read by index: orders/s and processor time without a part of it, of those with
+/// all in the same round.
+fn past(server: &Server) {
+    let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
+    let function = &writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
+    let indexes = ["executions_by_symbol", "executions_by_buyer", "executions_by_seller"];
+    let drop = |index: &str| format!("DROP INDEX pricetime.{index};");
+    let mut cases = vec![("as it is".to_owned(), "SELECT 1".to_owned())];
+    cases.extend(indexes.map(|index| (format!("no {index}"), drop(index))));
+    cases.push(("none of the three".to_owned(), indexes.map(drop).concat()));
+    cases.push((
+        "nor symbol, buyer and seller".to_owned(),
+        "ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;".to_owned()
+            + &function.replacen("CREATE", "CREATE OR REPLACE", 1),
+    ));
+    let mut ratios: Vec<[Vec<f64>; 2]> = cases.iter().map(|_| Default::default()).collect();
+    for round in 0..PAST_ROUNDS {
+        // Each begins with another case, should the machine change under way.
+        let figures: Vec<_> = (0..cases.len())
+            .map(|at| (at + round) % cases.len())
+            .map(|case| (case, measure_with(server, &cases[case].1, PAST_BATCH)))
+            .collect();
+        let (_, all) = figures.iter().find(|(case, _)| *case == 0).unwrap();
+        for (case, figures) in &figures {
+            ratios[*case][0].push(figures.orders_per_s / all.orders_per_s);
+            ratios[*case][1].push(figures.backend_us_per_order / all.backend_us_per_order);
+        }
+    }
+    println!(
+        "\nof the same with all of it, {PAST_ROUNDS} rounds, batches of {PAST_BATCH}: orders/s | processor time of the database"
+    );
+    for ((name, _), ratios) in cases.iter().zip(ratios) {
+        let [orders, processor] = ratios.map(|mut ratios| {
+            ratios.sort_by(f64::total_cmp);
+            let [least, middle, most] = [0, PAST_ROUNDS / 2, PAST_ROUNDS - 1].map(|at| ratios[at]);
+            format!("{middle:.2} ({least:.2}–{most:.2})")
+        });
+        println!(" {name:<28} | {orders} | {processor}");
     }
 }
 

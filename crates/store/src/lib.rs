@@ -8,8 +8,10 @@
 //! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands
 //!                                             └─► commit(effects), again and again
 //! History::connect ─► done_orders, beside it, for queries of orders that the engine no longer keeps
+//! Reader::connect  ─► pages of trades, orders and candles, for people
 //! ```
 
+mod candles;
 mod column;
 mod effects;
 mod error;
@@ -19,6 +21,8 @@ mod history;
 mod import;
 mod load;
 mod numeric;
+mod pages;
+mod reader;
 mod schema;
 mod session;
 mod standing;
@@ -30,11 +34,14 @@ mod url;
 mod verify;
 mod writer;
 
+pub use candles::{CandleRow, Stretch};
 pub use effects::{Effects, Head};
 pub use error::StoreError;
 pub use history::History;
 pub use import::Imported;
 pub use load::Loaded;
+pub use pages::{EndRow, Of, Page, PlacedRow, Since, TradeRow};
+pub use reader::{Reader, Seen};
 pub use schema::{MIGRATIONS, Migrated, Migration};
 pub use standing::{Epoch, Standing};
 pub use stop::Stop;

@@ -1,5 +1,5 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The functions it calls stand in migrations/0002_writing.sql and 0004_client_orders.sql.
+//! The functions it calls stand in migrations/0005_history.sql and 0004_client_orders.sql.
 
 use engine::Side;
 

@@ -60,6 +60,7 @@ const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     JOIN pricetime.orders b ON b.id = e.buy_order JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
+        OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
         OR (e.aggressor = 'buy') <> (e.buy_order > e.sell_order)
         OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
     LIMIT 1";

@@ -17,6 +17,7 @@ mod messages;
 mod metrics;
 mod outbox;
 mod page;
+mod past;
 mod problem;
 mod replay;
 mod rest;
@@ -29,5 +30,6 @@ mod vitals;
 
 pub use binance::{Key, Keys};
 pub use hub::Hub;
+pub use past::{Away, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use server::{Settings, Web};
 pub use site::{About, Counting, Market};

@@ -1,11 +1,12 @@
 //! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
 
-use engine::{AccountIndex, ClientOrderId, Money, OrderId, Position, Price, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, ClientOrderId, Money, Position, Price, Shares, Side, SymbolIndex, Time};
 use feed::{Candle, Ended, History, HistoryError, LevelChange, Open, PastOrder, Report, Scene, Trade, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::describe::values;
+use crate::past::Past;
 
 /// `buy` or `sell`.
 pub(crate) fn side_name(side: Side) -> &'static str {
@@ -349,17 +350,16 @@ impl OrderShape {
         Ok(OrderShape::new(view, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
     }
 
-    /// One of the history; what is still open is as the view knows it.
-    pub(crate) fn past(view: &View, past: &PastOrder) -> OrderShape {
-        let PastOrder { order, account, symbol, side, limit, shares, time, .. } = *past;
-        match (past.ended, view.open_order(order)) {
-            (None, Some(open)) => OrderShape::new(view, open, past.client_id, Shares::ZERO, Some(time.0), None),
-            (ended, _) => {
+    /// One of the history.
+    pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
+        let PastOrder { order, account, symbol, side, limit, shares, time, client_id, .. } = past.order;
+        match (past.open, past.order.ended) {
+            (Some(open), _) => OrderShape::new(view, &open, client_id, Shares::ZERO, Some(time.0), None),
+            (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
                 let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
-                let done_time = ended.map(|ended| ended.time);
-                OrderShape::new(view, &done, past.client_id, canceled, Some(time.0), done_time)
+                OrderShape::new(view, &done, client_id, canceled, Some(time.0), ended.map(|ended| ended.time))
             }
         }
     }
@@ -581,17 +581,4 @@ pub(crate) struct PlacedShape {
     pub(crate) limit: String,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
-}
-
-/// The order of this id, wherever it is known.
-pub(crate) fn find_order(
-    scene: &Scene<impl Sized>,
-    order: OrderId,
-) -> Result<Option<(AccountIndex, OrderShape)>, HistoryError> {
-    let (view, history) = (&scene.view, scene.history.as_ref());
-    if let Some(open) = view.open_order(order) {
-        return Ok(Some((open.account, OrderShape::open(view, history, open)?)));
-    }
-    let Some(history) = history else { return Ok(None) };
-    Ok(history.order(order)?.map(|past| (past.account, OrderShape::past(view, &past))))
 }

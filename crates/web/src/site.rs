@@ -11,6 +11,7 @@ use crate::binance::{Keys, ListenKeys};
 use crate::desk::Desk;
 use crate::headcount::Headcount;
 use crate::hub::Hub;
+use crate::past::{Library, Records};
 use crate::problem::Problem;
 use crate::telling::Telling;
 use crate::vitals::Vitals;
@@ -51,6 +52,8 @@ pub struct Market {
     pub asker: Asker<Hub>,
     /// Who may sign requests of the compatible interface.
     pub keys: Keys,
+    /// Who has the history; none where the feed has it.
+    pub records: Option<Arc<dyn Records>>,
 }
 
 /// What is left of it once it is served.
@@ -59,6 +62,8 @@ pub(crate) struct Served {
     pub(crate) asker: Asker<Hub>,
     pub(crate) desk: Desk,
     pub(crate) keys: Keys,
+    /// The history, where a database keeps it.
+    pub(crate) library: Option<Library>,
     pub(crate) listen_keys: ListenKeys,
 }
 
@@ -95,7 +100,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys } = market;
+        let Market { exchange, asker, keys, records } = market;
         let Instruments { about, pulse, counters, .. } = &self.0.instruments;
         pulse.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -105,7 +110,8 @@ impl Site {
             asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
         }
         let desk = Desk::new(exchange, pulse.clone());
-        let served = Served { about: about.clone(), asker, desk, keys, listen_keys: ListenKeys::default() };
+        let (library, listen_keys) = (records.map(Library::new), ListenKeys::default());
+        let served = Served { about: about.clone(), asker, desk, keys, library, listen_keys };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

@@ -41,8 +41,8 @@ pub struct PastOrder {
     pub client_id: Option<ClientOrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<Ending>,
-    /// The order that its account placed before it.
-    pub(super) before: Option<OrderId>,
+    /// The order that its account placed before it; none too where the history is no chain of files.
+    pub before: Option<OrderId>,
 }
 
 /// How an order ended.

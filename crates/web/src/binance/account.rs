@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountIndex, Position, Side};
+use engine::{AccountIndex, OrderId, Position, Side};
 use feed::{Scene, Trade};
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use super::order::of_account;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
+use crate::past::{self, OfAccount};
 use crate::site::Site;
 
 pub(super) async fn account(State(site): State<Site>, asked: Asked) -> Answer {
@@ -73,13 +74,10 @@ pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
         Ok((symbol, account))
     })
     .await?;
-    let trades = gather(&site, wanted, move |scene: &Scene<Hub>, before: Option<u64>| {
-        let history = scene.history.as_ref().ok_or_else(Refusal::no_history)?;
-        let wanted = |trade: &Trade| {
-            let its_order = order.is_none_or(|order| [trade.maker_order.0, trade.aggressor_order.0].contains(&order));
-            trade.symbol == symbol && its_order
-        };
-        let page = history.trades_of_account(account, before, TRADES.1, wanted).map_err(Refusal::unreadable)?;
+    let of = OfAccount { account, symbol: Some(symbol), order: order.map(OrderId) };
+    let from = &site;
+    let trades = gather(wanted, |before| async move {
+        let page = past::trades_of_account(from, of, before, TRADES.1).await.map_err(Refusal::troubled)?;
         page.ok_or_else(Refusal::internal)
     });
     let trades = trades.await?;

@@ -1,12 +1,12 @@
 //! Pages of the history, put together to what these clients ask for: the last ones, or the first ones from a number or a time
 //! on, always oldest first.
 
-use feed::{PastOrder, Scene, Trade};
+use engine::Time;
+use feed::Trade;
 
 use super::asked::Asked;
 use super::refusal::Refusal;
-use crate::hub::Hub;
-use crate::site::Site;
+use crate::past::{Past, Since};
 
 /// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
 const PAGES_MAX: usize = 200;
@@ -33,9 +33,10 @@ impl Wanted {
         })
     }
 
-    /// Whether it asks for more than the last ones.
-    pub(super) fn is_of_the_past(&self) -> bool {
-        self.from.is_some() || self.start.is_some() || self.end.is_some()
+    /// Where it begins; none where the last ones are wanted.
+    pub(super) fn since(&self) -> Option<Since> {
+        let since = Since { trade: self.from, time: self.start.map(Time) };
+        (self.from.is_some() || self.start.is_some()).then_some(since)
     }
 
     /// Whether nothing that is older than this is wanted.
@@ -43,7 +44,7 @@ impl Wanted {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
-    fn ends_before(&self, time: u64) -> bool {
+    pub(super) fn ends_before(&self, time: u64) -> bool {
         // Times are asked for in milliseconds: the whole of the last one is meant.
         self.end.is_some_and(|end| time >= end.saturating_add(1000))
     }
@@ -65,13 +66,13 @@ impl Dated for Trade {
     }
 }
 
-impl Dated for PastOrder {
+impl Dated for Past {
     fn number(&self) -> u64 {
-        self.order.0
+        self.order.order.0
     }
 
     fn micros(&self) -> u64 {
-        self.time.0
+        self.order.time.0
     }
 }
 
@@ -79,17 +80,15 @@ impl Dated for PastOrder {
 pub(super) type Page<T> = Result<(Vec<T>, Option<u64>), Refusal>;
 
 /// Puts together what is wanted of pages, which begin where the ones before ended.
-pub(super) async fn gather<T: Dated>(
-    site: &Site,
+pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     wanted: Wanted,
-    page: impl Fn(&Scene<Hub>, Option<u64>) -> Page<T> + Clone + Send + 'static,
+    page: impl Fn(Option<u64>) -> F + Send,
 ) -> Result<Vec<T>, Refusal> {
     // The last ones are wanted, unless it is said where to begin.
-    let newest = wanted.from.is_none() && wanted.start.is_none();
+    let newest = wanted.since().is_none();
     let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = page.clone();
-        let (some, next) = site.look(move |scene| page(scene, before)).await??;
+        let (some, next) = page(before).await?;
         let past_the_first = some.last().is_some_and(|one| wanted.begins_after(one.number(), one.micros()));
         found.extend(
             some.into_iter()

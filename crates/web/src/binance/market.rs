@@ -11,6 +11,7 @@ use super::history::{Wanted, gather};
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
+use crate::past::{self, Stretch};
 use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
@@ -147,16 +148,18 @@ pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Asked) -> 
 /// Trades of a symbol, oldest first.
 async fn trades_of(site: &Site, asked: &Asked, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
     let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
-    let page = move |scene: &Scene<Hub>, before: Option<u64>| match &scene.history {
-        Some(history) => {
-            let page = history.trades_of(symbol, before, TRADES.1).map_err(Refusal::unreadable)?;
-            page.ok_or_else(Refusal::internal)
+    if let Some(since) = wanted.since() {
+        let found = past::trades_since(site, symbol, since, wanted.limit).await.map_err(Refusal::troubled)?;
+        if let Some(mut trades) = found {
+            trades.retain(|trade| !wanted.ends_before(trade.time.0));
+            return Ok(trades);
         }
-        // What memory still has is all that there is, for those who ask for the last ones.
-        None if wanted.is_of_the_past() => Err(Refusal::no_history()),
-        None => Ok((scene.view.listing(symbol).recent().take(wanted.limit).copied().collect(), None)),
-    };
-    gather(site, wanted, page).await
+    }
+    gather(wanted, |before| async move {
+        let page = past::trades_of_symbol(site, symbol, before, TRADES.1).await.map_err(Refusal::troubled)?;
+        page.ok_or_else(Refusal::internal)
+    })
+    .await
 }
 
 fn trade_shape(trade: &Trade) -> Value {
@@ -184,58 +187,16 @@ fn aggregate_shape(trade: &Trade) -> Value {
     })
 }
 
-/// Windows of candles looked at for one answer, where trades were rare.
-const WINDOWS_MAX: usize = 20;
-
 pub(super) async fn klines(State(site): State<Site>, asked: Asked) -> Answer {
     let interval = interval(asked.needed("interval")?)?;
     let limit = asked.limit(500, 1000)?;
     let (start, end) = (asked.time("startTime")?, asked.time("endTime")?);
     // A candle that begins at the end is still wanted.
     let before = end.map(|end| Time(end.saturating_add(1000)));
-    let candles = of_symbol(&site, &asked, move |scene, symbol| match start {
-        None => scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable),
-        Some(start) => candles_from(scene, symbol, interval, start, before, limit),
-    });
-    let candles = candles.await?;
+    let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
+    let stretch = Stretch { from: start.map(Time), before };
+    let candles = past::candles(&site, symbol, interval, stretch, limit).await.map_err(Refusal::troubled)?;
     Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval)).collect()))
-}
-
-/// The first `limit` candles from a time on; fewer, where trades are rare.
-fn candles_from(
-    scene: &Scene<Hub>,
-    symbol: SymbolIndex,
-    interval: Interval,
-    start: u64,
-    before: Option<Time>,
-    limit: usize,
-) -> Result<Vec<Candle>, Refusal> {
-    let read = |interval, before, limit| scene.candles(symbol, interval, before, limit).map_err(Refusal::unreadable);
-    // Days and hours without a trade are passed over.
-    let days = read(Interval::Day, None, usize::MAX)?;
-    let end = before.unwrap_or(Time(u64::MAX));
-    let ends_after = |time: u64, interval: Interval| move |candle: &&Candle| candle.start.0 + interval.micros() > time;
-    let (mut found, mut from): (Vec<Candle>, u64) = (Vec::new(), start);
-    for _ in 0..WINDOWS_MAX {
-        let day = days.iter().find(ends_after(from, Interval::Day));
-        let Some(day) = day.filter(|_| found.len() < limit && from < end.0) else { break };
-        let tomorrow = Time(day.start.0 + Interval::Day.micros());
-        let hours = read(Interval::Hour, Some(tomorrow), 24)?;
-        let mut hours = hours.iter().filter(|hour| hour.start >= day.start);
-        let Some(hour) = hours.find(ends_after(from, Interval::Hour)) else {
-            from = tomorrow.0;
-            continue;
-        };
-        let first = Time(from.max(interval.start_of(hour.start).0));
-        // As many candles as there could be, and an hour's at least: where there are fewer, the next window goes on.
-        let most = limit.max((Interval::Hour.micros() / interval.micros()) as usize);
-        let until = interval.start_of(first).0.saturating_add(interval.micros().saturating_mul(most as u64));
-        let window = read(interval, Some(Time(until).min(end)), most)?;
-        found.extend(window.into_iter().filter(|candle| candle.start >= first && candle.start < end));
-        found.truncate(limit);
-        from = until;
-    }
-    Ok(found)
 }
 
 pub(super) fn interval(name: &str) -> Result<Interval, Refusal> {

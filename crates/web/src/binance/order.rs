@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use engine::{
     AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, Money, Op, OrderId, Price, Reply, Shares, Side,
-    Symbol, SymbolIndex, Time,
+    Symbol, Time,
 };
-use feed::{Open, PastOrder, Scene, View};
+use feed::{Open, Scene, View};
 use serde_json::{Value, json};
 use wire::Answer as Answered;
 
@@ -16,6 +16,7 @@ use super::market::Answer;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
+use crate::past::{self, Past};
 use crate::shapes::placed_at;
 use crate::site::Site;
 
@@ -47,9 +48,10 @@ impl Order {
         Ok(Order { time, ..Order::of(&scene.view, open, scene.view.client_id(open.order)) })
     }
 
-    /// One of the history; what is still open is as the view knows it.
-    fn of_past(view: &View, past: &PastOrder) -> Order {
-        if let (None, Some(open)) = (past.ended, view.open_order(past.order)) {
+    /// One of the history.
+    fn of_past(view: &View, past: &Past) -> Order {
+        let Past { order: past, open } = past;
+        if let Some(open) = open {
             return Order { time: Some(past.time), ..Order::of(view, open, past.client_id) };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
@@ -175,16 +177,19 @@ pub(super) async fn one(State(site): State<Site>, asked: Asked) -> Answer {
     let account = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
     let order = named(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
-    let shown = of_account(&site, account, move |scene, account| {
+    let (symbol, account, open) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let found = find(scene, order)?.filter(|(owner, its, _)| *owner == account && *its == symbol);
-        match found {
-            Some((_, _, order)) => Ok(order),
-            None if scene.history.is_none() => Err(Refusal::no_history()),
-            None => Err(Refusal::no_such_order()),
-        }
-    });
-    Ok(Json(shown.await?.shape()))
+        let open = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
+        Ok((symbol, account, open.map(|open| Order::of_open(scene, open)).transpose()?))
+    })
+    .await?;
+    if let Some(open) = open {
+        return Ok(Json(open.shape()));
+    }
+    let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
+    let past = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
+    let past = past.ok_or_else(Refusal::no_such_order)?;
+    Ok(Json(site.look(move |scene| Order::of_past(&scene.view, &past)).await?.shape()))
 }
 
 pub(super) async fn open(State(site): State<Site>, asked: Asked) -> Answer {
@@ -208,12 +213,10 @@ pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
         Ok((symbol, account))
     })
     .await?;
-    let orders = gather(&site, wanted, move |scene: &Scene<Hub>, before: Option<u64>| {
-        let history = scene.history.as_ref().ok_or_else(Refusal::no_history)?;
-        let mut of_symbol = |past: &PastOrder| past.symbol == symbol;
-        let page = history.orders_of(account, before.map(OrderId), super::market::TRADES.1, &mut of_symbol);
-        let (orders, next) = page.map_err(Refusal::unreadable)?.ok_or_else(Refusal::internal)?;
-        Ok((orders, next.map(|order| order.0)))
+    let from = &site;
+    let orders = gather(wanted, |before| async move {
+        let page = past::orders_of(from, account, Some(symbol), before, super::market::TRADES.1).await;
+        page.map_err(Refusal::troubled)?.ok_or_else(Refusal::internal)
     });
     let orders = orders.await?;
     let shown = site.look(move |scene| {
@@ -273,11 +276,12 @@ async fn cancel_these(site: &Site, account: AccountId, open: Vec<Order>) -> Resu
             }
         }
     }
+    // The history knows what was paid until the end. They are canceled whether it answers or not.
+    let ended = past::orders(site, canceled.iter().map(|order| order.id).collect()).await.unwrap_or_default();
     let shown = site.look(move |scene| {
-        // The history knows what was paid until the end.
-        let as_it_ended = |order: Order| match find(scene, order.id) {
-            Ok(Some((_, _, ended))) => ended,
-            Ok(None) | Err(_) => order,
+        let as_it_ended = |order: Order| match ended.iter().find(|past| past.order.order == order.id) {
+            Some(past) => Order::of_past(&scene.view, past),
+            None => order,
         };
         canceled.into_iter().map(as_it_ended).collect::<Vec<_>>()
     });
@@ -311,16 +315,6 @@ pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
         Some(Answered::Unavailable(why)) => Err(Refusal::unavailable(why)),
         None => Err(Refusal::unknown_outcome()),
     }
-}
-
-/// The order of this number, wherever it is known, with whose it is and what of.
-fn find(scene: &Scene<Hub>, order: OrderId) -> Result<Option<(AccountIndex, SymbolIndex, Order)>, Refusal> {
-    if let Some(open) = scene.view.open_order(order) {
-        return Ok(Some((open.account, open.symbol, Order::of_open(scene, open)?)));
-    }
-    let Some(history) = &scene.history else { return Ok(None) };
-    let past = history.order(order).map_err(Refusal::unreadable)?;
-    Ok(past.map(|past| (past.account, past.symbol, Order::of_past(&scene.view, &past))))
 }
 
 /// What `show` makes of the account that a request comes from.

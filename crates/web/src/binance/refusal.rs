@@ -7,6 +7,7 @@ use feed::HistoryError;
 use serde_json::json;
 use wire::Unavailable;
 
+use crate::past::Trouble;
 use crate::problem::Problem;
 
 /// A refusal.
@@ -42,13 +43,13 @@ impl Refusal {
         Refusal::internal()
     }
 
-    /// There is no history with a database: SQL has it.
-    pub(super) fn no_history() -> Refusal {
-        Refusal::new(
-            -1020,
-            "This operation is not supported: this server keeps no history of its own; its database has it, in \
-             pricetime.order_history and pricetime.trades.",
-        )
+    /// Why nothing can be told of the past.
+    pub(super) fn troubled(trouble: Trouble) -> Refusal {
+        match trouble {
+            Trouble::Unreadable(error) => Refusal::unreadable(error),
+            Trouble::Away => Refusal::unavailable(Unavailable::StoreAway),
+            Trouble::NotReady => Refusal::from(Problem::not_ready()),
+        }
     }
 
     pub(super) fn nothing_here() -> Refusal {

@@ -8,10 +8,11 @@ use feed::{Scene, Trade};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{bad_cursor, no_history, unreadable};
+use super::{bad_cursor, troubled};
 use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
+use crate::past::{self, OfAccount};
 use crate::problem::{self, Problem};
 use crate::shapes::{AccountShape, ExecutionShape};
 use crate::site::Site;
@@ -148,7 +149,7 @@ pub(crate) struct ExecutionsShape {
     get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id"), Executions),
     responses((status = 200, description = "A page of executions", body = ExecutionsShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "no-history", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "store-away"]))),
 )]
 pub(crate) async fn executions(
     State(site): State<Site>,
@@ -157,20 +158,20 @@ pub(crate) async fn executions(
 ) -> Result<Json<ExecutionsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
-    of_account(&site, &id, move |scene, account| {
+    let Json(of) = of_account(&site, &id, move |scene, account| {
         let view = &scene.view;
         let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
-        let wanted = |trade: &Trade| symbol.is_none_or(|symbol| trade.symbol == symbol);
-        let history = scene.history.as_ref().ok_or_else(no_history)?;
-        let page = history.trades_of_account(account, asked.before, limit, wanted).map_err(unreadable)?;
-        let (trades, next) = page.ok_or_else(bad_cursor)?;
-        let executions = trades
-            .iter()
-            .flat_map(|trade| sides(trade, account).map(|side| ExecutionShape::of(view, trade, side)))
-            .collect();
-        Ok(ExecutionsShape { executions, next })
+        Ok(OfAccount { account, symbol, order: None })
     })
-    .await
+    .await?;
+    let page = past::trades_of_account(&site, of, asked.before, limit).await.map_err(troubled)?;
+    let (trades, next) = page.ok_or_else(bad_cursor)?;
+    let shown = site.look(move |scene| {
+        let sides_of = |trade| sides(trade, of.account).map(move |side| (trade, side));
+        let sides = trades.iter().flat_map(sides_of);
+        sides.map(|(trade, side)| ExecutionShape::of(&scene.view, trade, side)).collect()
+    });
+    Ok(Json(ExecutionsShape { executions: shown.await?, next }))
 }
 
 /// The sides that an account took in a trade: both, when it traded with itself.

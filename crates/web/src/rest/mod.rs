@@ -9,8 +9,10 @@ use axum::http::{Method, StatusCode};
 use feed::HistoryError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use wire::Unavailable;
 
 use crate::describe;
+use crate::past::Trouble;
 use crate::problem::Problem;
 use crate::site::Site;
 pub(crate) use status::now;
@@ -56,10 +58,18 @@ fn unreadable(error: HistoryError) -> Problem {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "history-unreadable", "History unreadable", error.to_string())
 }
 
-/// There is no history with a database: SQL has it.
+/// Why nothing can be told of the past.
+fn troubled(trouble: Trouble) -> Problem {
+    match trouble {
+        Trouble::Unreadable(error) => unreadable(error),
+        Trouble::Away => Problem::unavailable(Unavailable::StoreAway),
+        Trouble::NotReady => Problem::not_ready(),
+    }
+}
+
+/// There are no files of reports with a database: SQL has the history.
 pub(crate) fn no_history() -> Problem {
-    let detail =
-        "this server keeps no history of its own: its database has it, in pricetime.order_history and pricetime.trades";
+    let detail = "this server keeps no reports of its own: its database has the history, in pricetime.order_history and pricetime.trades";
     Problem::new(StatusCode::NOT_IMPLEMENTED, "no-history", "No history", detail)
 }
 

@@ -9,11 +9,12 @@ use utoipa::{IntoParams, ToSchema};
 use wire::Answer;
 
 use super::accounts::of_account;
-use super::{bad_cursor, no_history, unreadable};
+use super::{bad_cursor, troubled, unreadable};
 use crate::describe::values;
 use crate::input::{self, Body, Named, Parameters};
+use crate::past::{self, Trouble};
 use crate::problem::{self, Problem};
-use crate::shapes::{OrderShape, PlacedShape, find_order, side_name};
+use crate::shapes::{OrderShape, PlacedShape, side_name};
 use crate::site::Site;
 
 /// An order to place.
@@ -102,7 +103,7 @@ pub(crate) struct Owner {
     get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "no-history", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "store-away"]))),
 )]
 pub(crate) async fn one(
     State(site): State<Site>,
@@ -110,7 +111,7 @@ pub(crate) async fn one(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    show(&site, order, account).await.map(Json)
+    show(&site, order, account, troubled).await.map(Json)
 }
 
 /// Cancels what is open of an order.
@@ -118,7 +119,7 @@ pub(crate) async fn one(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "no-history", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable"]))),
 )]
 pub(crate) async fn cancel(
     State(site): State<Site>,
@@ -134,7 +135,7 @@ pub(crate) async fn cancel(
     get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "no-history", "history-unreadable", "store-away", "outcome-unknown"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "store-away", "outcome-unknown"]))),
 )]
 pub(crate) async fn one_by_client_id(
     State(site): State<Site>,
@@ -143,8 +144,8 @@ pub(crate) async fn one_by_client_id(
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
     match ask(&site, Op::ClientQuery(ClientQuery { account, id })).await? {
-        Reply::Status(status) => show(&site, status.order, account).await.map(Json),
-        Reply::Archived(order) => show(&site, order, account).await.map(Json),
+        Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
+        Reply::Archived(order) => show(&site, order, account, troubled).await.map(Json),
         _ => Err(Problem::unknown_outcome()),
     }
 }
@@ -154,7 +155,7 @@ pub(crate) async fn one_by_client_id(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "no-history", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable"]))),
 )]
 pub(crate) async fn cancel_by_client_id(
     State(site): State<Site>,
@@ -167,26 +168,41 @@ pub(crate) async fn cancel_by_client_id(
 
 async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
     match ask(site, Op::Command(command)).await? {
-        Reply::Canceled(status) => show(site, status.order, account).await.map(Json),
+        Reply::Canceled(status) => show(site, status.order, account, untold).await.map(Json),
         // It was done long ago: whose it was, only the history knows.
-        Reply::Archived(order) => show(site, order, account).await.and(Err(Problem::nothing_open())),
+        Reply::Archived(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
         _ => Err(Problem::unknown_outcome()),
     }
 }
 
+/// What was done and cannot be shown: nobody must take it for refused.
+fn untold(trouble: Trouble) -> Problem {
+    match trouble {
+        Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
+        Trouble::Unreadable(_) => troubled(trouble),
+    }
+}
+
 /// An order as its owner sees it; nobody else learns that it exists.
-async fn show(site: &Site, order: OrderId, account: AccountId) -> Result<OrderShape, Problem> {
-    let shown = site.look(move |scene| {
-        let found = find_order(scene, order).map_err(unreadable)?;
+async fn show(
+    site: &Site,
+    order: OrderId,
+    account: AccountId,
+    refused: impl FnOnce(Trouble) -> Problem,
+) -> Result<OrderShape, Problem> {
+    let found = site.look(move |scene| {
         let owner = scene.view.find_account(account).ok_or_else(Problem::unknown_account)?;
-        match found {
-            Some((of, shape)) if of == owner => Ok(shape),
-            Some(_) => Err(Problem::unknown_order()),
-            None if scene.history.is_none() => Err(no_history()),
-            None => Err(Problem::unknown_order()),
-        }
+        let open = scene.view.open_order(order).filter(|open| open.account == owner);
+        let shape = open.map(|open| OrderShape::open(&scene.view, scene.history.as_ref(), open));
+        Ok((owner, shape.transpose().map_err(unreadable)?))
     });
-    shown.await?
+    let (owner, open) = found.await??;
+    if let Some(shape) = open {
+        return Ok(shape);
+    }
+    let found = past::orders(site, vec![order]).await.map_err(refused)?;
+    let past = found.into_iter().find(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
+    site.look(move |scene| OrderShape::past(&scene.view, &past)).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -228,7 +244,7 @@ pub(crate) struct OrdersShape {
     get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), List),
     responses((status = 200, description = "A page of orders", body = OrdersShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "no-history", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "store-away"]))),
 )]
 pub(crate) async fn list(
     State(site): State<Site>,
@@ -237,16 +253,16 @@ pub(crate) async fn list(
 ) -> Result<Json<OrdersShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
-    of_account(&site, &id, move |scene, account| {
-        let (view, history) = (&scene.view, scene.history.as_ref());
-        let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
-        // No order has the id 0, so no page ended there.
-        if asked.before == Some(0) {
-            return Err(bad_cursor());
-        }
-        let before = asked.before.map(OrderId);
-        let (orders, next) = match asked.status.unwrap_or(Which::Open) {
-            Which::Open => {
+    // No order has the id 0, so no page ended there.
+    let check = move || if asked.before == Some(0) { Err(bad_cursor()) } else { Ok(()) };
+    match asked.status.unwrap_or(Which::Open) {
+        Which::Open => {
+            of_account(&site, &id, move |scene, account| {
+                let (view, history) = (&scene.view, scene.history.as_ref());
+                let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol));
+                let symbol = symbol.transpose()?;
+                check()?;
+                let before = asked.before.map(OrderId);
                 let wanted = view.orders_of(account).filter(|open| {
                     before.is_none_or(|before| open.order < before) && symbol.is_none_or(|symbol| open.symbol == symbol)
                 });
@@ -257,19 +273,23 @@ pub(crate) async fn list(
                 let next = orders.last().filter(|_| more).map(|open| open.order);
                 let shapes: Result<Vec<_>, _> =
                     orders.into_iter().map(|open| OrderShape::open(view, history, open)).collect();
-                (shapes.map_err(unreadable)?, next)
-            }
-            Which::All => {
-                let history = history.ok_or_else(no_history)?;
-                let mut wanted = |past: &feed::PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
-                let page = history.orders_of(account, before, limit, &mut wanted).map_err(unreadable)?;
-                let (orders, next) = page.ok_or_else(bad_cursor)?;
-                (orders.iter().map(|past| OrderShape::past(view, past)).collect(), next)
-            }
-        };
-        Ok(OrdersShape { orders, next: next.map(|order| order.0) })
-    })
-    .await
+                Ok(OrdersShape { orders: shapes.map_err(unreadable)?, next: next.map(|order| order.0) })
+            })
+            .await
+        }
+        Which::All => {
+            let Json((account, symbol)) = of_account(&site, &id, move |scene, account| {
+                let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+                Ok((account, symbol.map(found).transpose()?))
+            })
+            .await?;
+            check()?;
+            let page = past::orders_of(&site, account, symbol, asked.before, limit).await.map_err(troubled)?;
+            let (orders, next) = page.ok_or_else(bad_cursor)?;
+            let shown = site.look(move |scene| orders.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
+            Ok(Json(OrdersShape { orders: shown.await?, next }))
+        }
+    }
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -317,12 +337,9 @@ pub(crate) async fn cancel_all(
         let done = some.iter().zip(answers).filter(|(_, answer)| matches!(answer, Answer::Reply(Reply::Canceled(_))));
         canceled.extend(done.map(|(order, _)| *order));
     }
-    let shown = site.look(move |scene| {
-        let found = canceled.into_iter().map(|order| find_order(scene, order).map_err(unreadable));
-        let canceled: Result<Vec<_>, Problem> = found.filter_map(Result::transpose).map(|found| Ok(found?.1)).collect();
-        Ok(Json(CanceledShape { canceled: canceled? }))
-    });
-    shown.await?
+    let canceled = past::orders(&site, canceled).await.map_err(untold)?;
+    let shown = site.look(move |scene| canceled.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
+    Ok(Json(CanceledShape { canceled: shown.await? }))
 }
 
 /// Commands of one request that stand in one line without others between.

@@ -4,15 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Command, Op, Position, Side, SymbolIndex, Time};
-use feed::{Scene, View};
+use feed::Scene;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::status::now;
-use super::{bad_cursor, unreadable};
+use super::{bad_cursor, troubled, unreadable};
 use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
+use crate::past::{self, Stretch};
 use crate::problem::{self, Problem};
 use crate::shapes::{BookShape, CandleShape, QueuedShape, SymbolShape, TradeShape};
 use crate::site::Site;
@@ -144,7 +145,7 @@ pub(crate) struct TradesShape {
     get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Trades),
     responses((status = 200, description = "A page of trades", body = TradesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "store-away"]))),
 )]
 pub(crate) async fn trades(
     State(site): State<Site>,
@@ -152,25 +153,11 @@ pub(crate) async fn trades(
     Parameters(asked): Parameters<Trades>,
 ) -> Result<Json<TradesShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
-    of_symbol(&site, &name, move |scene, symbol| {
-        let view = &scene.view;
-        let (trades, next) = match &scene.history {
-            Some(history) => {
-                history.trades_of(symbol, asked.before, limit).map_err(unreadable)?.ok_or_else(bad_cursor)?
-            }
-            None => recent(view, symbol, asked.before, limit),
-        };
-        Ok(TradesShape { trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(), next })
-    })
-    .await
-}
-
-/// Trades that memory still has.
-fn recent(view: &View, symbol: SymbolIndex, before: Option<u64>, limit: usize) -> (Vec<feed::Trade>, Option<u64>) {
-    let mut early = view.listing(symbol).recent().filter(|trade| before.is_none_or(|before| trade.id < before));
-    let trades: Vec<_> = early.by_ref().take(limit).copied().collect();
-    let next = early.next().and(trades.last()).map(|trade| trade.id);
-    (trades, next)
+    let Json(symbol) = of_symbol(&site, &name, |_, symbol| Ok(symbol)).await?;
+    let page = past::trades_of_symbol(&site, symbol, asked.before, limit).await.map_err(troubled)?;
+    let (trades, next) = page.ok_or_else(bad_cursor)?;
+    let shown = site.look(move |scene| trades.iter().map(|trade| TradeShape::of(&scene.view, trade)).collect());
+    Ok(Json(TradesShape { trades: shown.await?, next }))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -204,7 +191,7 @@ pub(crate) struct CandlesShape {
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Candles),
     responses((status = 200, description = "A page of candles", body = CandlesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "store-away"]))),
 )]
 pub(crate) async fn candles(
     State(site): State<Site>,
@@ -213,13 +200,11 @@ pub(crate) async fn candles(
 ) -> Result<Json<CandlesShape>, Problem> {
     let interval = input::interval(asked.interval.as_deref().unwrap_or("1m"))?;
     let limit = input::count("limit", asked.limit, 500, 1500)?;
-    of_symbol(&site, &name, move |scene, symbol| {
-        let candles = scene.candles(symbol, interval, asked.before.map(Time), limit).map_err(unreadable)?;
-        let candles = candles.iter().map(CandleShape::of).collect();
-        let symbol = scene.view.listing(symbol).name.to_string();
-        Ok(CandlesShape { symbol, interval: interval.name(), candles })
-    })
-    .await
+    let Json(symbol) = of_symbol(&site, &name, |_, symbol| Ok(symbol)).await?;
+    let stretch = Stretch { from: None, before: asked.before.map(Time) };
+    let candles = past::candles(&site, symbol, interval, stretch, limit).await.map_err(troubled)?;
+    let candles = candles.iter().map(CandleShape::of).collect();
+    Ok(Json(CandlesShape { symbol: name, interval: interval.name(), candles }))
 }
 
 /// Shares to make, and whose they will be.

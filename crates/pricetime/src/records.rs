@@ -1,0 +1,150 @@
+//! The history of a market in a database, for those who look: questions wait in line for threads that read, each on a
+//! connection of its own, so that a long answer holds up neither the writer nor, of a few rows, a look-up.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::Side;
+use feed::{Candle, Ending, PastOrder, Trade};
+use store::{CandleRow, Of, PlacedRow, Reader, Seen, StoreError, TradeRow};
+use web::{Away, Past, Question, Records};
+
+/// Where questions are left. The threads end when it is dropped.
+pub struct SqlRecords {
+    pages: Line,
+    look_ups: Line,
+}
+
+/// Questions with when they came; the threads that it is for take them in turn.
+struct Line(Mutex<Sender<(Question, Instant)>>);
+
+type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
+
+impl SqlRecords {
+    /// Starts a thread for each reader: those of `pages` for what may take long, one for look-ups. A question is answered
+    /// within `patience` of its coming, or not at all.
+    pub fn start(pages: Vec<Reader>, look_ups: Reader, patience: Duration) -> std::io::Result<SqlRecords> {
+        Ok(SqlRecords { pages: Line::start(pages, patience)?, look_ups: Line::start(vec![look_ups], patience)? })
+    }
+}
+
+impl Line {
+    fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<Line> {
+        let (questions, turns) = channel();
+        let turns: Turns = Arc::new(Mutex::new(turns));
+        for mut reader in readers {
+            let turns = turns.clone();
+            std::thread::Builder::new().name("records".to_string()).spawn(move || {
+                loop {
+                    let next = turns.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok((question, came)) = next else { return };
+                    answer(&mut reader, question, came + patience);
+                }
+            })?;
+        }
+        Ok(Line(Mutex::new(questions)))
+    }
+}
+
+impl Records for SqlRecords {
+    fn ask(&self, question: Question) {
+        let line = match question {
+            Question::Named { .. } => &self.look_ups,
+            Question::Trades { .. }
+            | Question::TradesSince { .. }
+            | Question::TradesOf { .. }
+            | Question::Orders { .. }
+            | Question::Candles { .. } => &self.pages,
+        };
+        let questions = line.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without threads the question is dropped, and whoever asked sees that nobody answers.
+        let _ = questions.send((question, Instant::now()));
+    }
+}
+
+fn answer(reader: &mut Reader, question: Question, until: Instant) {
+    match question {
+        Question::Trades { symbol, before, limit, told } => {
+            told(found(reader.trades_of_symbol(symbol, before, limit, until), |page| page.map(page_of_trades)));
+        }
+        Question::TradesSince { symbol, since, limit, told } => {
+            let since = store::Since { trade: since.trade, time: since.time };
+            told(found(reader.trades_since(symbol, since, limit, until), |rows| rows.iter().map(trade).collect()));
+        }
+        Question::TradesOf { of, before, limit, told } => {
+            let of = Of { account: of.account, symbol: of.symbol, order: of.order };
+            told(found(reader.trades_of_account(of, before, limit, until), |page| page.map(page_of_trades)));
+        }
+        Question::Orders { account, symbol, before, limit, told } => {
+            told(found(reader.orders_of(account, symbol, before, limit, until), |page| {
+                page.map(|(rows, next)| (rows.iter().map(past).collect(), next))
+            }));
+        }
+        Question::Named { orders, told } => {
+            told(found(reader.orders(&orders, until), |rows| {
+                let by_id: HashMap<_, _> = rows.iter().map(|row| (row.order, past(row))).collect();
+                orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
+            }));
+        }
+        Question::Candles { symbol, interval, stretch, limit, told } => {
+            let length = Duration::from_micros(interval.micros());
+            let stretch = store::Stretch { from: stretch.from, before: stretch.before };
+            let rows = reader.candles(symbol, length, stretch, limit, until);
+            told(found(rows, |rows| rows.iter().map(candle).collect()));
+        }
+    }
+}
+
+/// Whatever keeps the database from answering, the asker may try again; the log has the cause.
+fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, Away> {
+    match answer {
+        Ok((rows, through)) => Ok((shown(rows), through)),
+        Err(StoreError::Unreachable { .. } | StoreError::Stopped) => Err(Away),
+        Err(error) => {
+            tracing::error!(%error, "a question about the past cannot be answered");
+            Err(Away)
+        }
+    }
+}
+
+fn page_of_trades((rows, next): (Vec<TradeRow>, Option<u64>)) -> (Vec<Trade>, Option<u64>) {
+    (rows.iter().map(trade).collect(), next)
+}
+
+fn trade(row: &TradeRow) -> Trade {
+    let TradeRow { id, symbol, price, shares, time, sequence, aggressor, .. } = *row;
+    let (buy, sell) = ((row.buy_order, row.buyer), (row.sell_order, row.seller));
+    let ((maker_order, maker_account), (aggressor_order, aggressor_account)) = match aggressor {
+        Side::Buy => (sell, buy),
+        Side::Sell => (buy, sell),
+    };
+    Trade {
+        id,
+        symbol,
+        price,
+        shares,
+        time,
+        sequence,
+        aggressor,
+        maker_order,
+        aggressor_order,
+        maker_account,
+        aggressor_account,
+    }
+}
+
+fn past(row: &PlacedRow) -> Past {
+    let PlacedRow { order, account, symbol, side, limit, shares, time, sequence, client_id, canceled, money, .. } =
+        *row;
+    let ended = row.ended.map(|end| Ending { canceled, money, time: end.time, sequence: end.sequence });
+    let order =
+        PastOrder { order, account, symbol, side, limit, shares, time, sequence, client_id, ended, before: None };
+    Past::of(order, row.open, money)
+}
+
+fn candle(row: &CandleRow) -> Candle {
+    let CandleRow { start, open, high, low, close, volume, money, trades } = *row;
+    Candle { start, open, high, low, close, volume, money, trades }
+}

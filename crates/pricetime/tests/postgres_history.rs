@@ -1,0 +1,425 @@
+//! The same random market on a data folder and in a database, on one clock: whoever asks for what was gets the same answers,
+//! page by page, from files and from SQL; also after a restart, and none while the database is away.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "../../store/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::folder::Folder;
+use common::http::Http;
+use common::keys::KeyFile;
+use common::server::{Launch, PATIENCE};
+use common::wait::wait_until;
+use engine::{AccountId, Time};
+use gateway::{Pulse, State, Status};
+use model::workload::Random;
+use pricetime::backend::Backend;
+use pricetime::market::Clock;
+use pricetime::place::Place;
+use pricetime::settings::{Given, ServeArgs, Settings};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use web::{About, Key, Keys, Web};
+
+const ACCOUNTS: u64 = 4;
+const SYMBOLS: [&str; 2] = ["SPY", "QQQ"];
+/// A Friday, in microseconds.
+const BEGINNING: u64 = 1_700_000_000_000_000;
+
+/// A server in this process, on a clock of ours.
+struct Here {
+    settings: Settings,
+    backend: Backend,
+    web: Web,
+}
+
+/// A key for account 1.
+fn key() -> KeyFile {
+    KeyFile { path: PathBuf::new(), key: "key".to_owned(), secret: "secret".to_owned() }
+}
+
+impl Here {
+    fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
+        let free = Some("127.0.0.1:0".parse().unwrap());
+        let given = Given { xml: free, http: free, data: Some(data.to_owned()), workers: Some(1), ..Given::default() };
+        let mut settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
+        if let Some(store) = store {
+            settings.store = store.parse::<Place>().unwrap();
+        }
+        let now = now.clone();
+        let clock = Clock(Arc::new(move || Time(now.load(Ordering::SeqCst))));
+        let (status, pulse) = (Status::new(), Pulse::new());
+        let failed = Arc::new(|fault: String| panic!("{fault}"));
+        let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();
+        let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
+        let of_web = web::Settings { address: settings.http, hosts: Vec::new() };
+        let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
+        let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
+        let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
+        keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
+        web.open(web::Market { exchange, asker, keys, records });
+        status.set(State::Ready);
+        Here { settings, backend, web }
+    }
+
+    fn http(&self) -> Http {
+        Http::new(self.web.local_addr())
+    }
+
+    fn stop(self) {
+        drop(self.web);
+        self.backend.stop(&self.settings).unwrap();
+    }
+}
+
+/// Both servers say the same.
+fn same(both: &[Http; 2], path: &str) -> Value {
+    let [files, rows] = both.each_ref().map(|http| {
+        let answer = http.get(path);
+        (answer.status, answer.body)
+    });
+    assert_eq!(files, rows, "{path}");
+    rows.1
+}
+
+/// All pages of a list, and what lies between.
+fn same_pages(both: &[Http; 2], path: &str, list: &str) -> usize {
+    let (mut cursor, mut rows) = (String::new(), 0);
+    loop {
+        let page = same(both, &format!("{path}{cursor}"));
+        rows += page[list].as_array().unwrap_or_else(|| panic!("{path}: {page}")).len();
+        match page["next"].as_u64() {
+            Some(next) => cursor = format!("&before={next}"),
+            None => return rows,
+        }
+    }
+}
+
+/// All that can be asked of the past, in small pages and in large ones.
+fn compare(both: &[Http; 2]) {
+    let (mut trades, mut executions, mut orders) = (0, 0, 0);
+    for symbol in SYMBOLS {
+        for limit in [7, 1000] {
+            trades += same_pages(both, &format!("/api/v1/symbols/{symbol}/trades?limit={limit}"), "trades");
+        }
+        for interval in ["1s", "1m", "5m", "15m", "1h", "1d"] {
+            for limit in [1, 5, 400] {
+                let path = format!("/api/v1/symbols/{symbol}/candles?interval={interval}&limit={limit}");
+                let late = same(both, &path);
+                let late = late["candles"].as_array().unwrap();
+                assert!(!late.is_empty(), "{path}");
+                let start = late[0]["start"].as_u64().unwrap();
+                same(both, &format!("{path}&before={start}"));
+                same(both, &format!("{path}&before={}", start + 1));
+            }
+        }
+    }
+    for account in 1..=ACCOUNTS {
+        for limit in [3, 1000] {
+            for symbol in ["", "&symbol=SPY", "&symbol=QQQ"] {
+                let of = format!("/api/v1/accounts/{account}/executions?limit={limit}{symbol}");
+                executions += same_pages(both, &of, "executions");
+                let of = format!("/api/v1/accounts/{account}/orders?status=all&limit={limit}{symbol}");
+                orders += same_pages(both, &of, "orders");
+                same_pages(both, &format!("/api/v1/accounts/{account}/orders?limit={limit}{symbol}"), "orders");
+            }
+        }
+    }
+    assert!(trades > 100 && executions > 100 && orders > 100, "{trades} {executions} {orders}");
+    for order in 0..200 {
+        same(both, &format!("/api/v1/orders/{order}?account={}", 1 + order % ACCOUNTS));
+    }
+    let ends = [0, 1, 5, 100_000, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX];
+    for before in ends {
+        same(both, &format!("/api/v1/symbols/SPY/trades?before={before}"));
+        same(both, &format!("/api/v1/accounts/1/executions?before={before}"));
+        same(both, &format!("/api/v1/accounts/1/orders?status=all&before={before}"));
+        same(both, &format!("/api/v1/symbols/SPY/candles?interval=1m&before={before}"));
+        same(both, &format!("/api/v1/orders/{before}?account=1"));
+    }
+    same(both, "/api/v1/symbols/NONE/trades");
+    same(both, "/api/v1/accounts/99/executions");
+}
+
+/// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
+fn compare_compatible(both: &[Http; 2], now: u64) {
+    let now = now / 1000;
+    let (beginning, mut klines, mut trades, mut own) = (BEGINNING / 1000, 0, 0, 0);
+    let count = |answer: &Value| answer.as_array().unwrap_or_else(|| panic!("{answer}")).len();
+    let times = [beginning, beginning + 61_000, (beginning + now) / 2, now - 1, now + 3_600_000];
+    for pair in ["SPYUSD", "QQQUSD"] {
+        for (interval, start) in
+            ["1s", "1m", "5m", "15m", "1h", "1d"].into_iter().flat_map(|one| times.map(|time| (one, time)))
+        {
+            for limit in [2, 500] {
+                let path =
+                    format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit={limit}&startTime={start}");
+                // Of so short ones files do not look through the time until now.
+                if interval != "1s" {
+                    klines += count(&same(both, &path));
+                }
+                for end in [start, start + 1, start + 600_000, start + 90_000_000] {
+                    let path = format!("{path}&endTime={end}");
+                    klines += count(&same(both, &path));
+                }
+            }
+            same(both, &format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit=3&endTime={start}"));
+        }
+        for limit in [3, 1000] {
+            let path = format!("symbol={pair}&limit={limit}");
+            trades += count(&same(both, &format!("/binance/api/v3/trades?{path}")));
+            for from in [0, 1, 2, 50, 1_000_000, u64::MAX] {
+                trades += count(&same_signed(both, "historicalTrades", &format!("{path}&fromId={from}")));
+                for bounds in [String::new(), format!("&startTime={}", times[2]), format!("&endTime={}", times[2])] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&orderId={from}{bounds}")));
+                }
+            }
+            for time in times {
+                for bounds in [
+                    format!("startTime={time}"),
+                    format!("endTime={time}"),
+                    format!("startTime={time}&endTime={}", time + 90_000_000),
+                ] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&{bounds}")));
+                }
+            }
+        }
+    }
+    for order in 0..60 {
+        own += count(&same_signed(both, "myTrades", &format!("symbol=SPYUSD&orderId={order}")));
+        same_signed(both, "order", &format!("symbol=SPYUSD&orderId={order}"));
+    }
+    assert!(klines > 100 && trades > 100 && own > 100, "{klines} {trades} {own}");
+}
+
+/// As `same`, of account 1.
+fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
+    let [files, rows] = both.each_ref().map(|http| {
+        let answer = key().send(http, "GET", path, parameters);
+        (answer.status, answer.body)
+    });
+    assert_eq!(files, rows, "{path} {parameters}");
+    rows.1
+}
+
+/// Does one random thing on both; what they say of it is the same.
+fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
+    // Now and then nobody trades for hours.
+    let pause = if random.below(40) == 0 { 20_000_000_000 } else { 3_000_000 };
+    now.fetch_add(random.below(pause) as u64, Ordering::SeqCst);
+    let account = 1 + random.below(ACCOUNTS as usize) as u64;
+    let (symbol, side) = (SYMBOLS[random.below(SYMBOLS.len())], ["buy", "sell"][random.below(2)]);
+    let order = json!({
+        "account": account.to_string(),
+        "symbol": symbol,
+        "side": side,
+        "limit": format!("{}.{}", 99 + random.below(3), random.below(100)),
+        "shares": format!("{}.5", 1 + random.below(9)),
+    });
+    let told = both.each_ref().map(|http| {
+        let answer = http.post("/api/v1/orders", &order);
+        (answer.status, answer.body)
+    });
+    assert_eq!(told[0], told[1], "{order}");
+    // At once afterwards: a read is as new as the last reply.
+    if let Some(id) = told[0].1["order_id"].as_u64() {
+        same(both, &format!("/api/v1/orders/{id}?account={account}"));
+        same(both, &format!("/api/v1/accounts/{account}/executions?limit=2"));
+        if random.below(4) == 0 {
+            let canceled = both.each_ref().map(|http| {
+                let answer = http.delete(&format!("/api/v1/orders/{id}?account={account}"));
+                (answer.status, answer.body)
+            });
+            assert_eq!(canceled[0], canceled[1]);
+        }
+    }
+    if random.below(60) == 0 {
+        let canceled =
+            both.each_ref().map(|http| http.delete(&format!("/api/v1/accounts/{account}/orders?symbol=SPY")).body);
+        assert_eq!(canceled[0], canceled[1]);
+    }
+}
+
+fn url(database: &postgres::Database) -> String {
+    format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name)
+}
+
+#[test]
+fn the_past_is_the_same_from_files_and_from_rows() {
+    let folder = Folder::new("postgres-history");
+    let database = postgres::database();
+    let store = url(&database);
+    let now = Arc::new(AtomicU64::new(BEGINNING));
+    let mut random = Random::new(5);
+    let begin =
+        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let mut servers = begin();
+    let mut both = servers.each_ref().map(Here::http);
+    for account in 1..=ACCOUNTS {
+        for http in &both {
+            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
+            for symbol in SYMBOLS {
+                let shares = json!({"account": account.to_string(), "shares": "10000"});
+                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
+            }
+        }
+    }
+    for round in 0..3 {
+        (0..150).for_each(|_| act(&both, &mut random, &now));
+        compare(&both);
+        if round < 2 {
+            // The last candles stay open over a restart, trades are numbered on, and orders keep their times.
+            servers.into_iter().for_each(Here::stop);
+            servers = begin();
+            both = servers.each_ref().map(Here::http);
+            compare(&both);
+            compare_compatible(&both, now.load(Ordering::SeqCst));
+        }
+    }
+    // Of the last round memory knows something.
+    compare_compatible(&both, now.load(Ordering::SeqCst));
+    let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
+    let rows = database.sql("SELECT max(id) FROM pricetime.executions WHERE 0 IN (buyer, seller)");
+    assert_eq!(rows, [last["executions"][0]["trade_id"].to_string()], "a trade has its execution's number");
+    servers.into_iter().for_each(Here::stop);
+}
+
+#[test]
+fn while_the_database_is_away_the_past_is_too() {
+    let folder = Folder::new("postgres-history-away");
+    let mut cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let paths = [
+        "/api/v1/symbols/SPY/trades",
+        "/api/v1/symbols/SPY/candles",
+        "/api/v1/accounts/1/executions",
+        "/api/v1/accounts/1/orders?status=all",
+        "/api/v1/orders/7?account=1",
+    ];
+    let told = paths.map(|path| http.get(path).body);
+    cluster.end("KILL");
+    for path in paths {
+        assert_eq!(http.get(path).code(), (503, "store-away"), "{path}");
+    }
+    assert!(http.read("/api/v1/accounts/1/orders")["orders"].as_array().unwrap().is_empty(), "memory has what is open");
+    cluster.run();
+    for (path, told) in paths.iter().zip(told) {
+        wait_until("the past is there again", PATIENCE, || http.get(path).body == told);
+    }
+    server.stop();
+}
+
+/// The database's processes that read pages of the history, or single orders.
+fn readers(database: &postgres::Database, what: &str) -> Vec<String> {
+    let named = format!("datname = current_database() AND application_name LIKE 'pricetime % {what}'");
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named} ORDER BY 1"))
+}
+
+/// How many connections the server has.
+fn connections(database: &postgres::Database) -> usize {
+    let named = "datname = current_database() AND application_name LIKE 'pricetime %'";
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named}")).len()
+}
+
+fn signal(processes: &[String], signal: Signal) {
+    for process in processes {
+        kill_process(Pid::from_raw(process.parse().unwrap()).unwrap(), signal).unwrap();
+    }
+}
+
+/// The processes that read are stopped: as slow as can be. Only they are, for a lock would stop the writer too.
+#[test]
+fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
+    let folder = Folder::new("postgres-history-slow");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 60s");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
+    let (slow, connected) = (readers(&database, "history"), connections(&database));
+    assert!(!slow.is_empty() && slow.len() < connected, "{slow:?} of {connected}");
+    let order = |side: &str| {
+        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
+        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    };
+    order("buy");
+    order("sell");
+    signal(&slow, Signal::STOP);
+    let paths = [
+        "/api/v1/symbols/SPY/trades",
+        "/api/v1/symbols/SPY/candles",
+        "/api/v1/accounts/1/executions",
+        "/api/v1/accounts/1/orders?status=all",
+        "/binance/api/v3/klines?symbol=SPYUSD&interval=1m&startTime=0",
+    ];
+    let asked = std::thread::scope(|scope| {
+        let (told, answers) = std::sync::mpsc::channel();
+        for at in 0..200 {
+            let (told, path) = (told.clone(), paths[at % paths.len()]);
+            let address = server.http;
+            scope.spawn(move || told.send(Http::new(address).get(path)).unwrap());
+        }
+        // Those for which there is no room are refused; then all the others wait.
+        let refused: Vec<_> = answers.iter().take(200 - 64).collect();
+        refused.iter().for_each(|answer| assert_eq!(answer.status, 503, "{}", answer.text));
+        // Orders are placed and canceled as ever, and told as they ended.
+        for _ in 0..20 {
+            order("buy");
+            order("sell");
+            let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", order("buy")));
+            assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
+        }
+        assert_eq!((readers(&database, "history"), connections(&database)), (slow.clone(), connected));
+        signal(&slow, Signal::CONT);
+        drop(told);
+        answers.iter().collect::<Vec<_>>()
+    });
+    assert_eq!(asked.len(), 64);
+    asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
+    assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
+    assert_eq!((readers(&database, "history"), connections(&database)), (slow, connected));
+    server.stop();
+}
+
+/// What is committed stays so when it cannot be read any more: the client must not take it for refused.
+#[test]
+fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
+    let folder = Folder::new("postgres-history-cancel");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    for path in ["/api/v1/orders/1?account=1", "/api/v1/accounts/1/orders"] {
+        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "10", "shares": "1"});
+        let order = http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap();
+        let slow = readers(&database, "orders");
+        assert_eq!(slow.len(), 1);
+        signal(&slow, Signal::STOP);
+        assert_eq!(http.delete(path).code(), (504, "outcome-unknown"), "{path}");
+        signal(&slow, Signal::CONT);
+        let shown = http.read(&format!("/api/v1/orders/{order}?account=1"));
+        assert_eq!((&shown["status"], &shown["open"]), (&json!("canceled"), &json!("0")), "{path}");
+        wait_until("the late reader has ended", PATIENCE, || readers(&database, "orders").len() == 1);
+    }
+    server.stop();
+}

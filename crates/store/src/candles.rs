@@ -1,0 +1,121 @@
+//! Candles that are added up from executions: each is a stretch of one index.
+
+use std::time::{Duration, Instant};
+
+use engine::{Money, Position, Price, SymbolIndex, Time};
+
+use crate::column::Single;
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::pages::TIME_MAX;
+use crate::reader::{Given, Reader, Seen, each};
+use crate::session::Session;
+
+/// Executions of an answer: past it the answer ends with the candle that is full.
+const EXECUTIONS_MAX: u64 = 500_000;
+/// Candles of one answer at most.
+const CANDLES_MAX: usize = 10_000;
+
+/// The executions of a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CandleRow {
+    /// A multiple of its length since 1970.
+    pub start: Time,
+    /// The first price.
+    pub open: Price,
+    /// The highest.
+    pub high: Price,
+    /// The lowest.
+    pub low: Price,
+    /// The last.
+    pub close: Price,
+    /// Shares traded.
+    pub volume: Position,
+    /// What was paid for them.
+    pub money: Money,
+    /// How many executions.
+    pub trades: u64,
+}
+
+/// Which candles: those that begin from one time on and before another one. Both are multiples of their length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The first ones from here on are meant; without it the last ones.
+    pub from: Option<Time>,
+    /// None for all that there are.
+    pub before: Option<Time>,
+}
+
+impl Reader {
+    /// Candles of a symbol, oldest first: `limit` of them, fewer when they hold very many executions. Errors: as of
+    /// `trades_of_symbol`.
+    pub fn candles(
+        &mut self,
+        symbol: SymbolIndex,
+        length: Duration,
+        stretch: Stretch,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Seen<Vec<CandleRow>>, StoreError> {
+        let sql = sql(stretch.from.is_some());
+        let from = Single(stretch.from.unwrap_or(Time::ZERO).min(TIME_MAX));
+        let before = Single(stretch.before.unwrap_or(TIME_MAX).min(TIME_MAX));
+        let (symbol, seconds, limit) =
+            (Single(symbol.0), Single(length.as_secs()), Single(limit.min(CANDLES_MAX) as u64));
+        self.read(until, async |session: &Session| {
+            let given: [Given<'_>; 6] = [&symbol, &seconds, &limit, &Single(EXECUTIONS_MAX), &from, &before];
+            let rows = session.client.query(&sql, &given).await?;
+            Ok(each(&rows, candle_row)?)
+        })
+    }
+}
+
+/// One candle after the other, forwards or backwards: where the next one lies is looked up, so that stretches without trades
+/// cost nothing.
+fn sql(forwards: bool) -> String {
+    let length = "make_interval(secs => $2::bigint)";
+    let end = format!("n.start + {length}");
+    let (begin, ahead, order, edge) = match forwards {
+        true => ("$5", "e.time >= w.edge AND e.time < $6::timestamptz", "ASC", end.as_str()),
+        false => ("$6", "e.time >= $5::timestamptz AND e.time < w.edge", "DESC", "n.start"),
+    };
+    let inside =
+        format!("FROM pricetime.executions e WHERE e.symbol = $1::bigint AND e.time >= n.start AND e.time < {end}");
+    format!(
+        "
+    WITH RECURSIVE walk AS (
+        SELECT {begin}::timestamptz AS edge, 0::bigint AS number, 0::bigint AS looked_at, NULL::timestamptz AS start,
+            NULL::numeric AS open, NULL::numeric AS high, NULL::numeric AS low, NULL::numeric AS close,
+            NULL::numeric AS volume, NULL::numeric AS money, NULL::bigint AS trades
+        UNION ALL
+        SELECT {edge}, w.number + 1, w.looked_at + c.trades, n.start, f.price, c.high, c.low, l.price, c.volume, c.money,
+            c.trades
+        FROM walk w
+        CROSS JOIN LATERAL (
+            SELECT date_bin({length}, e.time, 'epoch'::timestamptz) AS start FROM pricetime.executions e
+            WHERE e.symbol = $1::bigint AND {ahead} ORDER BY e.time {order} LIMIT 1
+        ) n
+        CROSS JOIN LATERAL (SELECT e.price::numeric AS price {inside} ORDER BY e.time, e.id LIMIT 1) f
+        CROSS JOIN LATERAL (SELECT e.price::numeric AS price {inside} ORDER BY e.time DESC, e.id DESC LIMIT 1) l
+        CROSS JOIN LATERAL (
+            SELECT max(e.price)::numeric AS high, min(e.price)::numeric AS low, sum(e.shares) AS volume,
+                sum(e.price * e.shares) AS money, count(*) AS trades {inside}
+        ) c
+        WHERE w.number < $3::bigint AND w.looked_at < $4::bigint
+    )
+    SELECT start, open, high, low, close, volume, money, trades FROM walk WHERE number > 0 ORDER BY start"
+    )
+}
+
+fn candle_row(fields: &mut Fields<'_>) -> Result<CandleRow, StoreError> {
+    Ok(CandleRow {
+        start: fields.next()?,
+        open: fields.next()?,
+        high: fields.next()?,
+        low: fields.next()?,
+        close: fields.next()?,
+        volume: fields.next()?,
+        money: fields.next()?,
+        trades: fields.next()?,
+    })
+}

@@ -1,0 +1,412 @@
+//! Pages of what was: trades and orders, for people who ask. Each goes along an index, from an id or a time on.
+
+use std::time::Instant;
+
+use engine::{AccountIndex, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+
+use crate::column::{Column, Put, Single};
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::reader::{Given, Reader, Seen, Told, each};
+use crate::session::Session;
+
+/// Rows looked at for one page at most: past it the page ends early and says where to go on.
+const LOOKED_AT_MAX: u64 = 10_000;
+/// The last time that is looked for: the year 9999.
+pub(crate) const TIME_MAX: Time = Time(253_402_300_799_999_999);
+/// Above every id.
+const NO_CURSOR: u64 = i64::MAX.unsigned_abs();
+
+/// A page, and where the next one begins.
+pub type Page<T> = (Vec<T>, Option<u64>);
+
+/// An execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TradeRow {
+    /// 1, 2, 3 …
+    pub id: u64,
+    /// What was traded.
+    pub symbol: SymbolIndex,
+    /// The price of one share.
+    pub price: Price,
+    /// How many.
+    pub shares: Shares,
+    /// When.
+    pub time: Time,
+    /// The command that did it.
+    pub sequence: Sequence,
+    /// The side of the order that was being placed.
+    pub aggressor: Side,
+    /// The two orders.
+    pub buy_order: OrderId,
+    /// See `buy_order`.
+    pub sell_order: OrderId,
+    /// Whose they are.
+    pub buyer: AccountIndex,
+    /// See `buyer`.
+    pub seller: AccountIndex,
+}
+
+/// An order that was placed since the rows were begun, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedRow {
+    /// Its id.
+    pub order: OrderId,
+    /// Whose it is.
+    pub account: AccountIndex,
+    /// What it is for.
+    pub symbol: SymbolIndex,
+    /// Buy or sell.
+    pub side: Side,
+    /// The worst price it takes.
+    pub limit: Price,
+    /// What was ordered.
+    pub shares: Shares,
+    /// When it was placed.
+    pub time: Time,
+    /// The command that placed it.
+    pub sequence: Sequence,
+    /// What its client calls it.
+    pub client_id: Option<ClientOrderId>,
+    /// What is open of it.
+    pub open: Shares,
+    /// What was canceled of it.
+    pub canceled: Shares,
+    /// What was paid for the rest.
+    pub money: Money,
+    /// How it ended; none while it is open.
+    pub ended: Option<EndRow>,
+}
+
+/// How an order ended: by its cancellation or else by its last execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndRow {
+    /// When it ended.
+    pub time: Time,
+    /// The command that ended it.
+    pub sequence: Sequence,
+}
+
+/// Where trades of a symbol begin: with the first one that is neither before this one nor before this time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// None for any.
+    pub trade: Option<u64>,
+    /// None for any.
+    pub time: Option<Time>,
+}
+
+/// Which trades of an account.
+#[derive(Clone, Copy, Debug)]
+pub struct Of {
+    /// Whose.
+    pub account: AccountIndex,
+    /// Of this symbol alone.
+    pub symbol: Option<SymbolIndex>,
+    /// Of this order alone.
+    pub order: Option<OrderId>,
+}
+
+const TRADE: &str =
+    "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
+    e.buyer, e.seller";
+
+/// What an order is, and how it ended. Imported executions are of orders that were placed before.
+const PLACED: &str = "
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence,
+        n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
+        CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
+        CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
+    FROM chosen o
+    LEFT JOIN pricetime.resting r ON r.order_id = o.id
+    LEFT JOIN pricetime.cancellations c ON c.order_id = o.id
+    LEFT JOIN pricetime.client_orders n ON n.order_id = o.id
+    LEFT JOIN LATERAL (
+        SELECT sum(x.price * x.shares) AS money, max(x.time) AS time, max(x.sequence) AS sequence FROM (
+            SELECT b.price, b.shares, b.time, b.sequence FROM pricetime.executions b WHERE b.buy_order = o.id
+            UNION ALL
+            SELECT s.price, s.shares, s.time, s.sequence FROM pricetime.executions s WHERE s.sell_order = o.id
+        ) x
+    ) e ON true
+    ORDER BY o.id DESC";
+
+impl Reader {
+    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise). Until `until` it
+    /// tries again while the database is away. Errors: `Unreachable`, after which the next question may be answered;
+    /// `Stopped`; others last.
+    pub fn trades_of_symbol(
+        &mut self,
+        symbol: SymbolIndex,
+        before: Option<u64>,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
+        self.read(until, async |session: &Session| match is_id(before) {
+            true => trades_of_symbol(session, symbol, before, limit).await,
+            false => Ok(None),
+        })
+    }
+
+    /// The first trades of a symbol from somewhere on, oldest first. Errors: as of `trades_of_symbol`.
+    pub fn trades_since(
+        &mut self,
+        symbol: SymbolIndex,
+        since: Since,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Seen<Vec<TradeRow>>, StoreError> {
+        self.read(until, async |session: &Session| trades_since(session, symbol, since, limit).await)
+    }
+
+    /// Trades of an account as `trades_of_symbol`; where both orders were its own, once.
+    pub fn trades_of_account(
+        &mut self,
+        of: Of,
+        before: Option<u64>,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
+        self.read(until, async |session: &Session| match is_id(before) {
+            true => trades_of_account(session, of, before, limit).await,
+            false => Ok(None),
+        })
+    }
+
+    /// Orders of an account, newest first: those placed before `before`, which must be one of them (none otherwise). Those
+    /// that were imported are not among them. Errors: as of `trades_of_symbol`.
+    pub fn orders_of(
+        &mut self,
+        account: AccountIndex,
+        symbol: Option<SymbolIndex>,
+        before: Option<u64>,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Seen<Option<Page<PlacedRow>>>, StoreError> {
+        self.read(until, async |session: &Session| match is_id(before) {
+            true => orders_of(session, account, symbol, before, limit).await,
+            false => Ok(None),
+        })
+    }
+
+    /// The orders of these ids, as far as they were placed and not imported, newest first. Errors: as of `trades_of_symbol`.
+    pub fn orders(&mut self, orders: &[OrderId], until: Instant) -> Result<Seen<Vec<PlacedRow>>, StoreError> {
+        let asked: Vec<OrderId> = orders.iter().copied().filter(|order| i64::try_from(order.0).is_ok()).collect();
+        let sql = format!(
+            "WITH chosen AS (
+                 SELECT o.* FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.orders o ON o.id = u.id
+                 WHERE o.sequence IS NOT NULL
+             ) {PLACED}"
+        );
+        self.read(until, async |session: &Session| {
+            let ids = Column::of(&asked, |order, out| order.0.put(out));
+            let rows = session.client.query(&sql, &[&ids]).await?;
+            Ok(each(&rows, placed_row)?)
+        })
+    }
+}
+
+/// Whether a page can begin there: ids are positive and below 2^63.
+fn is_id(before: Option<u64>) -> bool {
+    before.is_none_or(|before| before > 0 && i64::try_from(before).is_ok())
+}
+
+async fn trades_of_symbol(
+    session: &Session,
+    symbol: SymbolIndex,
+    before: Option<u64>,
+    limit: usize,
+) -> Told<Option<Page<TradeRow>>> {
+    let of_symbol = Single(symbol.0);
+    let mut from = (TIME_MAX, NO_CURSOR);
+    if let Some(before) = before {
+        let sql = "SELECT time FROM pricetime.executions WHERE id = $1::bigint AND symbol = $2::bigint";
+        let found = session.client.query_opt(sql, &[&Single(before), &of_symbol]).await?;
+        let Some(row) = found else { return Ok(None) };
+        from = (Fields::of(&row).next()?, before);
+    }
+    let sql = format!(
+        "SELECT {TRADE} FROM pricetime.executions e
+         WHERE e.symbol = $1::bigint AND (e.time, e.id) < ($2::timestamptz, $3::bigint)
+         ORDER BY e.time DESC, e.id DESC LIMIT $4::bigint"
+    );
+    let (time, id, more) = (Single(from.0), Single(from.1), Single(limit.saturating_add(1) as u64));
+    let given: [Given<'_>; 4] = [&of_symbol, &time, &id, &more];
+    let mut trades = each(&session.client.query(&sql, &given).await?, trade_row)?;
+    let more = trades.len() > limit;
+    trades.truncate(limit);
+    let next = trades.last().filter(|_| more).map(|trade| trade.id);
+    Ok(Some((trades, next)))
+}
+
+async fn trades_since(session: &Session, symbol: SymbolIndex, since: Since, limit: usize) -> Told<Vec<TradeRow>> {
+    let (mut time, id) = (since.time.unwrap_or(Time::ZERO).min(TIME_MAX), since.trade.unwrap_or(0));
+    if i64::try_from(id).is_err() {
+        return Ok(Vec::new());
+    }
+    if since.trade.is_some() {
+        // Of whatever symbol: none that comes later happened before it.
+        let sql = "SELECT time FROM pricetime.executions WHERE id >= $1::bigint ORDER BY id LIMIT 1";
+        let Some(row) = session.client.query_opt(sql, &[&Single(id)]).await? else { return Ok(Vec::new()) };
+        time = time.max(Fields::of(&row).next()?);
+    }
+    let sql = format!(
+        "SELECT {TRADE} FROM pricetime.executions e
+         WHERE e.symbol = $1::bigint AND (e.time, e.id) >= ($2::timestamptz, $3::bigint)
+         ORDER BY e.time, e.id LIMIT $4::bigint"
+    );
+    let given: [Given<'_>; 4] = [&Single(symbol.0), &Single(time), &Single(id), &Single(limit as u64)];
+    Ok(each(&session.client.query(&sql, &given).await?, trade_row)?)
+}
+
+async fn trades_of_account(
+    session: &Session,
+    of: Of,
+    before: Option<u64>,
+    limit: usize,
+) -> Told<Option<Page<TradeRow>>> {
+    let client = &session.client;
+    if let Some(before) = before {
+        let sql = "SELECT 1 FROM pricetime.executions e WHERE e.id = $1::bigint AND $2::bigint IN (e.buyer, e.seller)";
+        if client.query_opt(sql, &[&Single(before), &Single(of.account.0)]).await?.is_none() {
+            return Ok(None);
+        }
+    }
+    let chain = Chain { account: of.account, from: before.unwrap_or(NO_CURSOR), rows: executions_of_account };
+    // An order's id that no order can have is the id of none.
+    let order = of.order.map(|order| if i64::try_from(order.0).is_ok() { order.0 } else { 0 });
+    let (account, from, most) = (Single(chain.account.0), Single(chain.from), Single(limit as u64));
+    let (symbol, order) = (Single(of.symbol.map(|symbol| symbol.0)), Single(order));
+    let sql = format!(
+        "SELECT {TRADE} FROM ({}) e
+         WHERE ($3::bigint IS NULL OR e.symbol = $3::bigint) AND ($4::bigint IS NULL OR $4::bigint IN (e.buy_order, e.sell_order))
+         ORDER BY e.id DESC LIMIT $5::bigint",
+        executions_of_account("e.*", LOOKED_AT_MAX)
+    );
+    let given: [Given<'_>; 5] = [&account, &from, &symbol, &order, &most];
+    let found = each(&client.query(&sql, &given).await?, trade_row)?;
+    let next = chain.next(session, found.last().filter(|_| found.len() == limit).map(|trade| trade.id)).await?;
+    Ok(Some((found, next)))
+}
+
+async fn orders_of(
+    session: &Session,
+    account: AccountIndex,
+    symbol: Option<SymbolIndex>,
+    before: Option<u64>,
+    limit: usize,
+) -> Told<Option<Page<PlacedRow>>> {
+    if let Some(before) = before {
+        let sql =
+            "SELECT 1 FROM pricetime.orders WHERE id = $1::bigint AND account = $2::bigint AND sequence IS NOT NULL";
+        if session.client.query_opt(sql, &[&Single(before), &Single(account.0)]).await?.is_none() {
+            return Ok(None);
+        }
+    }
+    let chain = Chain { account, from: before.unwrap_or(NO_CURSOR), rows: orders_of_account };
+    let (account, from) = (Single(chain.account.0), Single(chain.from));
+    let (symbol, most) = (Single(symbol.map(|symbol| symbol.0)), Single(limit as u64));
+    let sql = format!(
+        "WITH chosen AS (
+             SELECT l.* FROM ({}) l WHERE $3::bigint IS NULL OR l.symbol = $3::bigint ORDER BY l.id DESC LIMIT $4::bigint
+         ) {PLACED}",
+        orders_of_account("o.*", LOOKED_AT_MAX)
+    );
+    let given: [Given<'_>; 4] = [&account, &from, &symbol, &most];
+    let found = each(&session.client.query(&sql, &given).await?, placed_row)?;
+    let last = found.last().filter(|_| found.len() == limit).map(|placed| placed.order.0);
+    let next = chain.next(session, last).await?;
+    Ok(Some((found, next)))
+}
+
+/// The executions of account `$1` before `$2`, newest first, so many at most: each once.
+fn executions_of_account(columns: &str, most: u64) -> String {
+    let side = |condition: &str| {
+        format!(
+            "(SELECT {columns} FROM pricetime.executions e
+              WHERE {condition} AND e.id < $2::bigint ORDER BY e.id DESC LIMIT {most})"
+        )
+    };
+    let (bought, sold) = (side("e.buyer = $1::bigint"), side("e.seller = $1::bigint AND e.buyer <> $1::bigint"));
+    format!("SELECT {columns} FROM ({bought} UNION ALL {sold}) e ORDER BY e.id DESC LIMIT {most}")
+}
+
+/// The orders of account `$1` before `$2`, newest first, so many at most.
+fn orders_of_account(columns: &str, most: u64) -> String {
+    format!(
+        "SELECT {columns} FROM pricetime.orders o
+         WHERE o.account = $1::bigint AND o.id < $2::bigint AND o.sequence IS NOT NULL ORDER BY o.id DESC LIMIT {most}"
+    )
+}
+
+/// Rows of an account before an id, newest first, whatever a page wants of them.
+struct Chain {
+    account: AccountIndex,
+    from: u64,
+    /// A statement that gives columns of so many of them.
+    rows: fn(&str, u64) -> String,
+}
+
+impl Chain {
+    /// Where the next page begins: behind the row that filled this one, or else behind the last one that was looked at. None
+    /// where there are no more rows.
+    async fn next(&self, session: &Session, filled: Option<u64>) -> Told<Option<u64>> {
+        let (from, skipped) = filled.map_or((self.from, LOOKED_AT_MAX - 1), |last| (last, 0));
+        // One row behind the end of the page is enough to know, and for an unfilled one its end, which lies before.
+        let sql = format!("SELECT a.id FROM ({}) a OFFSET {skipped}", (self.rows)("id", skipped + 2));
+        let rows = session.client.query(&sql, &[&Single(self.account.0), &Single(from)]).await?;
+        let ids = each(&rows, |fields| fields.next::<u64>())?;
+        Ok(match filled {
+            Some(last) => Some(last).filter(|_| !ids.is_empty()),
+            None => ids.first().copied().filter(|_| ids.len() == 2),
+        })
+    }
+}
+
+fn side(buys: bool) -> Side {
+    if buys { Side::Buy } else { Side::Sell }
+}
+
+fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
+    Ok(TradeRow {
+        id: fields.next()?,
+        symbol: SymbolIndex(fields.next()?),
+        price: fields.next()?,
+        shares: fields.next()?,
+        time: fields.next()?,
+        sequence: Sequence(fields.next()?),
+        aggressor: side(fields.next()?),
+        buy_order: OrderId(fields.next()?),
+        sell_order: OrderId(fields.next()?),
+        buyer: AccountIndex(fields.next()?),
+        seller: AccountIndex(fields.next()?),
+    })
+}
+
+fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
+    let (order, account, symbol) = (OrderId(fields.next()?), AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
+    let (side, limit, shares) = (side(fields.next()?), fields.next()?, fields.next()?);
+    let (time, sequence) = (fields.next()?, Sequence(fields.next()?));
+    let client_id = fields.maybe::<&str>()?.map(|id| ClientOrderId::parse(id.as_bytes())).transpose();
+    let client_id =
+        client_id.map_err(|_| StoreError::Unreadable { column: "client_orders.client_order_id".to_owned() })?;
+    let (open, canceled, money) = (fields.next()?, fields.next()?, fields.next()?);
+    let ended = match (fields.maybe()?, fields.maybe()?) {
+        (Some(time), Some(sequence)) => Some(EndRow { time, sequence: Sequence(sequence) }),
+        _ => None,
+    };
+    Ok(PlacedRow {
+        order,
+        account,
+        symbol,
+        side,
+        limit,
+        shares,
+        time,
+        sequence,
+        client_id,
+        open,
+        canceled,
+        money,
+        ended,
+    })
+}

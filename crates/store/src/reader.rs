@@ -1,0 +1,157 @@
+//! A connection that answers questions about the past, for people: what is asked stands in pages.rs and candles.rs. It is
+//! beside those of the writer and of the look-ups, so that a long answer holds up neither.
+
+use std::time::{Duration, Instant};
+
+use engine::{OrderId, Sequence, Time};
+use tokio::runtime::Runtime;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::error::{StoreError, Verdict, final_error, verdict, with_cause};
+use crate::fields::Fields;
+use crate::schema;
+use crate::session::{Connector, Purpose, Session};
+use crate::stop::Stop;
+use crate::url::StoreUrl;
+use crate::writer::unless_stopped;
+
+const ACTION: &str = "read the history";
+const PAUSE: Duration = Duration::from_millis(200);
+/// A start reads all that is open, however long that takes.
+const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+
+/// What was found, and the last command whose effects were there: whoever reads it waits until all else that he can ask has
+/// come as far.
+pub type Seen<T> = (T, Sequence);
+
+/// Reads for one thread, and changes nothing.
+pub struct Reader {
+    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    session: Option<Session>,
+    runtime: Runtime,
+    connector: Connector,
+    stop: Stop,
+}
+
+/// Why a question has no answer.
+pub(crate) enum Fault {
+    /// What became of the connection or the statement.
+    Connection(tokio_postgres::Error),
+    /// What is wrong with the rows.
+    Rows(StoreError),
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Fault {
+        Fault::Connection(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Rows(error)
+    }
+}
+
+pub(crate) type Told<T> = Result<T, Fault>;
+pub(crate) type Given<'a> = &'a (dyn ToSql + Sync);
+
+const THROUGH: &str = "SELECT sequence FROM pricetime.command_sequence";
+/// When the orders on the books were placed; imported ones do not say.
+const PLACED_AT: &str = "
+    SELECT o.id, o.time FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
+
+impl Reader {
+    /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
+    pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<Reader, StoreError> {
+        let connector = Connector::new(url, name)?;
+        let runtime = crate::store::runtime()?;
+        let session = runtime.block_on(async {
+            let session = connector.open(Purpose::LookUp).await;
+            let session = session.map_err(|error| final_error(&error, "connect", &connector.place()))?;
+            schema::require(&session).await?;
+            Ok::<Session, StoreError>(session)
+        })?;
+        Ok(Reader { session: Some(session), runtime, connector, stop })
+    }
+
+    /// When the orders that are open now were placed, as far as the rows say. Errors: as of `trades_of_symbol`.
+    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time)>, StoreError> {
+        let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+            // Whole tables, unlike all other questions.
+            session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
+            let rows = session.client.query(PLACED_AT, &[]).await?;
+            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?)))?)
+        });
+        Ok(placed?.0)
+    }
+
+    /// Asks until there is an answer or it is too late, on a new connection after one that broke.
+    pub(crate) fn read<T>(
+        &mut self,
+        until: Instant,
+        ask: impl AsyncFn(&Session) -> Told<T>,
+    ) -> Result<Seen<T>, StoreError> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // Nothing is known against the database: others were asked before.
+                let fault = "others were asked first, and it is too late now".to_owned();
+                return Err(StoreError::Unreachable { place: self.connector.place(), fault });
+            }
+            let (session, connector) = (&mut self.session, &self.connector);
+            let asking = async {
+                let session = match session {
+                    Some(session) => session,
+                    None => session.insert(connector.open(Purpose::LookUp).await?),
+                };
+                at_one_moment(session, left, &ask).await
+            };
+            let in_time = async { tokio::time::timeout_at(until.into(), asking).await };
+            let answer = self.runtime.block_on(unless_stopped(in_time, &self.stop));
+            if !matches!(answer, Some(Ok(Ok(_)))) {
+                self.session = None;
+            }
+            let fault = match answer {
+                None => return Err(StoreError::Stopped),
+                Some(Ok(Ok(seen))) => return Ok(seen),
+                Some(Ok(Err(Fault::Rows(error)))) => return Err(error),
+                Some(Ok(Err(Fault::Connection(error)))) => match verdict(&error, ACTION, &self.connector.place()) {
+                    Verdict::Lasting(error) => return Err(error),
+                    Verdict::Passing | Verdict::NotAtTheSequence => with_cause(&error),
+                },
+                Some(Err(_)) => "no answer in time".to_owned(),
+            };
+            if Instant::now() + PAUSE >= until {
+                tracing::warn!(fault, "the database does not answer a question about the past");
+                return Err(StoreError::Unreachable { place: self.connector.place(), fault });
+            }
+            if self.runtime.block_on(unless_stopped(async { tokio::time::sleep(PAUSE).await }, &self.stop)).is_none() {
+                return Err(StoreError::Stopped);
+            }
+        }
+    }
+}
+
+/// All statements of a question see the same rows, and end by themselves when nobody waits for them any more.
+async fn at_one_moment<T>(session: &Session, left: Duration, ask: &impl AsyncFn(&Session) -> Told<T>) -> Told<Seen<T>> {
+    let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
+    // A bitmap would be made of all rows of an account, where the order of the index gives the first ones of them.
+    let begin =
+        format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}; SET LOCAL enable_bitmapscan = off");
+    session.client.batch_execute(&begin).await?;
+    let row = session.client.query_one(THROUGH, &[]).await?;
+    let through = Sequence(Fields::of(&row).next()?);
+    let found = ask(session).await?;
+    session.client.batch_execute("COMMIT").await?;
+    Ok((found, through))
+}
+
+/// What each row says.
+pub(crate) fn each<T>(
+    rows: &[Row],
+    read: impl Fn(&mut Fields<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    rows.iter().map(|row| read(&mut Fields::of(row))).collect()
+}

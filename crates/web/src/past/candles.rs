@@ -1,0 +1,90 @@
+//! Candles of the past: from memory and files, or from memory and a database.
+
+use engine::{SymbolIndex, Time};
+use feed::{Candle, HistoryError, Interval, Scene};
+
+use super::{Question, Stretch, Trouble, library, look};
+use crate::hub::Hub;
+use crate::site::Site;
+
+/// Windows of the files looked at for one answer, where trades were rare.
+const WINDOWS_MAX: usize = 20;
+
+/// Candles of a symbol that begin in a stretch of time, oldest first: the first `limit` of it if it begins somewhere, or else
+/// the last. A stretch may begin and end within a candle: those whose beginnings lie in it are meant.
+pub(crate) async fn candles(
+    site: &Site,
+    symbol: SymbolIndex,
+    interval: Interval,
+    stretch: Stretch,
+    limit: usize,
+) -> Result<Vec<Candle>, Trouble> {
+    // A candle that is cut in two would be a wrong one.
+    let whole = |time: Time| interval.start_of(Time(time.0.saturating_add(interval.micros() - 1)));
+    let stretch = Stretch { from: stretch.from.map(whole), before: stretch.before.map(whole) };
+    let Some(library) = library(site)? else {
+        let read = look(site, move |scene| match stretch.from {
+            Some(from) => of_files(scene, symbol, interval, from, stretch.before, limit),
+            None => scene.candles(symbol, interval, stretch.before, limit),
+        });
+        return Ok(read.await??);
+    };
+    // Memory knows those since the start; the first of them it may have seen the end of alone.
+    let asked = if stretch.from.is_some() { usize::MAX } else { limit.saturating_add(1) };
+    let mut late = look(site, move |scene| scene.candles(symbol, interval, stretch.before, asked)).await??;
+    late.drain(..late.len().min(1));
+    let Some(from) = stretch.from else {
+        late.drain(..late.len().saturating_sub(limit));
+        if late.len() == limit {
+            return Ok(late);
+        }
+        let (before, limit) = (late.first().map(|candle| candle.start).or(stretch.before), limit - late.len());
+        let stretch = Stretch { from: None, before };
+        let mut candles =
+            library.page(site, |told| Question::Candles { symbol, interval, stretch, limit, told }).await?;
+        candles.append(&mut late);
+        return Ok(candles);
+    };
+    if late.first().is_some_and(|candle| candle.start <= from) {
+        late.retain(|candle| candle.start >= from);
+        late.truncate(limit);
+        return Ok(late);
+    }
+    library.page(site, |told| Question::Candles { symbol, interval, stretch, limit, told }).await
+}
+
+/// The first `limit` candles from a time on; fewer, where trades are rare.
+fn of_files(
+    scene: &Scene<Hub>,
+    symbol: SymbolIndex,
+    interval: Interval,
+    start: Time,
+    before: Option<Time>,
+    limit: usize,
+) -> Result<Vec<Candle>, HistoryError> {
+    // Days and hours without a trade are passed over.
+    let days = scene.candles(symbol, Interval::Day, None, usize::MAX)?;
+    let end = before.unwrap_or(Time(u64::MAX));
+    let ends_after = |time: u64, interval: Interval| move |candle: &&Candle| candle.start.0 + interval.micros() > time;
+    let (mut found, mut from): (Vec<Candle>, u64) = (Vec::new(), start.0);
+    for _ in 0..WINDOWS_MAX {
+        let day = days.iter().find(ends_after(from, Interval::Day));
+        let Some(day) = day.filter(|_| found.len() < limit && from < end.0) else { break };
+        let tomorrow = Time(day.start.0 + Interval::Day.micros());
+        let hours = scene.candles(symbol, Interval::Hour, Some(tomorrow), 24)?;
+        let mut hours = hours.iter().filter(|hour| hour.start >= day.start);
+        let Some(hour) = hours.find(ends_after(from, Interval::Hour)) else {
+            from = tomorrow.0;
+            continue;
+        };
+        let first = Time(from.max(interval.start_of(hour.start).0));
+        // As many candles as there could be, and an hour's at least: where there are fewer, the next window goes on.
+        let most = limit.max((Interval::Hour.micros() / interval.micros()) as usize);
+        let until = interval.start_of(first).0.saturating_add(interval.micros().saturating_mul(most as u64));
+        let window = scene.candles(symbol, interval, Some(Time(until).min(end)), most)?;
+        found.extend(window.into_iter().filter(|candle| candle.start >= first && candle.start < end));
+        found.truncate(limit);
+        from = until;
+    }
+    Ok(found)
+}
