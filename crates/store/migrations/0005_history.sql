@@ -18,7 +18,8 @@ CREATE INDEX executions_by_symbol ON pricetime.executions (symbol, time, id);
 CREATE INDEX executions_by_buyer ON pricetime.executions (buyer, id);
 CREATE INDEX executions_by_seller ON pricetime.executions (seller, id);
 
--- As before, but that an execution takes its symbol and its accounts from its orders, which are there by then.
+-- As before, but that an execution takes its symbol and its accounts from its orders, which are there by then, and that
+-- positions are updated before those that are new are inserted.
 CREATE OR REPLACE FUNCTION pricetime.write_batch(
     expected_epoch bigint, expected_sequence bigint,
     new_sequence bigint, new_time timestamptz, new_next_order bigint, new_next_execution bigint,
@@ -69,10 +70,17 @@ BEGIN
         PERFORM pricetime.expect('accounts', less, cardinality(balance_account));
     END IF;
     IF cardinality(position_account) > 0 THEN
-        INSERT INTO pricetime.positions AS p (account, symbol, shares)
-            SELECT u.account, u.symbol, u.shares
+        UPDATE pricetime.positions p SET shares = u.shares
             FROM unnest(position_account, position_symbol, position_shares) AS u(account, symbol, shares)
-            ON CONFLICT (account, symbol) DO UPDATE SET shares = excluded.shares;
+            WHERE p.account = u.account AND p.symbol = u.symbol;
+        GET DIAGNOSTICS less = ROW_COUNT;
+        -- Nearly all are there already: to update them costs less than a conflict each.
+        IF less < cardinality(position_account) THEN
+            INSERT INTO pricetime.positions (account, symbol, shares)
+                SELECT u.account, u.symbol, u.shares
+                FROM unnest(position_account, position_symbol, position_shares) AS u(account, symbol, shares)
+                ON CONFLICT (account, symbol) DO NOTHING;
+        END IF;
     END IF;
     IF cardinality(opened_order) > 0 THEN
         INSERT INTO pricetime.orders (id, account, symbol, time, sequence, side, limit_price, shares)
