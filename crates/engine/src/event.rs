@@ -19,7 +19,14 @@ pub enum Event {
     /// An order with a client order id has nothing open any more: a day from now the id is free again.
     ClientOrderDone { order: OrderId },
     /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed.
-    Executed { symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares },
+    Executed {
+        symbol: SymbolIndex,
+        maker: OrderId,
+        maker_account: AccountIndex,
+        aggressor: OrderId,
+        price: Price,
+        shares: Shares,
+    },
     /// What was open of an order was canceled.
     OrderCanceled { order: OrderId, symbol: SymbolIndex, shares: Shares },
     /// What an account may now spend: its money less what its open buys hold.

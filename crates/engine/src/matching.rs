@@ -188,7 +188,14 @@ impl Engine {
         aggressor.open = self.orders.execute(aggressor.slot, execution);
         let maker_left = self.orders.execute(maker, execution);
         let symbol = aggressor.symbol;
-        events(Event::Executed { symbol, maker: maker_order, aggressor: aggressor.order, price, shares });
+        events(Event::Executed {
+            symbol,
+            maker: maker_order,
+            maker_account,
+            aggressor: aggressor.order,
+            price,
+            shares,
+        });
         if maker_left.is_zero() {
             self.books.remove(maker, &mut self.orders);
             self.finish(maker, events);

@@ -293,7 +293,7 @@ impl View {
             }
             // That the id is free again in a day is the engine's business.
             Event::ClientOrderDone { .. } => {}
-            Event::Executed { symbol, maker, aggressor, price, shares } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 return self.executed(symbol, maker, aggressor, price, shares, history);
             }
             Event::OrderCanceled { order, shares, .. } => {

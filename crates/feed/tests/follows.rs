@@ -92,7 +92,7 @@ impl Market {
         let mut done = Vec::new();
         match event {
             Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
-            Event::Executed { symbol, maker, aggressor, price, shares } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,

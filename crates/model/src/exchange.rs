@@ -270,9 +270,9 @@ impl Model {
             let shares = self.order(maker).open.min(self.order(id).open);
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
-            events.push(Event::Executed { symbol, maker, aggressor: id, price, shares });
-            self.say_if_client_order_is_done(maker, events);
             let maker_account = self.order(maker).account;
+            events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares });
+            self.say_if_client_order_is_done(maker, events);
             match side {
                 Side::Buy => {
                     self.credit_money(maker_account, price.times(shares));

@@ -260,8 +260,12 @@ const PAST_BATCH: usize = 400;
 /// What it costs the writer that the past is read by index: orders/s and processor time without a part of it, of those with
 /// all in the same round.
 fn past(server: &Server) {
-    let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
-    let function = &writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
+    let history = MIGRATIONS.iter().find(|migration| migration.version == 5).unwrap().sql;
+    let function = &history[history.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..];
+    let without_columns = function
+        .replacen("CREATE", "CREATE OR REPLACE", 1)
+        .replace("(id, symbol, buy_order, buyer, sell_order, seller,", "(id, buy_order, sell_order,")
+        .replace("SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller,", "SELECT u.id, u.buy, u.sell,");
     let indexes = ["executions_by_symbol", "executions_by_buyer", "executions_by_seller"];
     let drop = |index: &str| format!("DROP INDEX pricetime.{index};");
     let mut cases = vec![("as it is".to_owned(), "SELECT 1".to_owned())];
@@ -270,7 +274,7 @@ fn past(server: &Server) {
     cases.push((
         "nor symbol, buyer and seller".to_owned(),
         "ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;".to_owned()
-            + &function.replacen("CREATE", "CREATE OR REPLACE", 1),
+            + &without_columns,
     ));
     let mut ratios: Vec<[Vec<f64>; 2]> = cases.iter().map(|_| Default::default()).collect();
     for round in 0..PAST_ROUNDS {

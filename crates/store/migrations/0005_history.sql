@@ -18,9 +18,10 @@ CREATE INDEX executions_by_symbol ON pricetime.executions (symbol, time, id);
 CREATE INDEX executions_by_buyer ON pricetime.executions (buyer, id);
 CREATE INDEX executions_by_seller ON pricetime.executions (seller, id);
 
--- As before, but that an execution takes its symbol and its accounts from its orders, which are there by then, and that
--- positions are updated before those that are new are inserted.
-CREATE OR REPLACE FUNCTION pricetime.write_batch(
+-- As before, but that an execution is told its symbol and its accounts, and that positions are updated before those that are
+-- new are inserted.
+DROP FUNCTION pricetime.write_batch;
+CREATE FUNCTION pricetime.write_batch(
     expected_epoch bigint, expected_sequence bigint,
     new_sequence bigint, new_time timestamptz, new_next_order bigint, new_next_execution bigint,
     symbol_number bigint[], symbol_name text[],
@@ -33,7 +34,8 @@ CREATE OR REPLACE FUNCTION pricetime.write_batch(
     opened_buys boolean[], opened_limit numeric[], opened_shares numeric[],
     resting_order bigint[], resting_open numeric[],
     taken_order bigint[], taken_shares numeric[],
-    execution_id bigint[], execution_buy bigint[], execution_sell bigint[], execution_time timestamptz[],
+    execution_id bigint[], execution_symbol bigint[], execution_buy bigint[], execution_buyer bigint[],
+    execution_sell bigint[], execution_seller bigint[], execution_time timestamptz[],
     execution_sequence bigint[], execution_bought boolean[], execution_price numeric[], execution_shares numeric[],
     cancellation_order bigint[], cancellation_time timestamptz[], cancellation_sequence bigint[],
     cancellation_shares numeric[]
@@ -107,16 +109,13 @@ BEGIN
         PERFORM pricetime.expect('resting', gone + less, cardinality(taken_order));
     END IF;
     IF cardinality(execution_id) > 0 THEN
-        INSERT INTO pricetime.executions (id, buy_order, sell_order, time, sequence, aggressor, price, shares,
-                symbol, buyer, seller)
-            SELECT u.id, u.buy, u.sell, u.time, u.sequence,
-                CASE WHEN u.bought THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.price, u.shares,
-                b.symbol, b.account, o.account
-            FROM unnest(execution_id, execution_buy, execution_sell, execution_time, execution_sequence, execution_bought,
-                execution_price, execution_shares) AS u(id, buy, sell, time, sequence, bought, price, shares)
-            JOIN pricetime.orders b ON b.id = u.buy JOIN pricetime.orders o ON o.id = u.sell;
-        GET DIAGNOSTICS less = ROW_COUNT;
-        PERFORM pricetime.expect('executions', less, cardinality(execution_id));
+        INSERT INTO pricetime.executions (id, symbol, buy_order, buyer, sell_order, seller, time, sequence, aggressor, price,
+                shares)
+            SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller, u.time, u.sequence,
+                CASE WHEN u.bought THEN 'buy'::pricetime.side ELSE 'sell'::pricetime.side END, u.price, u.shares
+            FROM unnest(execution_id, execution_symbol, execution_buy, execution_buyer, execution_sell, execution_seller,
+                execution_time, execution_sequence, execution_bought, execution_price, execution_shares)
+                AS u(id, symbol, buy, buyer, sell, seller, time, sequence, bought, price, shares);
     END IF;
     IF cardinality(cancellation_order) > 0 THEN
         INSERT INTO pricetime.cancellations (order_id, time, sequence, shares)
@@ -125,3 +124,4 @@ BEGIN
                 AS u(order_id, time, sequence, shares);
     END IF;
 END $$;
+COMMENT ON FUNCTION pricetime.write_batch IS 'Used by the exchange server alone: the effects of a batch of commands, in one transaction.';

@@ -111,8 +111,11 @@ pub(crate) struct TakenRow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExecutionRow {
     pub execution: u64,
+    pub symbol: SymbolIndex,
     pub buy: OrderId,
+    pub buyer: AccountIndex,
     pub sell: OrderId,
+    pub seller: AccountIndex,
     pub aggressor: Side,
     pub price: Price,
     pub shares: Shares,
@@ -212,8 +215,32 @@ impl Effects {
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
-            Event::Executed { symbol: _, maker, aggressor, price, shares } => {
-                self.execute(maker, aggressor, price, shares, sequence, time);
+            Event::Executed { symbol, maker, maker_account, aggressor, price, shares } => {
+                let placed = self.orders.last().filter(|order| order.order == aggressor);
+                let &OrderRow { account, side, .. } =
+                    placed.expect("invariant: an aggressor was opened by the same command");
+                let (aggressors, makers) = ((aggressor, account), (maker, maker_account));
+                let ((buy, buyer), (sell, seller)) = match side {
+                    Side::Buy => (aggressors, makers),
+                    Side::Sell => (makers, aggressors),
+                };
+                let execution = self.after.next_execution;
+                self.after.next_execution += 1;
+                self.executions.push(ExecutionRow {
+                    execution,
+                    symbol,
+                    buy,
+                    buyer,
+                    sell,
+                    seller,
+                    aggressor: side,
+                    price,
+                    shares,
+                    sequence,
+                    time,
+                });
+                self.take(aggressor, shares);
+                self.take(maker, shares);
             }
             Event::OrderCanceled { order, symbol: _, shares } => {
                 self.take(order, shares);
@@ -263,28 +290,6 @@ impl Effects {
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + named
-    }
-
-    fn execute(
-        &mut self,
-        maker: OrderId,
-        aggressor: OrderId,
-        price: Price,
-        shares: Shares,
-        sequence: Sequence,
-        time: Time,
-    ) {
-        let placed = self.orders.last().filter(|order| order.order == aggressor);
-        let side = placed.expect("invariant: an aggressor was opened by the same command").side;
-        let (buy, sell) = match side {
-            Side::Buy => (aggressor, maker),
-            Side::Sell => (maker, aggressor),
-        };
-        let execution = self.after.next_execution;
-        self.after.next_execution += 1;
-        self.executions.push(ExecutionRow { execution, buy, sell, aggressor: side, price, shares, sequence, time });
-        self.take(aggressor, shares);
-        self.take(maker, shares);
     }
 
     /// Takes shares off an order: one of these effects', whose ids are consecutive, or an older one.

@@ -48,7 +48,7 @@ const UNDO: &[(i64, &str)] = &[
          DROP TABLE pricetime.client_orders;
          DROP FUNCTION pricetime.write_client_orders; DROP DOMAIN pricetime.client_order_id",
     ),
-    // Its function was another one before: see `take_back`.
+    // Its function took the place of another one: see `take_back`.
     (
         5,
         "DROP FUNCTION pricetime.write_batch;

@@ -36,7 +36,7 @@ impl Past {
             Event::OrderOpened { order, shares, .. } => drop(self.placed.insert(order, (entry.time, shares))),
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
-            Event::Executed { symbol, maker, aggressor, price, shares } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,
