@@ -275,3 +275,27 @@ fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
     assert!(server.process.rss_kib() < 300 * 1024, "memory is bounded: {} KiB", server.process.rss_kib());
     server.stop();
 }
+
+/// A book of more than the megabyte that may wait for a client was never told: its subscribers were dropped at once, as if
+/// they did not read.
+#[test]
+fn a_book_larger_than_what_may_wait_is_told_to_whoever_reads() {
+    const LEVELS: usize = 100_000;
+    let folder = Folder::new("ws-large");
+    let (server, http) = start(&folder);
+    let mut client = server.client();
+    for part in 0..LEVELS / 10_000 {
+        let order = |at: usize| {
+            format!(r#"<order sym="SPY" amount="0.00000001" limit="{:.4}"/>"#, 1.0 + (part * 10_000 + at) as f64 / 1e4)
+        };
+        let orders: String = (0..10_000).map(order).collect();
+        client.ask(&format!(r#"<transactions id="1">{orders}</transactions>"#));
+    }
+    let mut socket = http.listen();
+    let snapshot = socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+    assert_eq!(snapshot["bids"].as_array().unwrap().len(), LEVELS);
+    let mut book = Book::of(&snapshot);
+    client.ask(r#"<transactions id="1"><order sym="SPY" amount="0.00000001" limit="1"/></transactions>"#);
+    book.follow(&socket.next_of("update", "book"));
+    server.stop();
+}

@@ -96,8 +96,8 @@ pub(super) fn description(openapi: &Value) -> Value {
             "title": "Pricetime, WebSocket",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "One JSON object a message. A client subscribes to channels, as many as 64 on a connection, and is told how \
-                things stand and then how they change. When more than 1 MiB waits for a client that does not read, it gets \
-                the error `too-slow` and is disconnected.",
+                things stand and then how they change. A client that takes nothing for a second of more than 1 MiB that \
+                waits for it, or for which more than 16 MiB wait, gets the error `too-slow` and is disconnected.",
             "license": {"name": "MIT OR Apache-2.0"},
         },
         "defaultContentType": "application/json",
