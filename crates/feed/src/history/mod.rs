@@ -141,7 +141,8 @@ impl History {
         let symbols = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
         for symbol in (0..symbols).map(SymbolIndex) {
             let Some(chain) = self.heads.symbol(symbol).cloned() else { continue };
-            let mut trades = self.trades_of(symbol, None, RECALLED)?.map(|(trades, _)| trades).unwrap_or_default();
+            let last = self.trades_of(symbol, None, RECALLED)?;
+            let (mut trades, _) = last.ok_or_else(|| self.unreadable("trades"))?;
             trades.reverse();
             for (series, interval) in KEPT.into_iter().enumerate() {
                 let closed = self.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;

@@ -23,7 +23,7 @@ struct Channel {
 
 /// The schema of a shape, by which its messages are described.
 fn of<T: PartialSchema>() -> Value {
-    serde_json::to_value(T::schema()).unwrap_or_default()
+    crate::json::value(T::schema())
 }
 
 fn channels() -> Vec<Channel> {
@@ -115,7 +115,7 @@ fn new_schemas() -> Vec<(String, Value)> {
     Measured::schemas(&mut found);
     Reports::schemas(&mut found);
     for (name, schema) in found {
-        let mut schema = serde_json::to_value(schema).unwrap_or_default();
+        let mut schema = crate::json::value(schema);
         // Each kind of report says which it is.
         if let Some(kind) = name.strip_suffix("Report").filter(|kind| !kind.is_empty()) {
             schema["properties"]["report"] = exactly(&kind.to_lowercase());
