@@ -334,6 +334,10 @@ fn streams_are_asked_for_and_left_as_clients_do() {
         &json!({"method": "UNSUBSCRIBE", "params": ["spyusd@trade", "spyusd@bookTicker", "spyusd@kline_1m"], "id": 4}),
     );
     while socket.next() != json!({"result": null, "id": 4}) {}
+    let many: Vec<String> = (0..201).map(|_| "spyusd@trade".to_owned()).collect();
+    socket.send(&json!({"method": "SUBSCRIBE", "params": many, "id": 6}));
+    let refused = socket.next();
+    assert!(refused["error"]["msg"].as_str().unwrap().contains("200"), "{refused}");
     socket.send(&json!({"method": "SUBSCRIBE", "params": ["spyusd@kline_1s"], "id": 5}));
     assert_eq!(socket.next(), json!({"result": null, "id": 5}));
     other.ask(r#"<transactions id="1"><order sym="SPY" amount="0.5" limit="11"/></transactions>"#);

@@ -239,6 +239,32 @@ fn bad_requests_are_refused_and_the_connection_goes_on() {
 }
 
 #[test]
+fn a_connection_has_so_many_subscriptions_and_no_more() {
+    let folder = Folder::new("ws-many");
+    let (server, http) = start(&folder);
+    let names: String = (0..65).map(|at| format!(r#"<symbol sym="S{at}"/>"#)).collect();
+    server.ask(&format!("<create>{names}</create>"));
+    let mut socket = http.listen();
+    for at in 0..64 {
+        socket.subscribe(json!({"op": "subscribe", "id": at, "channel": "book", "symbol": format!("S{at}")}));
+    }
+    let one_more = json!({"op": "subscribe", "id": 64, "channel": "book", "symbol": "S64"});
+    socket.send(&one_more);
+    let refused = socket.next();
+    assert_eq!(
+        (&refused["code"], &refused["id"], &refused["detail"]),
+        (&json!("malformed"), &json!(64), &json!("a connection may have 64 subscriptions"))
+    );
+    socket.send(&json!({"op": "unsubscribe", "id": 65, "channel": "book", "symbol": "S0"}));
+    socket.next_of("unsubscribed", "book");
+    socket.subscribe(one_more);
+    // A message longer than any request ends it.
+    socket.send(&json!({"op": "ping", "id": "x".repeat(20_000)}));
+    assert_eq!(socket.read_to_end().0, [] as [Value; 0]);
+    server.stop();
+}
+
+#[test]
 fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
     let folder = Folder::new("ws-slow");
     let (server, http) = start(&folder);
