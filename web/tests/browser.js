@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -511,9 +512,106 @@ async function reference(name) {
   await context.close();
 }
 
+/**
+ * What a page of another origin gets when it tries all that a browser lets it try: nothing is done, nothing is shown, no socket opens.
+ * @param {OwnMarket} market
+ */
+async function foreignPage(market) {
+  const elsewhere = createServer((_, response) => {
+    response.setHeader("content-type", "text/html");
+    response.end("<!doctype html><title>Elsewhere</title><body></body>");
+  });
+  await new Promise((listening) => elsewhere.listen(0, "127.0.0.1", () => listening(undefined)));
+  const address = elsewhere.address();
+  assert.ok(address && typeof address === "object");
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const answers = [];
+  /** @type {string[]} */
+  const permissions = [];
+  page.on("response", (response) => {
+    if (!response.url().startsWith(String(base))) return;
+    answers.push(`${response.request().method()} ${response.status()}`);
+    permissions.push(...Object.keys(response.headers()).filter((name) => name.startsWith("access-control")));
+  });
+  const order = await market.place("buy", "1", "1");
+  const account = `${market.maker}99`;
+
+  await step("a foreign page: writes, reads and sockets are refused, and nothing is done", async () => {
+    await page.goto(`http://127.0.0.1:${address.port}/`);
+    const tried = await page.evaluate(async ([server, made, orderOf, maker]) => {
+      /** @type {Record<string, string>} */
+      const results = {};
+      /** @param {string} name @param {string} path @param {RequestInit} [options] */
+      const attempt = async (name, path, options) => {
+        results[name] = await fetch(`${server}${path}`, options).then((response) => response.type, () => "refused");
+      };
+      const body = JSON.stringify({ account: made, balance: "1" });
+      const json = { "content-type": "application/json" };
+      await attempt("text", "/api/v1/accounts", { method: "POST", mode: "no-cors", body });
+      await attempt("blob", "/api/v1/accounts", { method: "POST", mode: "no-cors", body: new Blob([body], { type: "application/json" }) });
+      await attempt("listen key", "/binance/api/v3/userDataStream", { method: "POST", mode: "no-cors" });
+      await attempt("json", "/api/v1/accounts", { method: "POST", headers: json, body });
+      await attempt("cancel", `/api/v1/orders/${orderOf}?account=${maker}`, { method: "DELETE" });
+      await attempt("read", `/api/v1/accounts/${maker}`);
+      await attempt("compatible read", "/binance/api/v3/exchangeInfo");
+      for (const path of ["/ws/v1", "/binance/ws", "/binance/stream?streams=", "/binance/ws-api/v3"]) {
+        results[path] = await new Promise((ended) => {
+          const socket = new WebSocket(`${server.replace("http", "ws")}${path}`);
+          socket.onopen = () => ended("opened");
+          socket.onerror = () => ended("refused");
+        });
+      }
+      return results;
+    }, /** @type {const} */ ([String(base), account, String(order.order_id), market.maker]));
+    const opaque = ["text", "blob", "listen key"];
+    for (const [name, result] of Object.entries(tried)) assert.equal(result, opaque.includes(name) ? "opaque" : "refused", name);
+    assert.deepEqual(answers.filter((answer) => answer.startsWith("POST")), ["POST 403", "POST 403", "POST 403"]);
+    assert.equal(answers.some((answer) => answer.startsWith("DELETE")), false, "the browser asked first and was not allowed");
+  });
+
+  await step("a foreign page: a form goes nowhere, and a frame stays empty", async () => {
+    const posted = page.waitForResponse((response) => response.request().method() === "POST");
+    await page.evaluate(([server, made]) => {
+      const form = document.createElement("form");
+      const field = document.createElement("input");
+      // As text it would read {"account":"…","balance":"1","=":""}.
+      Object.assign(form, { method: "post", enctype: "text/plain", action: `${server}/api/v1/accounts` });
+      Object.assign(field, { name: `{"account":"${made}","balance":"1","`, value: '":""}' });
+      form.append(field);
+      document.body.append(form);
+      form.submit();
+    }, /** @type {const} */ ([String(base), account]));
+    assert.equal((await posted).status(), 403);
+    await page.waitForURL(`${base}/api/v1/accounts`);
+    assert.match(await page.innerText("body"), /foreign-origin/);
+    await page.goto(`http://127.0.0.1:${address.port}/`);
+    await page.evaluate((server) => {
+      const frame = document.createElement("iframe");
+      frame.src = `${server}/`;
+      document.body.append(frame);
+      return new Promise((loaded) => frame.addEventListener("load", loaded));
+    }, String(base));
+    assert.deepEqual(page.frames().slice(1).map((frame) => frame.url()), ["chrome-error://chromewebdata/"]);
+  });
+
+  await step("a foreign page: a name that points here is not this server's", async () => {
+    const answer = await page.goto(`http://rebound.example:${new URL(String(base)).port}/`);
+    assert.equal(answer?.status(), 403);
+    assert.match(await page.innerText("body"), /foreign-host/);
+  });
+
+  assert.deepEqual(permissions, [], "no answer says that a foreign page may see it");
+  assert.equal((await fetch(`${base}/api/v1/accounts/${account}`)).status, 404, "nothing was made");
+  assert.equal((await ask("GET", `/orders/${order.order_id}?account=${market.maker}`)).status, "open", "nothing was canceled");
+  await context.close();
+  elsewhere.close();
+}
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP rebound.example 127.0.0.1"],
 });
 try {
   /** @type {{symbols: SymbolInfo[]}} */
@@ -529,6 +627,7 @@ try {
     await keepSockets(context);
     await trade(context, name, market);
     await context.close();
+    if (name === "desktop") await foreignPage(market);
   }
   for (const name of /** @type {const} */ (["desktop", "phone"])) await reference(name);
   console.log(`screenshots in ${out}`);

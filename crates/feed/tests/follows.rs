@@ -10,7 +10,9 @@ use engine::{
     AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side,
     SymbolIndex, Time,
 };
-use feed::{Candle, EventBatch, Feed, HISTORY_FOLDER, History, Interval, Scene, Trade, View, Watcher};
+use feed::{
+    Candle, EventBatch, Feed, HISTORY_FOLDER, History, Interval, Report, ReportKey, Scene, Trade, View, Watcher,
+};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use model::Model;
@@ -215,6 +217,43 @@ impl Market {
                     .fold(Money::ZERO, |sum, (_, money)| sum.plus(money));
                 assert!(order.ended.is_none_or(|ended| ended.money == paid));
             }
+            self.check_reports(history, account, page);
+        }
+    }
+
+    /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.
+    fn check_reports(&self, history: &History, account: AccountIndex, page: usize) {
+        let through = self.engine.sequence();
+        let mut all = Vec::new();
+        for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
+            all.push(((order.sequence, 0, order.order.0, 0), Report::Placed(order)));
+            if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
+                all.push(((ended.sequence, 2, order.order.0, 0), Report::Canceled(order, ended)));
+            }
+        }
+        for trade in &self.trades {
+            for (role, its, side) in
+                [(0, trade.maker_account, trade.aggressor.opposite()), (1, trade.aggressor_account, trade.aggressor)]
+            {
+                if its == account {
+                    all.push(((trade.sequence, 1, trade.id, role), Report::Executed(*trade, side)));
+                }
+            }
+        }
+        all.sort_unstable_by_key(|(at, _)| *at);
+        for from in (0..=through.0).step_by(1 + through.0 as usize / 7).map(Sequence) {
+            let expected: Vec<Report> =
+                all.iter().filter(|((sequence, ..), _)| *sequence > from).map(|(_, report)| *report).collect();
+            let mut found = Vec::new();
+            let mut next = Some(history.sweep(account, ReportKey::after(from), through).in_pieces_of(page));
+            while let Some(mut sweep) = next {
+                while history.sweep_on(&mut sweep, 5).unwrap() {}
+                let (keys, more) = sweep.finish();
+                assert!(keys.len() <= page);
+                found.extend(keys.into_iter().map(|key| history.report(key).unwrap()));
+                next = more;
+            }
+            assert_eq!(found, expected, "account {account:?} from {from}");
         }
     }
 

@@ -139,8 +139,20 @@ fn past(row: &PlacedRow) -> Past {
     let PlacedRow { order, account, symbol, side, limit, shares, time, sequence, client_id, canceled, money, .. } =
         *row;
     let ended = row.ended.map(|end| Ending { canceled, money, time: end.time, sequence: end.sequence });
-    let order =
-        PastOrder { order, account, symbol, side, limit, shares, time, sequence, client_id, ended, before: None };
+    let order = PastOrder {
+        order,
+        account,
+        symbol,
+        side,
+        limit,
+        shares,
+        time,
+        sequence,
+        client_id,
+        ended,
+        before: None,
+        canceled_before: None,
+    };
     Past::of(order, row.open, money)
 }
 

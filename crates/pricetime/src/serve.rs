@@ -57,7 +57,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         false => keys::read(&settings.keys)?,
     };
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
-    let web_settings = web::Settings { address: settings.http, hosts: hosts.collect() };
+    let web_settings =
+        web::Settings { address: settings.http, hosts: hosts.collect(), idle_timeout: settings.idle_timeout.0 };
     let store = match settings.store {
         Place::Journal | Place::Nowhere(_) => "journal",
         Place::Database(_) => "postgres",

@@ -196,6 +196,8 @@ fn only_our_own_pages_and_names_are_served() {
     assert_eq!(code(&unsigned), (400, -1102));
     let json = http.send("POST", "/binance/api/v3/order", Some("{}"), &[key, ("content-type", "application/json")]);
     assert_eq!(code(&json), (400, -1102));
+    let large = http.send("POST", "/binance/api/v3/order", Some(&"x".repeat(70_000)), &[key]);
+    assert_eq!((code(&large), large.text.contains("65536 bytes")), ((413, -1130), true), "{large:?}");
     assert_eq!(http.read("/api/v1/status")["open_orders"], 0, "nothing of this was done");
     for socket in ["/binance/ws/spyusd@trade", "/binance/stream?streams=spyusd@trade", "/binance/ws-api/v3"] {
         let address = format!("ws://{}{socket}", server.http);

@@ -6,12 +6,14 @@ mod common;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::folder::Folder;
 use common::http::{Http, Socket};
 use common::keys::{KeyFile, now};
-use common::server::{Server, connect};
+use common::server::{PATIENCE, Server, connect};
+use common::wait::{wait_for, wait_until};
 use serde_json::{Value, json};
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="100000"/>
@@ -59,14 +61,14 @@ impl Followed {
     /// Opens the stream first, then asks for the snapshot, and drops what the snapshot covers.
     fn begin(http: &Http, socket: &mut Socket) -> Followed {
         // The first event is waited for, so that some of them are older than the snapshot.
-        let mut buffered = vec![socket.next()];
+        let mut buffered = vec![next_depth(socket)];
         let snapshot = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
         let last = snapshot["lastUpdateId"].as_u64().unwrap();
         assert!(buffered[0]["U"].as_u64().unwrap() <= last + 1, "the snapshot is newer than the stream's beginning");
         let mut followed = Followed { last, events: 0, levels: Levels::default() };
         followed.take([&snapshot["bids"], &snapshot["asks"]]);
         while followed.events == 0 {
-            let event = buffered.pop().unwrap_or_else(|| socket.next());
+            let event = buffered.pop().unwrap_or_else(|| next_depth(socket));
             let (first, through) = numbers(&event);
             if through <= last {
                 continue;
@@ -100,6 +102,24 @@ impl Followed {
             }
         }
     }
+}
+
+/// The next change of the book, whatever else is told in between.
+fn next_depth(socket: &mut Socket) -> Value {
+    loop {
+        let event = socket.next();
+        if event["e"] == "depthUpdate" {
+            return event;
+        }
+    }
+}
+
+/// The book as REST has it.
+fn asked(http: &Http) -> Levels {
+    let depth = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
+    let mut book = Followed { last: 0, events: 0, levels: Levels::default() };
+    book.take([&depth["bids"], &depth["asks"]]);
+    book.levels
 }
 
 fn numbers(event: &Value) -> (u64, u64) {
@@ -147,12 +167,7 @@ fn a_followed_book_is_the_engines() {
         trading.join().unwrap();
         followers.map(|follower| follower.unwrap())
     });
-    let wanted = {
-        let depth = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
-        let mut book = Followed { last: 0, events: 0, levels: Levels::default() };
-        book.take([&depth["bids"], &depth["asks"]]);
-        book.levels
-    };
+    let wanted = asked(&http);
     assert!(wanted.iter().all(|side| side.len() > 1), "{wanted:?}");
     for (mut socket, mut followed) in followers {
         while followed.levels != wanted {
@@ -319,6 +334,10 @@ fn streams_are_asked_for_and_left_as_clients_do() {
         &json!({"method": "UNSUBSCRIBE", "params": ["spyusd@trade", "spyusd@bookTicker", "spyusd@kline_1m"], "id": 4}),
     );
     while socket.next() != json!({"result": null, "id": 4}) {}
+    let many: Vec<String> = (0..201).map(|_| "spyusd@trade".to_owned()).collect();
+    socket.send(&json!({"method": "SUBSCRIBE", "params": many, "id": 6}));
+    let refused = socket.next();
+    assert!(refused["error"]["msg"].as_str().unwrap().contains("200"), "{refused}");
     socket.send(&json!({"method": "SUBSCRIBE", "params": ["spyusd@kline_1s"], "id": 5}));
     assert_eq!(socket.next(), json!({"result": null, "id": 5}));
     other.ask(r#"<transactions id="1"><order sym="SPY" amount="0.5" limit="11"/></transactions>"#);
@@ -346,6 +365,166 @@ fn streams_are_asked_for_and_left_as_clients_do() {
     for path in ["/binance/ws/spyusd@nothing", "/binance/ws/noneusd@trade", "/binance/stream?streams=nothing"] {
         let refused = tungstenite::connect(format!("ws://{}{path}", server.http)).err().unwrap().to_string();
         assert!(refused.contains("400"), "{path}: {refused}");
+    }
+    server.stop();
+}
+
+/// Streams that tell of all that happens to the symbol and to account 1.
+fn all_streams(http: &Http, keys: &KeyFile) -> String {
+    let key = [("x-mbx-apikey", keys.key.as_str())];
+    let made = http.send("POST", "/binance/api/v3/userDataStream", None, &key).body;
+    let listen_key = made["listenKey"].as_str().unwrap();
+    format!("/binance/ws/spyusd@depth@100ms/spyusd@trade/spyusd@bookTicker/{listen_key}")
+}
+
+/// Panics unless changes of the book and trades follow each other without a gap.
+fn check_whole(told: &[Value]) {
+    let of = |kind: &'static str| told.iter().filter(move |event| event["e"] == kind);
+    let depth: Vec<(u64, u64)> = of("depthUpdate").map(numbers).collect();
+    assert!(depth.windows(2).all(|pair| pair[1].0 == pair[0].1 + 1), "{depth:?}");
+    let trades: Vec<u64> = of("trade").map(|trade| trade["t"].as_u64().unwrap()).collect();
+    // There is only one symbol, so that there are no gaps.
+    assert!(trades.windows(2).all(|pair| pair[1] == pair[0] + 1), "{trades:?}");
+}
+
+#[test]
+fn whoever_does_not_read_is_dropped_holds_nobody_up_and_can_begin_again() {
+    const SLOW: usize = 4;
+    const MIB: u64 = 1024;
+    let folder = Folder::new("binance-slow");
+    let (server, http, keys) = start(&folder);
+    let path = all_streams(&http, &keys);
+    let slow: Vec<Socket> = (0..SLOW).map(|_| http.listen_at(&path)).collect();
+    let (mut quick, mut quick_book, mut watch) =
+        (http.listen_at(&path), http.listen_at("/binance/ws/spyusd@depth@100ms"), http.listen());
+    watch.send(&json!({"op": "subscribe", "id": 1, "channel": "status"}));
+    let mut subscribers = || watch.next_of("update", "status")["subscribers"].as_u64().unwrap() as usize;
+    wait_until("all of them follow", PATIENCE, || subscribers() == SLOW + 3);
+    let before = server.process.rss_kib();
+
+    let (stop, xml) = (AtomicBool::new(false), server.xml);
+    let rounds = AtomicUsize::new(0);
+    let mut followed = std::thread::scope(|scope| {
+        let traders = [1, 2].map(|seed| {
+            scope.spawn({
+                let stop = &stop;
+                move || trade(xml, seed, stop, 10_000)
+            })
+        });
+        let reading = scope.spawn(|| {
+            let mut followed = Followed::begin(&http, &mut quick_book);
+            while !stop.load(Ordering::Relaxed) {
+                followed.follow(&next_depth(&mut quick_book));
+            }
+            followed
+        });
+        // Whoever orders is answered, and whoever reads is told of it, also while others do not read.
+        let asking = scope.spawn(|| {
+            let mut client = connect(xml);
+            while !stop.load(Ordering::Relaxed) {
+                let reply =
+                    client.ask(r#"<transactions id="1"><order sym="SPY" amount="0.125" limit="9.8"/></transactions>"#);
+                let id: u64 = reply.split(" id=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+                while quick.next()["i"] != id {}
+                client.ask(&format!(r#"<transactions id="1"><cancel id="{id}"/></transactions>"#));
+                rounds.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let dropped = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            wait_until("the slow ones are dropped", 4 * PATIENCE, || subscribers() == 3);
+            rounds.load(Ordering::Relaxed)
+        }));
+        // Also when that was in vain. One more order, should a follower wait for one.
+        stop.store(true, Ordering::Relaxed);
+        traders.into_iter().for_each(|trader| trader.join().unwrap());
+        server.ask(r#"<transactions id="1"><order sym="SPY" amount="0.125" limit="9.7"/></transactions>"#);
+        asking.join().unwrap();
+        assert!(dropped.unwrap() > 0, "orders were answered and told while nobody read");
+        reading.join().unwrap()
+    });
+    let grown = server.process.memory_kib("VmHWM") - before;
+    println!("{} rounds; memory grew by {} MiB", rounds.load(Ordering::Relaxed), grown / MIB);
+    assert!(grown < 128 * MIB, "memory is bounded: {grown} KiB more");
+    let present = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000")["lastUpdateId"].as_u64().unwrap();
+    assert!(present > 20_000, "so much happened: {present}");
+    let wanted = asked(&http);
+    while followed.levels != wanted {
+        followed.follow(&next_depth(&mut quick_book));
+    }
+
+    for socket in slow {
+        let (told, _) = socket.read_to_end();
+        println!("a slow one was told {} events", told.len());
+        check_whole(&told);
+        assert!(["trade", "executionReport"].iter().all(|kind| told.iter().any(|event| event["e"] == *kind)));
+        let last = told.iter().rfind(|event| event["e"] == "depthUpdate").map(numbers).unwrap();
+        assert!(last.1 < present, "it was dropped before the end");
+    }
+    let mut again = http.listen_at(&path);
+    let stop = AtomicBool::new(false);
+    let mut followed = std::thread::scope(|scope| {
+        let trader = scope.spawn(|| trade(xml, 3, &stop, 500));
+        let followed = std::panic::catch_unwind(AssertUnwindSafe(|| Followed::begin(&http, &mut again)));
+        stop.store(true, Ordering::Relaxed);
+        trader.join().unwrap();
+        followed.unwrap()
+    });
+    let wanted = asked(&http);
+    while followed.levels != wanted {
+        followed.follow(&next_depth(&mut again));
+    }
+    server.stop();
+}
+
+#[test]
+fn whoever_reads_again_at_once_is_told_why_it_was_dropped() {
+    let folder = Folder::new("binance-too-slow");
+    let (server, http, keys) = start(&folder);
+    let path = all_streams(&http, &keys);
+    let mut client = server.client();
+    let reason = wait_for("the reason", 4 * PATIENCE, || {
+        let slow = http.listen_at(&path);
+        // Far more than the system and the server keep for a connection.
+        for _ in 0..4 {
+            client.ask(&orders(10_000));
+        }
+        // By the time that somebody else is told how the book is, everybody was told of these orders.
+        http.listen().subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+        let (told, reason) = slow.read_to_end();
+        println!("{} events, then {reason:?}", told.len());
+        assert!(!told.is_empty());
+        check_whole(&told);
+        // None, if this machine took longer than a server waits.
+        reason
+    });
+    assert_eq!(reason, (1013, "too-slow".to_owned()));
+    server.stop();
+}
+
+/// A request with so many orders of account 1, each second of which executes with the one before.
+fn orders(count: usize) -> String {
+    let two = r#"<order sym="SPY" amount="0.125" limit="9.8"/><order sym="SPY" amount="-0.125" limit="9.8"/>"#;
+    format!(r#"<transactions id="1">{}</transactions>"#, two.repeat(count / 2))
+}
+
+/// Of one large request a client was told more at once than could wait for it: it was dropped, although it read.
+#[test]
+fn whoever_reads_is_told_all_of_a_request_at_once() {
+    const ORDERS: usize = 4_000;
+    let folder = Folder::new("binance-burst");
+    let (server, http, keys) = start(&folder);
+    let mut reader = http.listen_at(&all_streams(&http, &keys));
+    let mut client = server.client();
+    for _ in 0..5 {
+        client.ask(&orders(ORDERS));
+        // Each is told as new and as executed, and each second one brings about a trade.
+        let (mut trades, mut reports) = (0, 0);
+        while trades < ORDERS / 2 || reports < 2 * ORDERS {
+            let event = reader.next();
+            trades += usize::from(event["e"] == "trade");
+            reports += usize::from(event["e"] == "executionReport");
+        }
+        assert_eq!((trades, reports), (ORDERS / 2, 2 * ORDERS));
     }
     server.stop();
 }

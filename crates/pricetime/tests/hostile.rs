@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use common::client::{Client, frame};
 use common::folder::Folder;
 use common::heartbeat::Heartbeat;
+use common::http::Http;
 use common::server::{Launch, PATIENCE, Server};
 use common::wait::wait_until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
 const CONNECTIONS: usize = 10_000;
@@ -347,4 +349,26 @@ fn more_connections_than_files_wait_until_others_close() {
     }
     println!("{waiting} of {ASKING} connections had to wait, and were served in {rounds} rounds");
     println!("another client: {:?}", heartbeat.end(LONGEST_WAIT));
+}
+
+/// Connections that asked nothing kept their places for good: a thousand of them, and nobody was told anything over HTTP.
+#[test]
+fn silent_connections_make_room_for_those_who_ask_over_http() {
+    allow_many_files();
+    let alone = Alone::start("--idle-timeout 500ms", &[]);
+    let http = Http::new(alone.server.http);
+    let mut socket = http.listen();
+    socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "symbols"}));
+    let mut silent = connect_many(alone.server.http, 1100);
+    // Some begin to ask and do not go on.
+    silent.iter_mut().step_by(2).for_each(|stream| stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo").unwrap());
+    assert_eq!(http.get("/health").status, 200);
+    for stream in &silent {
+        wait_until("whoever asks nothing is told nothing and loses the place", PATIENCE, || has_ended(stream));
+    }
+    // A WebSocket may be silent for as long as it likes.
+    alone
+        .server
+        .ask(r#"<create><account id="1" balance="1"/><symbol sym="NEW"><account id="1">1</account></symbol></create>"#);
+    socket.next_of("update", "symbols");
 }

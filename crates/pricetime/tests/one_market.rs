@@ -50,7 +50,7 @@ impl Here {
         };
         let gateway = gateway::start(of_xml, backend.door()).unwrap();
         let about = About { version: "test", demo: false, store: "journal" };
-        let of_web = web::Settings { address: settings.http, hosts: Vec::new() };
+        let of_web = web::Settings { address: settings.http, hosts: Vec::new(), idle_timeout: settings.idle_timeout.0 };
         let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
         web.watch(Arc::new(gateway.counting()));
         let (exchange, asker) = (backend.door(), backend.asker().unwrap());

@@ -197,7 +197,9 @@ fn a_foreign_page_gets_nowhere() {
     assert_eq!(post(&[("content-type", "text/plain")]).code(), (415, "not-json"));
     assert_eq!(post(&[json, ("origin", "http://evil.example")]).code(), (403, "foreign-origin"));
     assert_eq!(post(&[json, ("origin", "null")]).code(), (403, "foreign-origin"));
-    assert_eq!(post(&[json, ("host", "evil.example")]).code(), (403, "foreign-host"));
+    let other_host = post(&[json, ("host", "evil.example")]);
+    assert_eq!(other_host.code(), (403, "foreign-host"));
+    assert!(other_host.text.contains("--http-hosts"), "it says what to do: {}", other_host.text);
     assert_eq!(
         http.send("GET", "/api/v1/accounts/1", None, &[("host", "evil.example:8080")]).code(),
         (403, "foreign-host")
@@ -215,6 +217,25 @@ fn a_foreign_page_gets_nowhere() {
     assert_eq!(read.status, 200, "a browser does not show it to the page: nothing says that it may");
     assert_eq!(http.read("/api/v1/status")["open_orders"], 0, "nothing of this was done");
     assert_eq!(post(&[json, ("origin", &ours)]).status, 201);
+    server.stop();
+}
+
+#[test]
+fn a_name_that_was_given_is_the_servers_own() {
+    let folder = Folder::new("rest-hosts");
+    let server = Launch::new(&folder.data()).with("--http-hosts exchange.example,other.example").start();
+    let http = Http::new(server.http);
+    let (host, json) = (("host", "exchange.example:8080"), ("content-type", "application/json"));
+    let account = |number: u64| json!({"account": number.to_string(), "balance": "1"}).to_string();
+    let post = |number: u64, headers: &[(&str, &str)]| {
+        http.send("POST", "/api/v1/accounts", Some(&account(number)), &[&[host, json], headers].concat())
+    };
+    assert_eq!(post(1, &[]).status, 201);
+    assert_eq!(post(2, &[("origin", "http://exchange.example:8080")]).status, 201);
+    for foreign in ["http://exchange.example", "http://other.example:8080", "http://evil.example:8080"] {
+        assert_eq!(post(3, &[("origin", foreign)]).code(), (403, "foreign-origin"), "{foreign}");
+    }
+    assert_eq!(http.send("GET", "/", None, &[("host", "evil.example")]).code(), (403, "foreign-host"));
     server.stop();
 }
 

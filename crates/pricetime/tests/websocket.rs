@@ -239,6 +239,32 @@ fn bad_requests_are_refused_and_the_connection_goes_on() {
 }
 
 #[test]
+fn a_connection_has_so_many_subscriptions_and_no_more() {
+    let folder = Folder::new("ws-many");
+    let (server, http) = start(&folder);
+    let names: String = (0..65).map(|at| format!(r#"<symbol sym="S{at}"/>"#)).collect();
+    server.ask(&format!("<create>{names}</create>"));
+    let mut socket = http.listen();
+    for at in 0..64 {
+        socket.subscribe(json!({"op": "subscribe", "id": at, "channel": "book", "symbol": format!("S{at}")}));
+    }
+    let one_more = json!({"op": "subscribe", "id": 64, "channel": "book", "symbol": "S64"});
+    socket.send(&one_more);
+    let refused = socket.next();
+    assert_eq!(
+        (&refused["code"], &refused["id"], &refused["detail"]),
+        (&json!("malformed"), &json!(64), &json!("a connection may have 64 subscriptions"))
+    );
+    socket.send(&json!({"op": "unsubscribe", "id": 65, "channel": "book", "symbol": "S0"}));
+    socket.next_of("unsubscribed", "book");
+    socket.subscribe(one_more);
+    // A message longer than any request ends it.
+    socket.send(&json!({"op": "ping", "id": "x".repeat(20_000)}));
+    assert_eq!(socket.read_to_end().0, [] as [Value; 0]);
+    server.stop();
+}
+
+#[test]
 fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
     let folder = Folder::new("ws-slow");
     let (server, http) = start(&folder);
@@ -273,5 +299,29 @@ fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
         traders.into_iter().for_each(|trader| trader.join().unwrap());
     });
     assert!(server.process.rss_kib() < 300 * 1024, "memory is bounded: {} KiB", server.process.rss_kib());
+    server.stop();
+}
+
+/// A book of more than the megabyte that may wait for a client was never told: its subscribers were dropped at once, as if
+/// they did not read.
+#[test]
+fn a_book_larger_than_what_may_wait_is_told_to_whoever_reads() {
+    const LEVELS: usize = 100_000;
+    let folder = Folder::new("ws-large");
+    let (server, http) = start(&folder);
+    let mut client = server.client();
+    for part in 0..LEVELS / 10_000 {
+        let order = |at: usize| {
+            format!(r#"<order sym="SPY" amount="0.00000001" limit="{:.4}"/>"#, 1.0 + (part * 10_000 + at) as f64 / 1e4)
+        };
+        let orders: String = (0..10_000).map(order).collect();
+        client.ask(&format!(r#"<transactions id="1">{orders}</transactions>"#));
+    }
+    let mut socket = http.listen();
+    let snapshot = socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+    assert_eq!(snapshot["bids"].as_array().unwrap().len(), LEVELS);
+    let mut book = Book::of(&snapshot);
+    client.ask(r#"<transactions id="1"><order sym="SPY" amount="0.00000001" limit="1"/></transactions>"#);
+    book.follow(&socket.next_of("update", "book"));
     server.stop();
 }

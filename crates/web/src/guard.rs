@@ -29,7 +29,7 @@ fn check(site: &Site, request: &Request) -> Result<(), Problem> {
     let host = text(request.headers(), header::HOST);
     if !host.is_some_and(|host| is_ours(host, site.hosts())) {
         let detail = format!(
-            "requests to the host {:?} are not answered; name it with --http-host if it is this server",
+            "requests to the host {:?} are not answered; name it with --http-hosts if it is this server",
             host.unwrap_or_default()
         );
         return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-host", "Foreign host", detail));

@@ -12,6 +12,7 @@ mod headcount;
 mod health;
 mod hub;
 mod input;
+mod json;
 mod listener;
 mod messages;
 mod metrics;

@@ -1,15 +1,23 @@
-//! Accepts so many connections at once; further ones wait in the kernel's backlog.
+//! Accepts so many connections at once; further ones wait in the kernel's backlog. Whoever keeps a place and asks nothing
+//! loses it.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::headcount::{Headcount, Present};
 
@@ -18,19 +26,94 @@ pub(crate) struct Bounded {
     listener: TcpListener,
     room: Arc<Semaphore>,
     connections: Headcount,
+    idle_timeout: Duration,
 }
 
 /// A connection, and its place.
 pub(crate) struct Placed {
     stream: TcpStream,
+    life: Life,
+    idle_timeout: Duration,
+    /// When to look again whether it is idle.
+    look: Pin<Box<Sleep>>,
     _place: Option<OwnedSemaphorePermit>,
     _counted: Present,
 }
 
 impl Bounded {
     /// `connections` is how many there are.
-    pub(crate) fn new(listener: TcpListener, connections_max: usize, connections: Headcount) -> Bounded {
-        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections }
+    pub(crate) fn new(
+        listener: TcpListener,
+        connections_max: usize,
+        connections: Headcount,
+        idle_timeout: Duration,
+    ) -> Bounded {
+        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections, idle_timeout }
+    }
+}
+
+/// When a connection asked or was answered last; none once it is a WebSocket: that may be silent.
+#[derive(Clone, Debug)]
+pub(crate) struct Life(Arc<Mutex<Option<Instant>>>);
+
+impl Life {
+    fn begin() -> Life {
+        Life(Arc::new(Mutex::new(Some(Instant::now()))))
+    }
+
+    fn last(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn goes_on(&self) {
+        if let Some(last) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            *last = Instant::now();
+        }
+    }
+
+    fn lasts(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Connected<IncomingStream<'_, Bounded>> for Life {
+    fn connect_info(stream: IncomingStream<'_, Bounded>) -> Life {
+        stream.io().life.clone()
+    }
+}
+
+/// Notes that a connection asks, and what becomes a WebSocket.
+pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
+    life.goes_on();
+    let response = next.run(request).await;
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        life.lasts();
+    }
+    response
+}
+
+impl Placed {
+    fn after_write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Pending => self.idle(cx).map(Err),
+            Poll::Ready(written) => {
+                self.life.goes_on();
+                Poll::Ready(written)
+            }
+        }
+    }
+
+    /// Ready with an error when it has asked nothing for too long.
+    fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        loop {
+            let Some(last) = self.life.last() else { return Poll::Pending };
+            ready!(self.look.as_mut().poll(cx));
+            let until = last + self.idle_timeout;
+            if until <= Instant::now() {
+                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing was asked for too long"));
+            }
+            self.look.as_mut().reset(until);
+        }
     }
 }
 
@@ -44,7 +127,10 @@ impl Listener for Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);
-        (Placed { stream, _place: place, _counted: self.connections.enter() }, address)
+        let idle_timeout = self.idle_timeout;
+        let look = Box::pin(sleep_until(Instant::now() + idle_timeout));
+        let (life, _counted) = (Life::begin(), self.connections.enter());
+        (Placed { stream, life, idle_timeout, look, _place: place, _counted }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -54,13 +140,17 @@ impl Listener for Bounded {
 
 impl AsyncRead for Placed {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        match Pin::new(&mut self.stream).poll_read(cx, into) {
+            Poll::Pending => self.idle(cx).map(Err),
+            read => read,
+        }
     }
 }
 
 impl AsyncWrite for Placed {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.after_write(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -76,7 +166,8 @@ impl AsyncWrite for Placed {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.after_write(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

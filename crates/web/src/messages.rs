@@ -48,7 +48,7 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
 }
 
 fn text(message: &impl Serialize) -> Utf8Bytes {
-    serde_json::to_string(message).unwrap_or_default().into()
+    crate::json::text(message).into()
 }
 
 /// What precedes each message of a channel.

@@ -1,13 +1,20 @@
-//! What waits to be sent to one connection: bounded, because whoever does not read must not cost memory.
+//! What waits to be sent to one connection: bounded, because whoever does not read must not cost memory. Whoever reads may
+//! fall further behind than that for a moment: one request can bring about more than it could take meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 
-/// Bytes that may wait.
-const WAITING_MAX: usize = 1024 * 1024;
+/// Bytes that may wait while none of them is taken.
+const STALLED_MAX: usize = 1024 * 1024;
+/// How long a client may take none of more than that.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Bytes behind which nothing more may wait, however fast they are taken. A single message may be longer.
+const WAITING_MAX: usize = 16 * 1024 * 1024;
 
 /// With less than this, there is room for what can wait.
 const ROOM_BELOW: usize = 256 * 1024;
@@ -21,7 +28,10 @@ struct Inner {
     number: u64,
     messages: mpsc::UnboundedSender<Utf8Bytes>,
     waiting: AtomicUsize,
+    /// Messages that were handed to the kernel.
+    taken: AtomicU64,
     too_slow: AtomicBool,
+    /// More waits than may for long.
     slowed: Notify,
     /// Something was sent, or the connection has ended.
     eased: Notify,
@@ -39,12 +49,13 @@ impl Outbox {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let (messages, receiver) = mpsc::unbounded_channel();
-        let (waiting, too_slow) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (waiting, taken, too_slow) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
         (
             Outbox(Arc::new(Inner {
                 number,
                 messages,
                 waiting,
+                taken,
                 too_slow,
                 slowed: Notify::new(),
                 eased: Notify::new(),
@@ -63,8 +74,12 @@ impl Outbox {
             return;
         }
         let length = message.len();
-        if self.0.waiting.fetch_add(length, Ordering::Relaxed) + length > WAITING_MAX {
+        let before = self.0.waiting.fetch_add(length, Ordering::Relaxed);
+        if before > WAITING_MAX {
             return self.overflow();
+        }
+        if before <= STALLED_MAX && before + length > STALLED_MAX {
+            self.0.slowed.notify_one();
         }
         // When the connection has ended nobody wants it.
         let _ = self.0.messages.send(message);
@@ -73,6 +88,7 @@ impl Outbox {
     /// A message was handed to the kernel.
     pub(crate) fn sent(&self, length: usize) {
         self.0.waiting.fetch_sub(length, Ordering::Relaxed);
+        self.0.taken.fetch_add(1, Ordering::Relaxed);
         self.0.eased.notify_waiters();
     }
 
@@ -106,26 +122,79 @@ impl Outbox {
 
     /// Returns when the client has proved too slow.
     pub(crate) async fn too_slow(&self) {
-        self.0.slowed.notified().await;
+        let stalls = || self.0.waiting.load(Ordering::Relaxed) > STALLED_MAX;
+        while !self.0.too_slow.load(Ordering::Relaxed) {
+            let taken = self.0.taken.load(Ordering::Relaxed);
+            let slowed = self.0.slowed.notified();
+            if !stalls() {
+                slowed.await;
+            } else if timeout(PATIENCE, slowed).await.is_err()
+                && stalls()
+                && self.0.taken.load(Ordering::Relaxed) == taken
+            {
+                return self.overflow();
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep;
+
     use super::*;
+
+    fn run(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(test);
+    }
+
+    fn message() -> Utf8Bytes {
+        Utf8Bytes::from("x".repeat(1000))
+    }
 
     #[test]
     fn a_client_that_does_not_read_costs_no_more_than_the_bound() {
-        let (outbox, mut messages) = Outbox::new();
-        let message = Utf8Bytes::from("x".repeat(1000));
-        for _ in 0..10_000 {
-            outbox.send(message.clone());
-        }
-        let mut waiting = 0;
-        while let Ok(message) = messages.try_recv() {
-            waiting += message.len();
-        }
-        assert!(waiting <= WAITING_MAX && waiting > WAITING_MAX - 2000, "{waiting}");
-        assert!(outbox.0.too_slow.load(Ordering::Relaxed));
+        run(async {
+            let (outbox, mut messages) = Outbox::new();
+            (0..100_000).for_each(|_| outbox.send(message()));
+            outbox.too_slow().await;
+            let mut waiting = 0;
+            while let Ok(message) = messages.try_recv() {
+                waiting += message.len();
+            }
+            assert!(waiting <= WAITING_MAX + 1000 && waiting > WAITING_MAX - 1000, "{waiting}");
+        });
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_of_a_megabyte_is_too_slow_after_a_while() {
+        run(async {
+            let (outbox, _messages) = Outbox::new();
+            (0..1000).for_each(|_| outbox.send(message()));
+            assert!(timeout(2 * PATIENCE, outbox.too_slow()).await.is_err(), "less than that may wait");
+            (0..100).for_each(|_| outbox.send(message()));
+            outbox.too_slow().await;
+        });
+    }
+
+    #[test]
+    fn a_client_that_reads_may_fall_behind() {
+        run(async {
+            let (outbox, mut messages) = Outbox::new();
+            (0..10_000).for_each(|_| outbox.send(message()));
+            // Longer than all that may wait: somebody's book.
+            outbox.send("x".repeat(2 * WAITING_MAX).into());
+            let reading = async {
+                for _ in 0..60 {
+                    sleep(PATIENCE / 20).await;
+                    outbox.sent(messages.recv().await.expect("more waits").len());
+                }
+            };
+            tokio::select! {
+                () = outbox.too_slow() => panic!("it reads"),
+                () = reading => {}
+            }
+        });
     }
 }

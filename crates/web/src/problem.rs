@@ -112,7 +112,7 @@ pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.status();
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let body = crate::json::text(&self);
         (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
     }
 }

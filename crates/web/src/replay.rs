@@ -35,8 +35,8 @@ pub(crate) struct Replay {
 
 enum Stage {
     Looking(Sweep),
-    /// Found and not told yet, and whether there are more behind them.
-    Telling(VecDeque<ReportKey>, bool),
+    /// Found and not told yet, and the sweep for more behind them, if there are.
+    Telling(VecDeque<ReportKey>, Option<Sweep>),
     /// All of the history is told; now what happened meanwhile.
     Joining,
 }
@@ -108,30 +108,30 @@ impl Replay {
             return Ok(false);
         }
         let history = scene.history.as_ref().ok_or(HistoryError::Ended)?;
-        match &mut self.stage {
-            Stage::Looking(sweep) => {
-                if !history.sweep_on(sweep, RECORDS_AT_ONCE)? {
-                    let empty = history.sweep(self.account, self.told, self.through);
-                    let (found, more) = std::mem::replace(sweep, empty).finish();
-                    self.stage = Stage::Telling(found.into(), more);
-                }
+        match std::mem::replace(&mut self.stage, Stage::Joining) {
+            Stage::Looking(mut sweep) => {
+                self.stage = match history.sweep_on(&mut sweep, RECORDS_AT_ONCE)? {
+                    true => Stage::Looking(sweep),
+                    false => {
+                        let (found, more) = sweep.finish();
+                        Stage::Telling(found.into(), more)
+                    }
+                };
             }
-            Stage::Telling(found, more) => {
-                let more = *more;
+            Stage::Telling(mut found, more) => {
                 let keys: Vec<ReportKey> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
                 let next = found.front().copied();
                 self.told = keys.last().copied().unwrap_or(self.told);
                 let through = match next {
                     Some(next) => whole(self.told, Some(next)),
-                    None if more => whole(self.told, None),
+                    None if more.is_some() => whole(self.told, None),
                     None => self.through,
                 };
-                if next.is_none() {
-                    self.stage = match more {
-                        true => Stage::Looking(history.sweep(self.account, self.told, self.through)),
-                        false => Stage::Joining,
-                    };
-                }
+                self.stage = match (next, more) {
+                    (Some(_), more) => Stage::Telling(found, more),
+                    (None, Some(sweep)) => Stage::Looking(sweep),
+                    (None, None) => Stage::Joining,
+                };
                 if !keys.is_empty() {
                     self.outbox.send(messages::reports(scene, self.account, &keys, through, false)?);
                 }

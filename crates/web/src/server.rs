@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use gateway::{Pulse, Status, bind_error};
 use tokio::runtime::Handle;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
-use crate::listener::Bounded;
+use crate::listener::{Bounded, Life, note};
 use crate::site::{About, Counting, Market, Site};
 use crate::{binance, describe, metrics, page, rest, session};
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// A connection that is no WebSocket is closed when it asks nothing for so long.
+    pub idle_timeout: Duration,
 }
 
 /// A running HTTP server. Dropping it stops it.
@@ -46,6 +48,7 @@ impl Web {
     /// Listens, and answers from `status` and `pulse` until a market is given.
     /// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
     pub fn start(settings: Settings, status: Status, about: About, pulse: Pulse) -> io::Result<Web> {
+        let idle_timeout = settings.idle_timeout;
         let listener =
             TcpListener::bind(settings.address).map_err(|error| bind_error(settings.address, "--http", error))?;
         listener.set_nonblocking(true)?;
@@ -57,7 +60,7 @@ impl Web {
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    ended = serve(listener, served, told(stopped.clone())) => {
+                    ended = serve(listener, idle_timeout, served, told(stopped.clone())) => {
                         if let Err(error) = ended {
                             tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
                         }
@@ -106,6 +109,7 @@ async fn told(mut stopped: watch::Receiver<bool>) {
 
 async fn serve(
     listener: TcpListener,
+    idle_timeout: Duration,
     site: Site,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
@@ -118,8 +122,10 @@ async fn serve(
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(site.clone(), guard))
+        .layer(from_fn(note))
         .with_state(site.clone());
     let connections = site.instruments().connections.clone();
-    let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?, CONNECTIONS_MAX, connections);
-    axum::serve(listener, routes).with_graceful_shutdown(stopped).await
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = Bounded::new(listener, CONNECTIONS_MAX, connections, idle_timeout);
+    axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }

@@ -14,6 +14,10 @@ const SPAN_S = 300;
 const HEIGHT_PX = 190;
 const WIDTH_MIN_PX = 200;
 const NOT_MEASURED = "not measured";
+/** Of what is counted there are no halves. */
+const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+/** Bytes are shown in mebibytes. */
+const POWERS_OF_TWO = Array.from({ length: 30 }, (_, power) => 2 ** (power + 20));
 
 /**
  * @typedef {object} Line
@@ -25,14 +29,15 @@ const NOT_MEASURED = "not measured";
  * @typedef {object} ChartKind
  * @property {string} title
  * @property {(value: number) => string} show
+ * @property {number[]} [steps] that its scale may have, unless any will do
  * @property {Line[]} lines the first one's last value is the headline
  */
 
 /** @type {ChartKind[]} */
 const CHARTS = [
-  { title: "Per second", show: count, lines: [
-    { name: "Requests", value: (status) => status.requests_per_second },
+  { title: "Per second", show: count, steps: WHOLE, lines: [
     { name: "Commands", value: (status) => status.commands_per_second },
+    { name: "Requests", value: (status) => status.requests_per_second },
     { name: "Executions", value: (status) => status.executions_per_second },
   ] },
   { title: "Latency", show: duration, lines: [
@@ -44,17 +49,17 @@ const CHARTS = [
     { name: "p50", value: (status) => status.sync_us?.p50 },
     { name: "p99", value: (status) => status.sync_us?.p99 },
   ] },
-  { title: "Commands in a batch", show: count, lines: [
+  { title: "Commands in a batch", show: count, steps: WHOLE, lines: [
     { name: "p50", value: (status) => status.batch?.p50 },
     { name: "p99", value: (status) => status.batch?.p99 },
   ] },
-  { title: "Queue", show: count, lines: [{ name: "Waiting", value: (status) => status.queue }] },
-  { title: "Connections", show: count, lines: [
+  { title: "Queue", show: count, steps: WHOLE, lines: [{ name: "Waiting", value: (status) => status.queue }] },
+  { title: "Connections", show: count, steps: WHOLE, lines: [
     { name: "Connections", value: (status) => status.connections },
     { name: "Subscribers", value: (status) => status.subscribers },
   ] },
-  { title: "Open orders", show: count, lines: [{ name: "Open", value: (status) => status.open_orders }] },
-  { title: "Memory", show: size, lines: [{ name: "Resident", value: (status) => status.memory_bytes }] },
+  { title: "Open orders", show: count, steps: WHOLE, lines: [{ name: "Open", value: (status) => status.open_orders }] },
+  { title: "Memory", show: size, steps: POWERS_OF_TWO, lines: [{ name: "Resident", value: (status) => status.memory_bytes }] },
 ];
 
 /** Colours of lines, and dashes, so that colour is not the only sign. */
@@ -168,7 +173,7 @@ function chart(Plot, root, kind, theme) {
       },
       axes: [
         { ...axis, size: 26, space: 40, values: (_plot, times) => times.map((time) => minute.format(time * 1000)) },
-        { ...axis, size: 66, space: 28, values: (_plot, values) => values.map(kind.show) },
+        { ...axis, size: 66, space: 28, ...(kind.steps && { incrs: kind.steps }), values: (_plot, values) => values.map(kind.show) },
       ],
       series: [
         { label: "Time", value: (_plot, time) => (time === null ? "–" : clock.format(time * 1000)) },
@@ -187,7 +192,9 @@ function chart(Plot, root, kind, theme) {
       const last = seconds.at(-1);
       if (!last) return;
       const latest = kind.lines[0].value(last);
-      setText(value, latest === null || latest === undefined ? NOT_MEASURED : show(latest));
+      const measured = latest !== null && latest !== undefined;
+      setText(value, measured ? show(latest) : NOT_MEASURED);
+      value.classList.toggle("none", !measured);
       data = [seconds.map(({ time }) => time / 1_000_000), ...kind.lines.map((line) => seconds.map((status) => line.value(status) ?? null))];
       plot.setData(data, false);
       const end = last.time / 1_000_000;

@@ -12,7 +12,7 @@ use super::record::{put_candle, take_candle};
 /// The file that says how far the others go.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x02");
 
 pub(super) struct Checkpoint {
     pub(super) heads: Heads,
@@ -68,8 +68,8 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, records: [u64; 3]
         put.u64(count);
     }
     put.u64(heads.accounts.len() as u64);
-    for AccountChain { order, trade } in &heads.accounts {
-        put.link(order.map(|order| order.0)).link(*trade);
+    for AccountChain { order, canceled, trade } in &heads.accounts {
+        put.link(order.map(|order| order.0)).link(canceled.map(|order| order.0)).link(*trade);
     }
     put.u64(heads.symbols.len() as u64);
     for SymbolChain { trade, candles } in &heads.symbols {
@@ -88,7 +88,8 @@ fn decode(take: &mut Take<'_>) -> Option<Checkpoint> {
     let (orders, trades, candles) = (take.u64()?, take.u64()?, take.u64()?);
     let mut accounts = Vec::new();
     for _ in 0..take.u64()? {
-        accounts.push(AccountChain { order: take.link()?.map(OrderId), trade: take.link()? });
+        let (order, canceled) = (take.link()?.map(OrderId), take.link()?.map(OrderId));
+        accounts.push(AccountChain { order, canceled, trade: take.link()? });
     }
     let mut symbols = Vec::new();
     for _ in 0..take.u64()? {

@@ -19,6 +19,8 @@ pub(super) struct Heads {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AccountChain {
     pub(super) order: Option<OrderId>,
+    /// That was canceled last.
+    pub(super) canceled: Option<OrderId>,
     pub(super) trade: Option<u64>,
 }
 

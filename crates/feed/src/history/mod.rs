@@ -32,7 +32,7 @@ use heads::Heads;
 use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
 pub use record::{Ending, PastOrder};
 pub use reports::{Report, ReportKey, Sweep};
-use table::Table;
+use table::{Near, Table};
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -141,7 +141,8 @@ impl History {
         let symbols = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
         for symbol in (0..symbols).map(SymbolIndex) {
             let Some(chain) = self.heads.symbol(symbol).cloned() else { continue };
-            let mut trades = self.trades_of(symbol, None, RECALLED)?.map(|(trades, _)| trades).unwrap_or_default();
+            let last = self.trades_of(symbol, None, RECALLED)?;
+            let (mut trades, _) = last.ok_or_else(|| self.unreadable("trades"))?;
             trades.reverse();
             for (series, interval) in KEPT.into_iter().enumerate() {
                 let closed = self.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
@@ -179,7 +180,11 @@ impl History {
         if ended.sequence <= self.heads.through || order < self.heads.first_order {
             return Ok(());
         }
-        let (at, bytes) = record::ending(ended);
+        let before = match ended.canceled.is_zero() {
+            true => None,
+            false => self.heads.account(ended.order.account).canceled.replace(order),
+        };
+        let (at, bytes) = record::ending(ended, before);
         self.orders.patch(order.0 - self.heads.first_order.0, at, &bytes)
     }
 
@@ -241,9 +246,9 @@ impl History {
         // In the order of the file, which is the order in which a disk is read soonest.
         open.sort_unstable();
         let (at, empty) = record::NOT_ENDED;
-        let mut taken_back = 0;
+        let (mut near, mut taken_back) = (Near::default(), 0);
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
-            if self.read_order(number)?.ended.is_some() {
+            if self.read_order_near(number, &mut near)?.ended.is_some() {
                 self.orders.patch(number, at, &empty)?;
                 taken_back += 1;
             }
@@ -373,6 +378,16 @@ impl History {
     fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
         let order = OrderId(self.heads.first_order.0 + at);
         PastOrder::decode(order, &self.orders.read(at)?).ok_or_else(|| self.unreadable("orders"))
+    }
+
+    /// For whoever reads many in the order of the file, or nearly.
+    fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
+        let order = OrderId(self.heads.first_order.0 + at);
+        PastOrder::decode(order, &self.orders.read_near(at, near)?).ok_or_else(|| self.unreadable("orders"))
+    }
+
+    fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
+        TradeRecord::decode(number, &self.trades.read_near(number - 1, near)?).ok_or_else(|| self.unreadable("trades"))
     }
 
     fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {

@@ -15,7 +15,8 @@ pub(super) const ORDER_BYTES: usize = 144;
 pub(super) const TRADE_BYTES: usize = 88;
 pub(super) const CANDLE_BYTES: usize = 88;
 
-/// Where in an order's record its ending is: all zero while it is open.
+/// Where in an order's record its ending is: all zero while it is open. Its first byte says that it has ended, the seven
+/// behind it name the order that its account had canceled before.
 const ENDING_AT: usize = 56;
 const ENDING_BYTES: usize = 48;
 const DONE: u64 = 1;
@@ -41,8 +42,10 @@ pub struct PastOrder {
     pub client_id: Option<ClientOrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<Ending>,
-    /// The order that its account placed before it; none too where the history is no chain of files.
+    /// The order that its account placed before it; none too where the history is no chain of files, as below.
     pub before: Option<OrderId>,
+    /// Of one that was canceled, wholly or in part: the order of its account that was so before it.
+    pub canceled_before: Option<OrderId>,
 }
 
 /// How an order ended.
@@ -77,10 +80,10 @@ pub(super) fn order_record(open: &Open, sequence: Sequence, before: Option<Order
 }
 
 /// What to write into an order's record when it ends, and where.
-pub(super) fn ending(ended: &Ended) -> (usize, [u8; ENDING_BYTES]) {
+pub(super) fn ending(ended: &Ended, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
     let mut bytes = Vec::with_capacity(ENDING_BYTES);
     Put(&mut bytes)
-        .u64(DONE)
+        .u64(DONE | canceled_before.map_or(0, |order| order.0 << 8))
         .i64(ended.canceled.units())
         .i128(ended.order.money.units())
         .u64(ended.time.0)
@@ -104,7 +107,9 @@ impl PastOrder {
         let (limit, shares) = (take.price()?, take.shares()?);
         let (time, sequence) = (take.time()?, take.sequence()?);
         let before = take.link()?.map(OrderId);
-        let ended = match take.u64()? {
+        let done = take.u64()?;
+        let canceled_before = (done >> 8 > 0).then_some(OrderId(done >> 8));
+        let ended = match done & 0xFF {
             0 => None,
             _ => Some(Ending {
                 canceled: take.shares()?,
@@ -118,7 +123,20 @@ impl PastOrder {
             0 => None,
             length => Some(ClientOrderId::parse(text.get(..length)?).ok()?),
         };
-        Some(PastOrder { client_id, order, account, symbol, side, limit, shares, time, sequence, ended, before })
+        Some(PastOrder {
+            client_id,
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            time,
+            sequence,
+            ended,
+            before,
+            canceled_before,
+        })
     }
 }
 

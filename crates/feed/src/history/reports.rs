@@ -1,16 +1,16 @@
 //! What was reported of an account's orders, found again: every placing, execution and cancel after some command, in
-//! order. An account's orders are chained in the order in which they were placed, and one that was placed long ago may have
-//! been canceled just now: so all of them are looked at, a few records at a time.
-
-use std::collections::BinaryHeap;
+//! order. Placings, cancels and trades of an account are a chain each, newest first, and nothing behind what is asked for is
+//! looked at; of that each record twice at most, a few at a time.
 
 use engine::{AccountIndex, OrderId, Sequence, Side};
 
+use super::record::TradeRecord;
+use super::table::Near;
 use super::{Ending, History, HistoryError, PastOrder};
 use crate::trade::Trade;
 
-/// Reports that a sweep holds at most. When there are more it keeps the earliest, and another goes on behind them.
-const HELD_MAX: usize = 1 << 16;
+/// Reports that a sweep holds at most.
+const PIECE_MAX: usize = 1 << 15;
 
 /// Something that happened to an order of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,35 +66,91 @@ impl ReportKey {
     }
 }
 
-/// A search for the reports of an account behind one and up to a command.
+/// A search for the reports of an account behind one and up to a command, newest first, from chain to chain. What it finds
+/// first is told last: so it keeps only the piece that it is at, and where the pieces behind that begin.
 #[derive(Debug)]
 pub struct Sweep {
     account: AccountIndex,
     behind: ReportKey,
     through: Sequence,
-    /// Where the chains go on.
-    order: Option<OrderId>,
-    trade: Option<u64>,
-    found: BinaryHeap<ReportKey>,
-    /// Later ones were found and let go.
-    more: bool,
+    piece_max: usize,
+    placed: Chain<OrderId>,
+    canceled: Chain<OrderId>,
+    /// By number, and whether its aggressor was told of.
+    trades: Chain<(u64, bool)>,
+    orders_near: [Near; 2],
+    trades_near: Near,
+    found: Vec<ReportKey>,
+    /// Where what was found begins.
+    began: Place,
+    /// Where the pieces behind it begin, the newest first.
+    later: Vec<Place>,
+}
+
+/// A place in all chains of an account.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    placed: Option<OrderId>,
+    canceled: Option<OrderId>,
+    trade: Option<(u64, bool)>,
+}
+
+/// A place in one chain, and what stands there as soon as it was read, with where the chain goes on.
+#[derive(Debug)]
+struct Chain<C> {
+    at: Option<C>,
+    read: Option<(ReportKey, Option<C>)>,
+}
+
+impl<C: Copy> Chain<C> {
+    fn at(at: Option<C>) -> Chain<C> {
+        Chain { at, read: None }
+    }
+
+    fn look(
+        &mut self,
+        read: impl FnOnce(C) -> Result<(ReportKey, Option<C>), HistoryError>,
+    ) -> Result<Option<ReportKey>, HistoryError> {
+        if let (Some(at), None) = (self.at, self.read) {
+            self.read = Some(read(at)?);
+        }
+        Ok(self.read.map(|(key, _)| key))
+    }
+
+    /// Goes on if this is what stands here.
+    fn pass(&mut self, key: ReportKey) {
+        if let Some((_, next)) = self.read.take_if(|(here, _)| *here == key) {
+            self.at = next;
+        }
+    }
 }
 
 impl Sweep {
-    /// What was found, in order, and whether there is more behind the last of it.
-    pub fn finish(self) -> (Vec<ReportKey>, bool) {
-        (self.found.into_sorted_vec(), self.more)
+    /// With so many reports in a piece at most.
+    pub fn in_pieces_of(self, reports: usize) -> Sweep {
+        Sweep { piece_max: reports, ..self }
     }
 
-    fn add(&mut self, key: ReportKey) {
-        if key <= self.behind || key.sequence > self.through {
-            return;
-        }
-        self.found.push(key);
-        if self.found.len() > HELD_MAX {
-            self.found.pop();
-            self.more = true;
-        }
+    /// What was found, in order, and the sweep for what is behind it, if there is more.
+    pub fn finish(self) -> (Vec<ReportKey>, Option<Sweep>) {
+        let Sweep { mut found, mut later, .. } = self;
+        found.reverse();
+        let behind = found.last().copied().unwrap_or(self.behind);
+        let more = later.pop().map(|place| Sweep {
+            behind,
+            placed: Chain::at(place.placed),
+            canceled: Chain::at(place.canceled),
+            trades: Chain::at(place.trade),
+            found: Vec::new(),
+            began: place,
+            later,
+            ..self
+        });
+        (found, more)
+    }
+
+    fn place(&self) -> Place {
+        Place { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at }
     }
 }
 
@@ -107,37 +163,71 @@ impl History {
     /// Begins to look for the reports of an account behind `behind` and up to `through`, which events reached.
     pub fn sweep(&self, account: AccountIndex, behind: ReportKey, through: Sequence) -> Sweep {
         let chain = self.heads.get_account(account).copied().unwrap_or_default();
-        let (order, trade) = (chain.order, chain.trade);
-        Sweep { account, behind, through, order, trade, found: BinaryHeap::new(), more: false }
+        let place =
+            Place { placed: chain.order, canceled: chain.canceled, trade: chain.trade.map(|number| (number, false)) };
+        Sweep {
+            account,
+            behind,
+            through,
+            piece_max: PIECE_MAX,
+            placed: Chain::at(place.placed),
+            canceled: Chain::at(place.canceled),
+            trades: Chain::at(place.trade),
+            orders_near: Default::default(),
+            trades_near: Near::default(),
+            found: Vec::new(),
+            began: place,
+            later: Vec::new(),
+        }
     }
 
-    /// Looks at so many records more. False when all were looked at.
+    /// Looks at so many records more. False when all that it is about were looked at.
     pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
         for _ in 0..records {
-            if let Some(order) = sweep.order {
-                let past = self.read_order(self.place(order)?)?;
-                sweep.add(ReportKey::placed(past.sequence, order));
-                if let Some(ended) = past.ended.filter(|ended| !ended.canceled.is_zero()) {
-                    sweep.add(ReportKey::canceled(ended.sequence, order));
-                }
-                sweep.order = past.before;
-            } else if let Some(number) = sweep.trade {
-                let record = self.read_trade(number)?;
-                let trade = record.trade;
-                if trade.maker_account == sweep.account {
-                    sweep.add(ReportKey::executed(&trade, trade.aggressor.opposite()));
-                }
-                if trade.aggressor_account == sweep.account {
-                    sweep.add(ReportKey::executed(&trade, trade.aggressor));
-                }
-                let next = if trade.maker_account == sweep.account { record.of_maker } else { record.of_aggressor };
-                // Trades are chained in the order in which they happened.
-                sweep.trade = next.filter(|_| trade.sequence >= sweep.behind.sequence);
-            } else {
-                return Ok(false);
+            let before = sweep.place();
+            let Some(key) = self.step_back(sweep)? else { return Ok(false) };
+            if key.sequence > sweep.through {
+                continue;
             }
+            if sweep.found.len() == sweep.piece_max {
+                sweep.later.push(std::mem::replace(&mut sweep.began, before));
+                sweep.found.clear();
+            }
+            sweep.found.push(key);
         }
         Ok(true)
+    }
+
+    /// The newest report of those that the sweep has not looked at.
+    fn step_back(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
+        let (account, [placed_near, canceled_near]) = (sweep.account, &mut sweep.orders_near);
+        let placed = sweep.placed.look(|order| {
+            let past = self.read_order_near(self.place(order)?, placed_near)?;
+            Ok((ReportKey::placed(past.sequence, order), past.before))
+        })?;
+        let canceled = sweep.canceled.look(|order| {
+            let past = self.read_order_near(self.place(order)?, canceled_near)?;
+            let ended = past.ended.ok_or_else(|| self.unreadable("orders"))?;
+            Ok((ReportKey::canceled(ended.sequence, order), past.canceled_before))
+        })?;
+        let traded = sweep.trades.look(|(number, told_aggressor)| {
+            let TradeRecord { trade, of_maker, of_aggressor, .. } =
+                self.read_trade_near(number, &mut sweep.trades_near)?;
+            let (is_maker, is_aggressor) = (trade.maker_account == account, trade.aggressor_account == account);
+            let goes_on = |number: Option<u64>| number.map(|number| (number, false));
+            Ok(match is_aggressor && !told_aggressor {
+                true if is_maker => (ReportKey::executed(&trade, trade.aggressor), Some((number, true))),
+                true => (ReportKey::executed(&trade, trade.aggressor), goes_on(of_aggressor)),
+                false => (ReportKey::executed(&trade, trade.aggressor.opposite()), goes_on(of_maker)),
+            })
+        })?;
+        let newest = placed.max(canceled).max(traded).filter(|key| *key > sweep.behind);
+        if let Some(key) = newest {
+            sweep.placed.pass(key);
+            sweep.canceled.pass(key);
+            sweep.trades.pass(key);
+        }
+        Ok(newest)
     }
 
     /// The report that stands there.

@@ -12,6 +12,17 @@ use super::folder::Folder;
 /// longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
+/// Bytes that are read at once for whoever reads many records near each other: a page of the system. More would cost those
+/// whose records lie far apart.
+const READ_AT_ONCE: usize = 4096;
+
+/// Records as they were read, for others near them.
+#[derive(Debug, Default)]
+pub(super) struct Near {
+    first: u64,
+    bytes: Vec<u8>,
+}
+
 #[derive(Debug)]
 pub(super) struct Table<const N: usize> {
     name: &'static str,
@@ -66,6 +77,28 @@ impl<const N: usize> Table<N> {
             Some(waiting) => record.copy_from_slice(&self.waiting[waiting as usize * N..][..N]),
             None => self.file.read_exact_at(&mut record, at * N as u64).map_err(|error| self.error(error))?,
         }
+        Ok(record)
+    }
+
+    /// As `read`, and with it some of the records around it. What is in `near` already is as it was when that was read.
+    pub(super) fn read_near(&self, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
+        if at >= self.written {
+            return self.read(at);
+        }
+        let held = near.first..near.first + (near.bytes.len() / N) as u64;
+        if !held.contains(&at) {
+            let together = (READ_AT_ONCE / N) as u64;
+            near.first = at - at % together;
+            let records = together.min(self.written - near.first) as usize;
+            near.bytes.resize(records * N, 0);
+            let read = self.file.read_exact_at(&mut near.bytes, near.first * N as u64);
+            read.map_err(|error| {
+                near.bytes.clear();
+                self.error(error)
+            })?;
+        }
+        let mut record = [0; N];
+        record.copy_from_slice(&near.bytes[(at - near.first) as usize * N..][..N]);
         Ok(record)
     }
 

@@ -1,5 +1,6 @@
 //! A plain HTTP client and a plain WebSocket client, and JSON to look at.
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -139,6 +140,25 @@ impl Socket {
 
     pub fn next(&mut self) -> Value {
         self.try_next().expect("the server goes on")
+    }
+
+    /// All that is left to read when the server has ended or is to end the connection, and the reason it gave. Panics
+    /// if the end does not come.
+    pub fn read_to_end(mut self) -> (Vec<Value>, Option<(u16, String)>) {
+        let mut messages = Vec::new();
+        loop {
+            match self.0.read() {
+                Ok(Message::Text(text)) => messages.push(serde_json::from_str(&text).unwrap()),
+                Ok(Message::Close(frame)) => {
+                    return (messages, frame.map(|frame| (frame.code.into(), frame.reason.to_string())));
+                }
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
+                    panic!("the connection does not end: {error}");
+                }
+                Err(_) => return (messages, None),
+            }
+        }
     }
 
     /// Reads until a message is of this kind and channel; gives it.

@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use engine::AccountId;
 
 use super::keys::Key;
@@ -31,7 +32,10 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
         let key = request.headers().get("x-mbx-apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
         let query = request.uri().query().unwrap_or_default().to_owned();
         let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|rejection| Refusal::new(-1130, rejection.body_text()))?;
+        let body = body.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Refusal::too_large(),
+            _ => Refusal::new(-1130, rejection.body_text()),
+        })?;
         let parsed = form_urlencoded::parse(query.as_bytes()).chain(form_urlencoded::parse(&body));
         let parameters = parsed.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         Ok(Asked { key, query, body, parameters })

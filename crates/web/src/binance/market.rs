@@ -41,7 +41,7 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Asked) -> Ans
 }
 
 fn pair_shape(listing: &Listing) -> Value {
-    let least = Price::from_units(1).map(numbers::price).unwrap_or_default();
+    let least = numbers::price(Price::from_units(1).expect("invariant: there is a least price"));
     let least_notional = numbers::money(Money::from_units(1));
     let most_notional = numbers::money(Price::MAX.times(Shares::MAX));
     json!({

@@ -7,6 +7,7 @@ use feed::HistoryError;
 use serde_json::json;
 use wire::Unavailable;
 
+use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;
 use crate::problem::Problem;
 
@@ -61,6 +62,11 @@ impl Refusal {
     pub(super) fn wrong_method() -> Refusal {
         let msg = "This operation is not supported: this method is not for this path; docs/BINANCE.md lists what is.";
         Refusal::with(StatusCode::METHOD_NOT_ALLOWED, -1020, msg)
+    }
+
+    pub(super) fn too_large() -> Refusal {
+        let msg = format!("Too much data: a body may have {BODY_BYTES_MAX} bytes.");
+        Refusal::with(StatusCode::PAYLOAD_TOO_LARGE, -1130, msg)
     }
 
     pub(super) fn missing(parameter: &str) -> Refusal {

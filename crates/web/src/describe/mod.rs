@@ -52,7 +52,7 @@ const INTRODUCTION: &str = "Prices, shares and money are strings, exact. Times a
 
 /// What the routes say, and what holds for all of them.
 fn finished(api: utoipa::openapi::OpenApi) -> Value {
-    let mut api = serde_json::to_value(api).unwrap_or_default();
+    let mut api = crate::json::value(api);
     api["info"] = json!({
         "title": "Pricetime",
         "version": env!("CARGO_PKG_VERSION"),
@@ -70,7 +70,8 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
     ]);
     let paths = std::mem::take(&mut api["paths"]);
     let mut finished_paths = Map::new();
-    for (path, mut item) in paths.as_object().cloned().unwrap_or_default() {
+    let Value::Object(paths) = paths else { unreachable!("invariant: an OpenAPI description has paths") };
+    for (path, mut item) in paths {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             finish(&path, method, operation);
         }
@@ -81,7 +82,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
     link(&mut api["paths"][format!("{BASE}/orders")]["post"]["responses"]["201"]);
     let schemas = &mut api["components"]["schemas"];
     for (name, schema) in values::all() {
-        schemas[name] = serde_json::to_value(schema).unwrap_or_default();
+        schemas[name] = crate::json::value(schema);
     }
     schemas["Problem"] = problems::schema();
     for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
@@ -130,15 +131,16 @@ fn link(placed: &mut Value) {
 
 fn not_null(schema: &mut Value) {
     if let Some(kinds) = schema["type"].as_array() {
-        let kind = kinds.iter().find(|kind| **kind != "null").cloned().unwrap_or_default();
-        schema["type"] = kind;
+        let kind = kinds.iter().find(|kind| **kind != "null").cloned();
+        schema["type"] = kind.expect("invariant: a parameter may be something");
     }
     if let Some(choices) = schema["oneOf"].as_array() {
-        let choice = choices.iter().find(|choice| choice["type"] != "null").cloned().unwrap_or_default();
+        let choice = choices.iter().find(|choice| choice["type"] != "null").and_then(Value::as_object).cloned();
+        let choice = choice.expect("invariant: a parameter may be something");
         let fields = schema.as_object_mut().into_iter();
         fields.for_each(|fields| {
             fields.remove("oneOf");
-            fields.extend(choice.as_object().cloned().unwrap_or_default());
+            fields.extend(choice.clone());
         });
     }
 }

@@ -101,7 +101,7 @@ mod tests {
         ];
         let others = [Problem::not_ready(), Problem::unknown_outcome(), Problem::malformed("")];
         for problem in rejects.iter().map(Problem::of).chain(others) {
-            let sent = serde_json::to_value(&problem).unwrap_or_default();
+            let sent = crate::json::value(&problem);
             let described = CODES.iter().find(|(code, ..)| *code == problem.code);
             assert_eq!(described.map(|(_, status, _)| json!(status)), Some(sent["status"].clone()), "{sent}");
         }

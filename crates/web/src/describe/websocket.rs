@@ -23,7 +23,7 @@ struct Channel {
 
 /// The schema of a shape, by which its messages are described.
 fn of<T: PartialSchema>() -> Value {
-    serde_json::to_value(T::schema()).unwrap_or_default()
+    crate::json::value(T::schema())
 }
 
 fn channels() -> Vec<Channel> {
@@ -96,8 +96,8 @@ pub(super) fn description(openapi: &Value) -> Value {
             "title": "Pricetime, WebSocket",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "One JSON object a message. A client subscribes to channels, as many as 64 on a connection, and is told how \
-                things stand and then how they change. When more than 1 MiB waits for a client that does not read, it gets \
-                the error `too-slow` and is disconnected.",
+                things stand and then how they change. A client that takes nothing for a second of more than 1 MiB that \
+                waits for it, or for which more than 16 MiB wait, gets the error `too-slow` and is disconnected.",
             "license": {"name": "MIT OR Apache-2.0"},
         },
         "defaultContentType": "application/json",
@@ -115,7 +115,7 @@ fn new_schemas() -> Vec<(String, Value)> {
     Measured::schemas(&mut found);
     Reports::schemas(&mut found);
     for (name, schema) in found {
-        let mut schema = serde_json::to_value(schema).unwrap_or_default();
+        let mut schema = crate::json::value(schema);
         // Each kind of report says which it is.
         if let Some(kind) = name.strip_suffix("Report").filter(|kind| !kind.is_empty()) {
             schema["properties"]["report"] = exactly(&kind.to_lowercase());
