@@ -13,7 +13,7 @@ use crate::orders::Orders;
 pub(crate) const AHEAD: usize = 32;
 
 /// With fewer orders all is near anyhow, and looking ahead only takes time. With assertions it is always done.
-pub(crate) const FAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 16 };
+pub(crate) const FAR: usize = if cfg!(debug_assertions) { 1 } else { 1 << 16 };
 
 /// What events are about.
 #[derive(Clone, Copy)]
