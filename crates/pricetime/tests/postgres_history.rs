@@ -58,7 +58,7 @@ impl Here {
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let of_web = web::Settings { address: settings.http, hosts: Vec::new() };
+        let of_web = web::Settings { address: settings.http, hosts: Vec::new(), idle_timeout: settings.idle_timeout.0 };
         let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
         let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
         let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
