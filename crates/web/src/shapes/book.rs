@@ -1,0 +1,99 @@
+//! Books: levels, the queues behind them, and the checksum of the best.
+
+use engine::{Side, SymbolIndex};
+use feed::{HistoryError, LevelChange, Open, Scene, View};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
+
+use super::order::placed_at;
+
+/// Limit, shares, number of orders.
+pub(crate) type LevelShape = (String, String, u32);
+
+pub(crate) fn level(change: LevelChange) -> LevelShape {
+    (change.limit.to_string(), change.shares.to_string(), change.orders)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Book)]
+pub(crate) struct BookShape {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Count)]
+    update: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = Vec<values::Level>)]
+    bids: Vec<LevelShape>,
+    #[schema(value_type = Vec<values::Level>)]
+    asks: Vec<LevelShape>,
+    #[schema(value_type = values::Checksum)]
+    checksum: u32,
+}
+
+impl BookShape {
+    pub(crate) fn of(view: &View, symbol: SymbolIndex, depth: usize) -> BookShape {
+        let listing = view.listing(symbol);
+        let side = |side| {
+            let levels = listing.book.levels(side).take(depth);
+            levels.map(|(limit, at)| (limit.to_string(), at.shares.to_string(), at.orders)).collect()
+        };
+        BookShape {
+            symbol: listing.name.to_string(),
+            sequence: view.sequence().0,
+            update: listing.update,
+            time: view.time().0,
+            bids: side(Side::Buy),
+            asks: side(Side::Sell),
+            checksum: checksum(view, symbol),
+        }
+    }
+}
+
+/// Levels a side that the checksum covers.
+const CHECKED_LEVELS: usize = 10;
+
+/// The CRC-32 of the best levels, by which a follower sees that its book is ours.
+pub(crate) fn checksum(view: &View, symbol: SymbolIndex) -> u32 {
+    let book = &view.listing(symbol).book;
+    let (mut bids, mut asks) = (book.levels(Side::Buy), book.levels(Side::Sell));
+    let mut parts = Vec::new();
+    for _ in 0..CHECKED_LEVELS {
+        for (limit, level) in [bids.next(), asks.next()].into_iter().flatten() {
+            parts.push(format!("{limit}:{}", level.shares));
+        }
+    }
+    crc32fast::hash(parts.join(":").as_bytes())
+}
+
+/// An order in its queue.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = QueuedOrder)]
+pub(crate) struct QueuedShape {
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Price)]
+    limit: String,
+    #[schema(value_type = values::Shares)]
+    open: String,
+    #[schema(value_type = Option<values::Time>, required = true)]
+    time: Option<u64>,
+}
+
+impl QueuedShape {
+    pub(crate) fn of(scene: &Scene<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
+        Ok(QueuedShape {
+            order_id: open.order.0,
+            account: scene.view.account(open.account).id.to_string(),
+            limit: open.limit.to_string(),
+            open: open.open.to_string(),
+            time: placed_at(scene.history.as_ref(), open)?,
+        })
+    }
+}

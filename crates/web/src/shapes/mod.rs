@@ -1,0 +1,25 @@
+//! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
+
+mod account;
+mod book;
+mod order;
+mod report;
+mod symbol;
+mod trade;
+
+use engine::Side;
+
+pub(crate) use account::AccountShape;
+pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
+pub(crate) use order::{OrderShape, PlacedShape, placed_at};
+pub(crate) use report::ReportShape;
+pub(crate) use symbol::{CandleShape, SymbolShape};
+pub(crate) use trade::{ExecutionShape, TradeShape};
+
+/// `buy` or `sell`.
+pub(crate) fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
+    }
+}

@@ -1,0 +1,138 @@
+//! Orders: as they were placed, and with all that became of them.
+
+use engine::{ClientOrderId, Money, Price, Shares, Time};
+use feed::{Ended, History, HistoryError, Open, PastOrder, View};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
+use crate::past::Past;
+
+use super::side_name;
+
+/// An accepted order, as it was placed: the same each time that it is told.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Placed)]
+pub(crate) struct PlacedShape {
+    #[schema(value_type = values::Order)]
+    pub(crate) order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    pub(crate) client_order_id: Option<String>,
+    #[schema(value_type = values::Account)]
+    pub(crate) account: String,
+    #[schema(value_type = values::Symbol)]
+    pub(crate) symbol: String,
+    #[schema(value_type = values::Side)]
+    pub(crate) side: &'static str,
+    #[schema(value_type = values::Price)]
+    pub(crate) limit: String,
+    #[schema(value_type = values::Shares)]
+    pub(crate) shares: String,
+}
+
+/// An order with all that became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Order)]
+pub(crate) struct OrderShape {
+    #[schema(value_type = values::Order)]
+    pub(crate) order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    client_order_id: Option<String>,
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Price)]
+    limit: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+    #[schema(value_type = values::Shares)]
+    open: String,
+    #[schema(value_type = values::Shares)]
+    executed: String,
+    #[schema(value_type = values::Shares)]
+    canceled: String,
+    #[schema(value_type = values::OrderStatus)]
+    status: &'static str,
+    #[schema(value_type = Option<values::Time>, required = true)]
+    time: Option<u64>,
+    #[schema(value_type = Option<values::Time>, required = true)]
+    done_time: Option<u64>,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    average_price: Option<String>,
+}
+
+impl OrderShape {
+    pub(crate) fn open(view: &View, history: Option<&History>, open: &Open) -> Result<OrderShape, HistoryError> {
+        let time = placed_at(history, open)?;
+        Ok(OrderShape::new(view, open, view.client_id(open.order), Shares::ZERO, time, None))
+    }
+
+    pub(crate) fn ended(view: &View, history: Option<&History>, ended: &Ended) -> Result<OrderShape, HistoryError> {
+        let time = placed_at(history, &ended.order)?;
+        Ok(OrderShape::new(view, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
+    }
+
+    /// One of the history.
+    pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
+        let PastOrder { order, account, symbol, side, limit, shares, time, client_id, .. } = past.order;
+        match (past.open, past.order.ended) {
+            (Some(open), _) => OrderShape::new(view, &open, client_id, Shares::ZERO, Some(time.0), None),
+            (None, ended) => {
+                let money = ended.map_or(Money::ZERO, |ended| ended.money);
+                let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
+                let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
+                OrderShape::new(view, &done, client_id, canceled, Some(time.0), ended.map(|ended| ended.time))
+            }
+        }
+    }
+
+    fn new(
+        view: &View,
+        order: &Open,
+        client_id: Option<ClientOrderId>,
+        canceled: Shares,
+        time: Option<u64>,
+        done: Option<Time>,
+    ) -> OrderShape {
+        let executed = order.shares.less(order.open).less(canceled);
+        let status = match (done, canceled.is_zero()) {
+            (None, _) => "open",
+            (Some(_), true) => "executed",
+            (Some(_), false) => "canceled",
+        };
+        OrderShape {
+            order_id: order.order.0,
+            client_order_id: client_id.map(|id| id.to_string()),
+            account: view.account(order.account).id.to_string(),
+            symbol: view.listing(order.symbol).name.to_string(),
+            side: side_name(order.side),
+            limit: order.limit.to_string(),
+            shares: order.shares.to_string(),
+            open: order.open.to_string(),
+            executed: executed.to_string(),
+            canceled: canceled.to_string(),
+            status,
+            time,
+            done_time: done.map(|time| time.0),
+            average_price: average(order.money, executed),
+        }
+    }
+}
+
+/// Money divided by shares, rounded down to the decimals of a price; none without shares.
+fn average(money: Money, shares: Shares) -> Option<String> {
+    let average = money.units().checked_div(shares.units().into())?;
+    i64::try_from(average).ok().and_then(Price::from_units).map(|price| price.to_string())
+}
+
+/// When an open order was placed: the view does not know it of those that were open at the start.
+pub(crate) fn placed_at(history: Option<&History>, open: &Open) -> Result<Option<u64>, HistoryError> {
+    match (open.time, history) {
+        (Time::ZERO, Some(history)) => Ok(history.order(open.order)?.map(|order| order.time.0)),
+        (Time::ZERO, None) => Ok(None),
+        (time, _) => Ok(Some(time.0)),
+    }
+}

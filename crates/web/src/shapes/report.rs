@@ -1,0 +1,118 @@
+//! What happened to orders, one thing at a time.
+
+use feed::{Report, View};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
+
+use super::side_name;
+use super::trade::role;
+
+/// Something that happened to an order.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(tag = "report", rename_all = "lowercase")]
+#[schema(as = Report)]
+pub(crate) enum ReportShape {
+    Placed(PlacedReport),
+    Executed(ExecutedReport),
+    Canceled(CanceledReport),
+}
+
+/// An order was placed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct PlacedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = Option<values::ClientOrder>, required = true)]
+    client_order_id: Option<String>,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Price)]
+    limit: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+/// Shares of an order were executed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct ExecutedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Trade)]
+    trade_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Role)]
+    role: &'static str,
+    #[schema(value_type = values::Price)]
+    price: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+/// What was open of an order was canceled.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct CanceledReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+}
+
+impl ReportShape {
+    pub(crate) fn of(view: &View, report: &Report) -> ReportShape {
+        let name = |symbol| view.listing(symbol).name.to_string();
+        match report {
+            Report::Placed(order) => ReportShape::Placed(PlacedReport {
+                sequence: order.sequence.0,
+                time: order.time.0,
+                order_id: order.order.0,
+                client_order_id: order.client_id.map(|id| id.to_string()),
+                symbol: name(order.symbol),
+                side: side_name(order.side),
+                limit: order.limit.to_string(),
+                shares: order.shares.to_string(),
+            }),
+            Report::Executed(trade, side) => ReportShape::Executed(ExecutedReport {
+                sequence: trade.sequence.0,
+                time: trade.time.0,
+                order_id: trade.order(*side).0,
+                trade_id: trade.id,
+                symbol: name(trade.symbol),
+                side: side_name(*side),
+                role: role(trade, *side),
+                price: trade.price.to_string(),
+                shares: trade.shares.to_string(),
+            }),
+            Report::Canceled(order, ended) => ReportShape::Canceled(CanceledReport {
+                sequence: ended.sequence.0,
+                time: ended.time.0,
+                order_id: order.order.0,
+                symbol: name(order.symbol),
+                side: side_name(order.side),
+                shares: ended.canceled.to_string(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A symbol, its day and its candles.
+
+use engine::{Money, Position, Price, Side, SymbolIndex, Time};
+use feed::{Candle, View};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Symbol)]
+pub(crate) struct SymbolShape {
+    #[schema(value_type = values::Symbol)]
+    pub(crate) symbol: String,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    last: Option<String>,
+    #[schema(value_type = Option<values::Time>, required = true)]
+    last_time: Option<u64>,
+    #[schema(value_type = Option<values::Change>, required = true)]
+    change: Option<String>,
+    #[schema(value_type = Option<values::Percent>, required = true)]
+    change_percent: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    open_24h: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    high_24h: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    low_24h: Option<String>,
+    #[schema(value_type = values::Position)]
+    volume_24h: String,
+    #[schema(value_type = values::Money)]
+    money_24h: String,
+    #[schema(value_type = values::Count)]
+    trades_24h: u64,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    best_bid: Option<String>,
+    #[schema(value_type = Option<values::Price>, required = true)]
+    best_ask: Option<String>,
+    #[schema(value_type = values::Position)]
+    issued: String,
+}
+
+impl SymbolShape {
+    pub(crate) fn of(view: &View, symbol: SymbolIndex, now: Time) -> SymbolShape {
+        let listing = view.listing(symbol);
+        let day = listing.day(now);
+        let (volume, money) = day.map_or((Position::ZERO, Money::ZERO), |day| (day.volume, day.money));
+        let last = listing.last.map(|trade| trade.price);
+        let change = last.zip(day).map(|(last, day)| last.units() - day.open.units());
+        SymbolShape {
+            symbol: listing.name.to_string(),
+            last: text(last),
+            last_time: listing.last.map(|trade| trade.time.0),
+            change: change.map(|units| Position::from_units(units.into()).to_string()),
+            change_percent: change.zip(day).map(|(units, day)| percent(units, day.open)),
+            open_24h: text(day.map(|day| day.open)),
+            high_24h: text(day.map(|day| day.high)),
+            low_24h: text(day.map(|day| day.low)),
+            volume_24h: volume.to_string(),
+            money_24h: money.to_string(),
+            trades_24h: day.map_or(0, |day| day.trades),
+            best_bid: text(listing.book.best(Side::Buy)),
+            best_ask: text(listing.book.best(Side::Sell)),
+            issued: listing.issued.to_string(),
+        }
+    }
+}
+
+fn text(amount: Option<impl ToString>) -> Option<String> {
+    amount.map(|amount| amount.to_string())
+}
+
+/// Of a price, with two decimals.
+fn percent(change: i64, of: Price) -> String {
+    format!("{:.2}", change as f64 / of.units() as f64 * 100.0)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Candle)]
+pub(crate) struct CandleShape {
+    #[schema(value_type = values::Time)]
+    start: u64,
+    #[schema(value_type = values::Price)]
+    open: String,
+    #[schema(value_type = values::Price)]
+    high: String,
+    #[schema(value_type = values::Price)]
+    low: String,
+    #[schema(value_type = values::Price)]
+    close: String,
+    #[schema(value_type = values::Position)]
+    volume: String,
+    #[schema(value_type = values::Money)]
+    money: String,
+    #[schema(value_type = values::Count)]
+    trades: u64,
+}
+
+impl CandleShape {
+    pub(crate) fn of(candle: &Candle) -> CandleShape {
+        CandleShape {
+            start: candle.start.0,
+            open: candle.open.to_string(),
+            high: candle.high.to_string(),
+            low: candle.low.to_string(),
+            close: candle.close.to_string(),
+            volume: candle.volume.to_string(),
+            money: candle.money.to_string(),
+            trades: candle.trades,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Trades, as everybody sees them and as one side does.
+
+use engine::Side;
+use feed::{Trade, View};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::describe::values;
+
+use super::side_name;
+
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Trade)]
+pub(crate) struct TradeShape {
+    #[schema(value_type = values::Trade)]
+    pub(crate) trade_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Price)]
+    price: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Side)]
+    aggressor: &'static str,
+    #[schema(value_type = values::Order)]
+    buy_order: u64,
+    #[schema(value_type = values::Order)]
+    sell_order: u64,
+}
+
+impl TradeShape {
+    pub(crate) fn of(view: &View, trade: &Trade) -> TradeShape {
+        TradeShape {
+            trade_id: trade.id,
+            symbol: view.listing(trade.symbol).name.to_string(),
+            price: trade.price.to_string(),
+            shares: trade.shares.to_string(),
+            time: trade.time.0,
+            aggressor: side_name(trade.aggressor),
+            buy_order: trade.order(Side::Buy).0,
+            sell_order: trade.order(Side::Sell).0,
+        }
+    }
+}
+
+/// What an order on this side of a trade was: placed just then, or open before.
+pub(super) fn role(trade: &Trade, side: Side) -> &'static str {
+    match side == trade.aggressor {
+        true => "aggressor",
+        false => "maker",
+    }
+}
+
+/// One side of a trade.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Execution)]
+pub(crate) struct ExecutionShape {
+    #[schema(value_type = values::Trade)]
+    trade_id: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Role)]
+    role: &'static str,
+    #[schema(value_type = values::Price)]
+    price: String,
+    #[schema(value_type = values::Shares)]
+    shares: String,
+    #[schema(value_type = values::Time)]
+    time: u64,
+}
+
+impl ExecutionShape {
+    pub(crate) fn of(view: &View, trade: &Trade, side: Side) -> ExecutionShape {
+        let account = match side == trade.aggressor {
+            true => trade.aggressor_account,
+            false => trade.maker_account,
+        };
+        ExecutionShape {
+            trade_id: trade.id,
+            order_id: trade.order(side).0,
+            account: view.account(account).id.to_string(),
+            symbol: view.listing(trade.symbol).name.to_string(),
+            side: side_name(side),
+            role: role(trade, side),
+            price: trade.price.to_string(),
+            shares: trade.shares.to_string(),
+            time: trade.time.0,
+        }
+    }
+}
