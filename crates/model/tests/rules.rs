@@ -285,11 +285,16 @@ fn events_say_what_happened_in_order() {
     x.events.clear();
     let order = x.order(1, Buy, 15, 102);
     let (buyer, seller, symbol) = (AccountIndex(1), AccountIndex(0), SymbolIndex(0));
-    let executed =
-        Event::Executed { symbol, maker: OrderId(1), aggressor: order, price: price(100), shares: shares(10) };
     let expected = [
         Event::OrderOpened { order, account: buyer, symbol, side: Buy, limit: price(102), shares: shares(15) },
-        executed,
+        Event::Executed {
+            symbol,
+            maker: OrderId(1),
+            maker_account: seller,
+            aggressor: order,
+            price: price(100),
+            shares: shares(10),
+        },
         Event::BalanceChanged { account: seller, balance: dollars(1_001_000) },
         Event::BalanceChanged { account: buyer, balance: dollars(1_000_000 - 1_000 - 5 * 102) },
         Event::PositionChanged { account: buyer, symbol, shares: shares(1_010).position() },
@@ -313,7 +318,14 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
     let expected = [
         Event::OrderOpened { order, account, symbol, side: Buy, limit: price(104), shares: shares(10) },
-        Event::Executed { symbol, maker, aggressor: order, price: price(100), shares: shares(10) },
+        Event::Executed {
+            symbol,
+            maker,
+            maker_account: account,
+            aggressor: order,
+            price: price(100),
+            shares: shares(10),
+        },
         Event::BalanceChanged { account, balance: dollars(1_000_000 - 40) },
         Event::BalanceChanged { account, balance: dollars(1_000_000) },
         Event::PositionChanged { account, symbol, shares: shares(1_000).position() },
