@@ -12,7 +12,7 @@ use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::candle::Interval;
 use crate::events::EventBatch;
 use crate::history::{History, HistoryError, ReportKey};
-use crate::market::Listing;
+use crate::market::{Former, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::trade::Trade;
 
@@ -45,6 +45,8 @@ pub struct Known {
     pub next_trade: u64,
     /// When open orders were placed.
     pub placed: Vec<(OrderId, Time)>,
+    /// Of symbols that were traded.
+    pub markets: Vec<Former>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +116,9 @@ impl View {
             if let Some(slot) = self.orders.find(order) {
                 self.orders.get_mut(slot).time = time;
             }
+        }
+        for former in &known.markets {
+            self.listing_mut(former.symbol).recognize(former);
         }
     }
 

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::Side;
-use feed::{Candle, Ending, PastOrder, Trade};
-use store::{CandleRow, Of, PlacedRow, Reader, Seen, StoreError, TradeRow};
+use engine::{Side, Time};
+use feed::{Candle, Ending, Former, PastOrder, Trade};
+use store::{CandleRow, MarketRows, Of, PlacedRow, Reader, Seen, StoreError, TradeRow};
 use web::{Away, Past, Question, Records};
 
 /// Where questions are left. The threads end when it is dropped.
@@ -95,6 +95,13 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
             told(found(rows, |rows| rows.iter().map(candle).collect()));
         }
     }
+}
+
+/// What a start puts back into memory, where minutes were read from `since` on.
+pub fn former(rows: &MarketRows, since: Time) -> Former {
+    let MarketRows { symbol, trades, minutes } = rows;
+    let (trades, minutes) = (trades.iter().map(trade).collect(), minutes.iter().map(candle).collect());
+    Former { symbol: *symbol, trades, minutes, since }
 }
 
 /// Whatever keeps the database from answering, the asker may try again; the log has the cause.

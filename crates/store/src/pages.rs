@@ -107,7 +107,7 @@ pub struct Of {
     pub order: Option<OrderId>,
 }
 
-const TRADE: &str =
+pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller";
 
@@ -366,7 +366,7 @@ fn side(buys: bool) -> Side {
     if buys { Side::Buy } else { Side::Sell }
 }
 
-fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
+pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
     Ok(TradeRow {
         id: fields.next()?,
         symbol: SymbolIndex(fields.next()?),
