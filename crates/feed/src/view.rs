@@ -11,7 +11,7 @@ use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::candle::Interval;
 use crate::events::EventBatch;
-use crate::history::{History, HistoryError, ReportKey};
+use crate::history::{History, HistoryError, PastOrder};
 use crate::market::{Former, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::trade::Trade;
@@ -76,7 +76,7 @@ pub enum News {
     /// Its money or shares changed.
     Account(AccountIndex),
     /// An order of it was placed.
-    Placed(AccountIndex, ReportKey),
+    Placed(AccountIndex, PastOrder),
     /// An order of it was opened or executed and is open.
     Order(AccountIndex, OrderId),
     /// An order of it ended.
@@ -287,11 +287,17 @@ impl View {
                     history.opened(&open, self.sequence)?;
                 }
                 let slot = self.enter(open);
-                self.tell(account, News::Placed(account, ReportKey::placed(self.sequence, order)));
+                self.tell(account, News::Placed(account, PastOrder::placed(&open, self.sequence)));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence });
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
+                // That it was placed was the last that happened.
+                if let Some(News::Placed(_, placed)) = self.news.last_mut()
+                    && placed.order == order
+                {
+                    placed.client_id = Some(id);
+                }
                 if let Some(history) = history {
                     return history.named(order, id, self.sequence);
                 }

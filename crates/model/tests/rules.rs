@@ -285,8 +285,14 @@ fn events_say_what_happened_in_order() {
     x.events.clear();
     let order = x.order(1, Buy, 15, 102);
     let (buyer, seller, symbol) = (AccountIndex(1), AccountIndex(0), SymbolIndex(0));
-    let executed =
-        Event::Executed { symbol, maker: OrderId(1), aggressor: order, price: price(100), shares: shares(10) };
+    let executed = Event::Executed {
+        symbol,
+        maker: OrderId(1),
+        maker_account: seller,
+        aggressor: order,
+        price: price(100),
+        shares: shares(10),
+    };
     let expected = [
         Event::OrderOpened { order, account: buyer, symbol, side: Buy, limit: price(102), shares: shares(15) },
         executed,
@@ -298,7 +304,7 @@ fn events_say_what_happened_in_order() {
     x.events.clear();
     x.cancel(1, order);
     let expected = [
-        Event::OrderCanceled { order, symbol, shares: shares(5) },
+        Event::OrderCanceled { order, account: buyer, symbol, shares: shares(5) },
         Event::BalanceChanged { account: buyer, balance: dollars(999_000) },
     ];
     assert_eq!(x.events, expected);
@@ -313,7 +319,14 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
     let expected = [
         Event::OrderOpened { order, account, symbol, side: Buy, limit: price(104), shares: shares(10) },
-        Event::Executed { symbol, maker, aggressor: order, price: price(100), shares: shares(10) },
+        Event::Executed {
+            symbol,
+            maker,
+            maker_account: account,
+            aggressor: order,
+            price: price(100),
+            shares: shares(10),
+        },
         Event::BalanceChanged { account, balance: dollars(1_000_000 - 40) },
         Event::BalanceChanged { account, balance: dollars(1_000_000) },
         Event::PositionChanged { account, symbol, shares: shares(1_000).position() },

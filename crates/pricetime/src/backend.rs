@@ -280,10 +280,11 @@ fn open_database(
                 placed: look_ups.placed_times().map_err(say)?,
                 markets: markets.iter().map(|rows| former(rows, since)).collect(),
             };
+            let whole = look_ups.is_whole().map_err(say)?;
             let projection = Projection::start_from(&loaded.engine, &known, &failed);
             let projection = projection.map_err(|error| error.to_string())?;
             let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
-            let records = SqlRecords::start(pages, look_ups, patience).map_err(no_threads)?;
+            let records = SqlRecords::start(pages, look_ups, whole, patience).map_err(no_threads)?;
             Some((projection, Arc::new(records)))
         }
         false => None,

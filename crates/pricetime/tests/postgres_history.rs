@@ -147,6 +147,33 @@ fn compare(both: &[Http; 2]) {
     same(both, "/api/v1/accounts/99/executions");
 }
 
+/// What is reported of accounts' orders, from several commands on.
+fn compare_reports(both: &[Http; 2]) {
+    let last = both[0].read("/api/v1/accounts/1/orders?status=all&limit=1")["orders"][0]["sequence"].as_u64();
+    let mut all = 0;
+    for account in 1..=ACCOUNTS {
+        for from in [0, 1, 40, 200, last.unwrap_or(1) - 1] {
+            let [files, rows] = both.each_ref().map(|http| {
+                let (mut socket, mut reports) = (http.listen(), Vec::new());
+                let account = account.to_string();
+                socket
+                    .send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": from}));
+                socket.next_of("subscribed", "orders");
+                loop {
+                    let mut message = socket.next_of("reports", "orders");
+                    reports.append(message["reports"].as_array_mut().unwrap());
+                    if message["live"] == true {
+                        return (reports, message["through"].clone());
+                    }
+                }
+            });
+            assert_eq!(files, rows, "of account {account} from {from}");
+            all += rows.0.len();
+        }
+    }
+    assert!(all > 300, "{all} reports");
+}
+
 /// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
 fn compare_compatible(both: &[Http; 2], now: u64) {
     let now = now / 1000;
@@ -322,9 +349,11 @@ fn the_past_is_the_same_from_files_and_from_rows() {
             servers = begin();
             both = servers.each_ref().map(Here::http);
             compare(&both);
+            compare_reports(&both);
             compare_compatible(&both, now.load(Ordering::SeqCst));
         }
     }
+    compare_reports(&both);
     // Of the last round memory knows something.
     compare_compatible(&both, now.load(Ordering::SeqCst));
     let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
@@ -471,6 +500,42 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
     assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
     assert_eq!((readers(&database, "history"), connections(&database)), (slow, connected));
+    server.stop();
+}
+
+/// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
+#[test]
+fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
+    let folder = Folder::new("postgres-history-replay");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    let place = || {
+        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1"});
+        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    };
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let mut orders: Vec<u64> = (0..5).map(|_| place()).collect();
+    let slow = readers(&database, "history");
+    signal(&slow, Signal::STOP);
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    socket.next_of("subscribed", "orders");
+    orders.extend((0..5).map(|_| place()));
+    // It was too late for the first question.
+    let late = || http.get("/api/v1/symbols/SPY/trades").code() == (503, "store-away");
+    wait_until("a question was asked for too long", PATIENCE, late);
+    signal(&slow, Signal::CONT);
+    let (mut told, mut live) = (Vec::new(), false);
+    while !live {
+        let message = socket.next_of("reports", "orders");
+        live = message["live"] == true;
+        told.extend(message["reports"].as_array().unwrap().iter().map(|report| report["order_id"].as_u64().unwrap()));
+    }
+    assert_eq!(told, orders);
     server.stop();
 }
 

@@ -362,7 +362,7 @@ impl Chain {
     }
 }
 
-fn side(buys: bool) -> Side {
+pub(crate) fn side(buys: bool) -> Side {
     if buys { Side::Buy } else { Side::Sell }
 }
 
@@ -382,13 +382,16 @@ pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError>
     })
 }
 
+pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>, StoreError> {
+    let id = fields.maybe::<&str>()?.map(|id| ClientOrderId::parse(id.as_bytes())).transpose();
+    id.map_err(|_| StoreError::Unreadable { column: "client_orders.client_order_id".to_owned() })
+}
+
 fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
     let (order, account, symbol) = (OrderId(fields.next()?), AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
     let (side, limit, shares) = (side(fields.next()?), fields.next()?, fields.next()?);
     let (time, sequence) = (fields.next()?, Sequence(fields.next()?));
-    let client_id = fields.maybe::<&str>()?.map(|id| ClientOrderId::parse(id.as_bytes())).transpose();
-    let client_id =
-        client_id.map_err(|_| StoreError::Unreadable { column: "client_orders.client_order_id".to_owned() })?;
+    let client_id = client_id(fields)?;
     let (open, canceled, money) = (fields.next()?, fields.next()?, fields.next()?);
     let ended = match (fields.maybe()?, fields.maybe()?) {
         (Some(time), Some(sequence)) => Some(EndRow { time, sequence: Sequence(sequence) }),

@@ -52,7 +52,8 @@ const UNDO: &[(i64, &str)] = &[
     (
         5,
         "DROP FUNCTION pricetime.write_batch;
-         ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller",
+         ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;
+         ALTER TABLE pricetime.cancellations DROP COLUMN account",
     ),
 ];
 

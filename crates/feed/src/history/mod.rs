@@ -31,7 +31,7 @@ pub use folder::HISTORY_FOLDER;
 use heads::Heads;
 use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
 pub use record::{Ending, PastOrder};
-pub use reports::{Report, ReportKey, Sweep};
+pub use reports::{Canceled, Report, ReportKey, Sweep};
 use table::{Near, Table};
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
