@@ -292,6 +292,13 @@ fn there_and_back(arguments: &str, retires: bool, how: &str) {
 
     let server = launch(&folder, &database).start();
     trade(&server, &mut traders, &mut known, 200);
+    // What was reported before the market came here is known if all of its journal did.
+    let account = &database.sql("SELECT id FROM pricetime.accounts WHERE number = 0")[0];
+    let mut socket = Http::new(server.http).listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": 0}));
+    let told = socket.next();
+    let expected = if retires { ("code", "history-begins-later") } else { ("type", "subscribed") };
+    assert_eq!(told[expected.0], expected.1, "{told}");
     server.stop();
     let (agrees, said) = store(&["verify", &url, "--against", data]);
     assert!(!agrees && said.contains("the state hashes differ"), "{said}");

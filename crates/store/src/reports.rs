@@ -83,7 +83,7 @@ const CANCELED: &str = "
     ) c JOIN pricetime.orders o ON o.id = c.order_id ORDER BY c.sequence, c.order_id";
 
 impl Reader {
-    /// Whether the rows tell of every order that there ever was: nothing was imported. Errors: as of `placed_times`.
+    /// Whether the rows tell of every order that there ever was: none was imported as it stood. Errors: as of `placed_times`.
     pub fn is_whole(&mut self) -> Result<bool, StoreError> {
         let whole = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
             let row = session.client.query_one(IS_WHOLE, &[]).await?;
