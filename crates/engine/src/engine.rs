@@ -331,7 +331,7 @@ impl Engine {
         let level = *self.books.level(self.orders.get(slot).level);
         self.books.remove(slot, &mut self.orders);
         let shares = self.orders.cancel(slot, self.time);
-        events(Event::OrderCanceled { order, symbol: level.symbol, shares });
+        events(Event::OrderCanceled { order, account, symbol: level.symbol, shares });
         match level.side {
             Side::Buy => self.credit_money(account, level.price.times(shares), events),
             Side::Sell => self.credit_shares(account, level.symbol, shares.position(), events),

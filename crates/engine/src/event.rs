@@ -28,7 +28,7 @@ pub enum Event {
         shares: Shares,
     },
     /// What was open of an order was canceled.
-    OrderCanceled { order: OrderId, symbol: SymbolIndex, shares: Shares },
+    OrderCanceled { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares },
     /// What an account may now spend: its money less what its open buys hold.
     BalanceChanged { account: AccountIndex, balance: Money },
     /// What an account may now sell: its shares less what its open sells hold.

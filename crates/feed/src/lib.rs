@@ -28,9 +28,10 @@ pub use candle::{Candle, Interval};
 pub use events::EventBatch;
 pub use feed::{Asker, EventSink, Feed, Intake, Scene, Watcher};
 pub use history::{
-    CHECKPOINT_NAME, Ending, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey, Sweep, TABLE_NAMES,
+    CHECKPOINT_NAME, Canceled, Ending, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey, Sweep,
+    TABLE_NAMES,
 };
-pub use market::{Day, Listing, RECENT_MAX};
+pub use market::{Day, Former, Listing, RECALLED, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;
 pub use view::{Ended, Known, News, View};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use engine::{Money, Position, Price, Side, Symbol, Time};
+use engine::{Money, Position, Price, Side, Symbol, SymbolIndex, Time};
 
 use crate::book::Book;
 use crate::candle::{Candle, Interval};
@@ -10,6 +10,8 @@ use crate::trade::Trade;
 
 /// Trades of a symbol kept in memory.
 pub const RECENT_MAX: usize = 1000;
+/// Trades of each symbol that a start puts back into memory.
+pub const RECALLED: usize = 100;
 /// Candles kept in memory for each interval: a day of minutes, and some.
 const CANDLES_MAX: usize = 1500;
 const DAY_MICROS: u64 = 86_400_000_000;
@@ -46,6 +48,18 @@ pub struct Day {
     pub volume: Position,
     pub money: Money,
     pub trades: u64,
+}
+
+/// What another history than ours knows of a symbol's market.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Former {
+    pub symbol: SymbolIndex,
+    /// The last ones, oldest first.
+    pub trades: Vec<Trade>,
+    /// All minutes with trades from `since` on, oldest first.
+    pub minutes: Vec<Candle>,
+    /// See `Former::since_of`.
+    pub since: Time,
 }
 
 /// Candles of one interval.
@@ -134,11 +148,32 @@ impl Listing {
         self.series[at] = Series { current, closed: closed.into() };
     }
 
+    /// Puts back what another history knows.
+    pub(crate) fn recognize(&mut self, former: &Former) {
+        for interval in KEPT {
+            let mut candles = Vec::new();
+            former.minutes.iter().for_each(|minute| Candle::join(&mut candles, minute, interval));
+            // Of the day in which the minutes begin some may be missing.
+            candles.retain(|candle| candle.start >= former.since);
+            let current = candles.pop();
+            self.recall(interval, candles, current);
+        }
+        former.trades.iter().for_each(|trade| self.remember(*trade));
+    }
+
     /// A level changed.
     pub(crate) fn touch(&mut self, side: Side, limit: Price) {
         if self.watched && self.touched.last() != Some(&(side, limit)) {
             self.touched.push((side, limit));
         }
+    }
+}
+
+impl Former {
+    /// From where on minutes are needed when the last command was at `time`: a day before it and, so that longer candles are
+    /// whole, from a full hour on.
+    pub fn since_of(time: Time) -> Time {
+        Interval::Hour.start_of(Time(time.0.saturating_sub(DAY_MICROS)))
     }
 }
 

@@ -11,8 +11,8 @@ use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::candle::Interval;
 use crate::events::EventBatch;
-use crate::history::{History, HistoryError, ReportKey};
-use crate::market::Listing;
+use crate::history::{History, HistoryError, PastOrder};
+use crate::market::{Former, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::trade::Trade;
 
@@ -45,6 +45,8 @@ pub struct Known {
     pub next_trade: u64,
     /// When open orders were placed.
     pub placed: Vec<(OrderId, Time)>,
+    /// Of symbols that were traded.
+    pub markets: Vec<Former>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +76,7 @@ pub enum News {
     /// Its money or shares changed.
     Account(AccountIndex),
     /// An order of it was placed.
-    Placed(AccountIndex, ReportKey),
+    Placed(AccountIndex, PastOrder),
     /// An order of it was opened or executed and is open.
     Order(AccountIndex, OrderId),
     /// An order of it ended.
@@ -114,6 +116,9 @@ impl View {
             if let Some(slot) = self.orders.find(order) {
                 self.orders.get_mut(slot).time = time;
             }
+        }
+        for former in &known.markets {
+            self.listing_mut(former.symbol).recognize(former);
         }
     }
 
@@ -282,11 +287,17 @@ impl View {
                     history.opened(&open, self.sequence)?;
                 }
                 let slot = self.enter(open);
-                self.tell(account, News::Placed(account, ReportKey::placed(self.sequence, order)));
+                self.tell(account, News::Placed(account, PastOrder::placed(&open, self.sequence)));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence });
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
+                // That it was placed was the last that happened.
+                if let Some(News::Placed(_, placed)) = self.news.last_mut()
+                    && placed.order == order
+                {
+                    placed.client_id = Some(id);
+                }
                 if let Some(history) = history {
                     return history.named(order, id, self.sequence);
                 }

@@ -11,7 +11,8 @@ use engine::{
     SymbolIndex, Time,
 };
 use feed::{
-    Candle, EventBatch, Feed, HISTORY_FOLDER, History, Interval, Report, ReportKey, Scene, Trade, View, Watcher,
+    Canceled, Candle, EventBatch, Feed, HISTORY_FOLDER, History, Interval, Report, ReportKey, Scene, Trade, View,
+    Watcher,
 };
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
@@ -228,7 +229,17 @@ impl Market {
         for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
             all.push(((order.sequence, 0, order.order.0, 0), Report::Placed(order)));
             if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
-                all.push(((ended.sequence, 2, order.order.0, 0), Report::Canceled(order, ended)));
+                all.push((
+                    (ended.sequence, 2, order.order.0, 0),
+                    Report::Canceled(Canceled {
+                        order: order.order,
+                        symbol: order.symbol,
+                        side: order.side,
+                        shares: ended.canceled,
+                        time: ended.time,
+                        sequence: ended.sequence,
+                    }),
+                ));
             }
         }
         for trade in &self.trades {

@@ -317,7 +317,7 @@ impl Model {
         order.open = Shares::ZERO;
         order.canceled = Some(Cancellation { shares, time: self.time });
         self.open.retain(|&open| open != id);
-        events.push(Event::OrderCanceled { order: id, symbol, shares });
+        events.push(Event::OrderCanceled { order: id, account, symbol, shares });
         match side {
             Side::Buy => {
                 self.credit_money(account, limit.times(shares));

@@ -303,7 +303,7 @@ fn events_say_what_happened_in_order() {
     x.events.clear();
     x.cancel(1, order);
     let expected = [
-        Event::OrderCanceled { order, symbol, shares: shares(5) },
+        Event::OrderCanceled { order, account: buyer, symbol, shares: shares(5) },
         Event::BalanceChanged { account: buyer, balance: dollars(999_000) },
     ];
     assert_eq!(x.events, expected);

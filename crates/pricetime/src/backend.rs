@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{DoneOrders, Engine, Sequence};
-use feed::{Asker, Known};
+use feed::{Asker, Former, Known, RECALLED};
 use gateway::{Exchange, Gauge, Pulse, State, Status};
 use journal::{DataLock, Disk, Journal, Options};
 use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
@@ -16,7 +16,7 @@ use crate::archive_gate::ArchiveGate;
 use crate::market::{Clock, Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
 use crate::projection::Projection;
-use crate::records::SqlRecords;
+use crate::records::{SqlRecords, former};
 use crate::recovery::{self, Report};
 use crate::settings::{Durability, Settings};
 use crate::snapshots;
@@ -271,14 +271,20 @@ fn open_database(
         true => {
             let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
             let mut look_ups = reader("orders")?;
+            let head = loaded.standing.head;
+            let since = Former::since_of(head.time);
+            // Nobody but us has written since the engine was loaded: the rows are those that it stands on.
+            let markets = look_ups.markets(RECALLED, since).map_err(say)?;
             let known = Known {
-                next_trade: loaded.standing.head.next_execution,
+                next_trade: head.next_execution,
                 placed: look_ups.placed_times().map_err(say)?,
+                markets: markets.iter().map(|rows| former(rows, since)).collect(),
             };
+            let whole = look_ups.is_whole().map_err(say)?;
             let projection = Projection::start_from(&loaded.engine, &known, &failed);
             let projection = projection.map_err(|error| error.to_string())?;
             let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
-            let records = SqlRecords::start(pages, look_ups, patience).map_err(no_threads)?;
+            let records = SqlRecords::start(pages, look_ups, whole, patience).map_err(no_threads)?;
             Some((projection, Arc::new(records)))
         }
         false => None,

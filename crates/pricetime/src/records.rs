@@ -6,15 +6,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::Side;
-use feed::{Candle, Ending, PastOrder, Trade};
-use store::{CandleRow, Of, PlacedRow, Reader, Seen, StoreError, TradeRow};
+use engine::{AccountIndex, Side, Time};
+use feed::{Canceled, Candle, Ending, Former, PastOrder, Report, Trade};
+use store::{
+    CanceledRow, CandleRow, MarketRows, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen, StoreError, TradeRow,
+};
 use web::{Away, Past, Question, Records};
 
 /// Where questions are left. The threads end when it is dropped.
 pub struct SqlRecords {
     pages: Line,
     look_ups: Line,
+    whole: bool,
 }
 
 /// Questions with when they came; the threads that it is for take them in turn.
@@ -24,9 +27,10 @@ type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
 
 impl SqlRecords {
     /// Starts a thread for each reader: those of `pages` for what may take long, one for look-ups. A question is answered
-    /// within `patience` of its coming, or not at all.
-    pub fn start(pages: Vec<Reader>, look_ups: Reader, patience: Duration) -> std::io::Result<SqlRecords> {
-        Ok(SqlRecords { pages: Line::start(pages, patience)?, look_ups: Line::start(vec![look_ups], patience)? })
+    /// within `patience` of its coming, or not at all. `whole` says that the rows tell of every order that there ever was.
+    pub fn start(pages: Vec<Reader>, look_ups: Reader, whole: bool, patience: Duration) -> std::io::Result<SqlRecords> {
+        let (pages, look_ups) = (Line::start(pages, patience)?, Line::start(vec![look_ups], patience)?);
+        Ok(SqlRecords { pages, look_ups, whole })
     }
 }
 
@@ -56,11 +60,16 @@ impl Records for SqlRecords {
             | Question::TradesSince { .. }
             | Question::TradesOf { .. }
             | Question::Orders { .. }
+            | Question::Reports { .. }
             | Question::Candles { .. } => &self.pages,
         };
         let questions = line.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Without threads the question is dropped, and whoever asked sees that nobody answers.
         let _ = questions.send((question, Instant::now()));
+    }
+
+    fn is_whole(&self) -> bool {
+        self.whole
     }
 }
 
@@ -88,6 +97,10 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
                 orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
             }));
         }
+        Question::Reports { account, behind, through, most, told } => {
+            let rows = reader.reports(account, behind, through, most, until);
+            told(found(rows, |rows| (reports(account, &rows), rows.through)));
+        }
         Question::Candles { symbol, interval, stretch, limit, told } => {
             let length = Duration::from_micros(interval.micros());
             let stretch = store::Stretch { from: stretch.from, before: stretch.before };
@@ -95,6 +108,13 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
             told(found(rows, |rows| rows.iter().map(candle).collect()));
         }
     }
+}
+
+/// What a start puts back into memory, where minutes were read from `since` on.
+pub fn former(rows: &MarketRows, since: Time) -> Former {
+    let MarketRows { symbol, trades, minutes } = rows;
+    let (trades, minutes) = (trades.iter().map(trade).collect(), minutes.iter().map(candle).collect());
+    Former { symbol: *symbol, trades, minutes, since }
 }
 
 /// Whatever keeps the database from answering, the asker may try again; the log has the cause.
@@ -154,6 +174,36 @@ fn past(row: &PlacedRow) -> Past {
         canceled_before: None,
     };
     Past::of(order, row.open, money)
+}
+
+fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {
+    let placed = rows.placed.iter().map(|row| {
+        let OpenedRow { order, symbol, side, limit, shares, time, sequence, client_id } = *row;
+        let (ended, before, canceled_before) = (None, None, None);
+        Report::Placed(PastOrder {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            time,
+            sequence,
+            client_id,
+            ended,
+            before,
+            canceled_before,
+        })
+    });
+    let bought = rows.bought.iter().map(|row| Report::Executed(trade(row), Side::Buy));
+    let sold = rows.sold.iter().map(|row| Report::Executed(trade(row), Side::Sell));
+    let canceled = rows.canceled.iter().map(|row| {
+        let CanceledRow { order, symbol, side, shares, time, sequence } = *row;
+        Report::Canceled(Canceled { order, symbol, side, shares, time, sequence })
+    });
+    let mut all: Vec<Report> = placed.chain(bought).chain(sold).chain(canceled).collect();
+    all.sort_unstable_by_key(Report::key);
+    all
 }
 
 fn candle(row: &CandleRow) -> Candle {

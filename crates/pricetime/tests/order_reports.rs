@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "../../store/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::folder::Folder;
@@ -187,11 +191,30 @@ fn end(server: Server, random: &mut Random) {
     }
 }
 
+/// A server that keeps its market in a database of its own.
+fn in_database(folder: &Folder) -> Launch {
+    let database = postgres::database();
+    let url = format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name);
+    Launch::new(&folder.data()).in_database(&url)
+}
+
 #[test]
 fn who_was_away_hears_of_everything_once() {
     let folder = Folder::new("order-reports");
     // Journal files are retired all the time.
     let launch = Launch::new(&folder.data()).with("--segment-size 64KiB --snapshot-every 300");
+    let first = folder.data().join("journal-00000000000000000001.log");
+    hears_of_everything_once(&launch, Some(&first));
+}
+
+#[test]
+fn who_was_away_hears_of_everything_once_from_a_database() {
+    let folder = Folder::new("order-reports-database");
+    hears_of_everything_once(&in_database(&folder), None);
+}
+
+/// `first` is a file that is gone when only the history knows how the market began.
+fn hears_of_everything_once(launch: &Launch, first: Option<&Path>) {
     let seed = std::env::var("PRICETIME_SEED").map_or(7, |seed| seed.parse().unwrap());
     let (mut random, mut ledger) = (Random::new(seed), Ledger::default());
     let mut followers = [Follower::new(0), Follower::new(1), Follower::new(0)];
@@ -222,12 +245,10 @@ fn who_was_away_hears_of_everything_once() {
         println!("round {round}: {} and {} reports", ledger.reports[0].len(), ledger.reports[1].len());
     }
     let http = Http::new(server.http);
-    // From here on only the history knows how it began.
-    let first = folder.data().join("journal-00000000000000000001.log");
     wait_until("the first journal file is retired", PATIENCE, || {
         number += 1;
         act(&http, &mut ledger, &mut random, number);
-        !first.exists()
+        first.is_none_or(|first| !first.exists())
     });
     for follower in &mut followers {
         follower.check(&http, &ledger);
@@ -251,7 +272,17 @@ impl Drop for Stop<'_> {
 #[test]
 fn who_comes_and_goes_while_the_market_runs_hears_of_everything_once() {
     let folder = Folder::new("order-reports-lively");
-    let server = Launch::new(&folder.data()).start();
+    comes_and_goes(&Launch::new(&folder.data()));
+}
+
+#[test]
+fn who_comes_and_goes_hears_of_everything_once_from_a_database() {
+    let folder = Folder::new("order-reports-lively-database");
+    comes_and_goes(&in_database(&folder));
+}
+
+fn comes_and_goes(launch: &Launch) {
+    let server = launch.start();
     server.ask(MARKET);
     let http = Http::new(server.http);
     let (stop, mut follower) = (AtomicBool::new(false), Follower::new(1));
@@ -293,7 +324,16 @@ fn who_comes_and_goes_while_the_market_runs_hears_of_everything_once() {
 #[test]
 fn a_long_replay_comes_in_pieces_while_the_market_goes_on() {
     let folder = Folder::new("order-reports-long");
-    let launch = Launch::new(&folder.data());
+    replays_at_length(&Launch::new(&folder.data()));
+}
+
+#[test]
+fn a_long_replay_comes_in_pieces_from_a_database_too() {
+    let folder = Folder::new("order-reports-long-database");
+    replays_at_length(&in_database(&folder));
+}
+
+fn replays_at_length(launch: &Launch) {
     let server = launch.start();
     server.ask(MARKET);
     // 20,000 orders of which half are executed at once: 40,000 reports and more, several megabytes.

@@ -68,11 +68,14 @@ fn a_done_order_is_answered_from_rows_after_a_restart() {
     assert_eq!(rows, ["1|2|sell|5.00000000|5.00000000|0", "2|1|buy|7.00000000|5.00000000|2.00000000"]);
     let server = launch(&folder, &database).start();
     assert_eq!(server.ask(r#"<transactions id="1"><query id="2"/></transactions>"#), told);
-    // SQL has the history: there is none to replay.
+    // What happened before the restart is reported from rows.
     let mut socket = Http::new(server.http).listen();
     socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
-    let refused = socket.next();
-    assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("no-history")), "{refused}");
+    socket.next_of("subscribed", "orders");
+    let told = socket.next_of("reports", "orders");
+    let kinds: Vec<_> =
+        told["reports"].as_array().unwrap().iter().map(|report| report["report"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["placed", "executed", "canceled"], "{told}");
     server.stop();
 }
 
@@ -289,6 +292,13 @@ fn there_and_back(arguments: &str, retires: bool, how: &str) {
 
     let server = launch(&folder, &database).start();
     trade(&server, &mut traders, &mut known, 200);
+    // What was reported before the market came here is known if all of its journal did.
+    let account = &database.sql("SELECT id FROM pricetime.accounts WHERE number = 0")[0];
+    let mut socket = Http::new(server.http).listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": 0}));
+    let told = socket.next();
+    let expected = if retires { ("code", "history-begins-later") } else { ("type", "subscribed") };
+    assert_eq!(told[expected.0], expected.1, "{told}");
     server.stop();
     let (agrees, said) = store(&["verify", &url, "--against", data]);
     assert!(!agrees && said.contains("the state hashes differ"), "{said}");

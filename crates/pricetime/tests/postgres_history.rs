@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::folder::Folder;
 use common::http::Http;
-use common::keys::KeyFile;
+use common::keys::{self, KeyFile};
 use common::server::{Launch, PATIENCE};
 use common::wait::wait_until;
 use engine::{AccountId, Time};
@@ -147,6 +147,33 @@ fn compare(both: &[Http; 2]) {
     same(both, "/api/v1/accounts/99/executions");
 }
 
+/// What is reported of accounts' orders, from several commands on.
+fn compare_reports(both: &[Http; 2]) {
+    let last = both[0].read("/api/v1/accounts/1/orders?status=all&limit=1")["orders"][0]["sequence"].as_u64();
+    let mut all = 0;
+    for account in 1..=ACCOUNTS {
+        for from in [0, 1, 40, 200, last.unwrap_or(1) - 1] {
+            let [files, rows] = both.each_ref().map(|http| {
+                let (mut socket, mut reports) = (http.listen(), Vec::new());
+                let account = account.to_string();
+                socket
+                    .send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": from}));
+                socket.next_of("subscribed", "orders");
+                loop {
+                    let mut message = socket.next_of("reports", "orders");
+                    reports.append(message["reports"].as_array_mut().unwrap());
+                    if message["live"] == true {
+                        return (reports, message["through"].clone());
+                    }
+                }
+            });
+            assert_eq!(files, rows, "of account {account} from {from}");
+            all += rows.0.len();
+        }
+    }
+    assert!(all > 300, "{all} reports");
+}
+
 /// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
 fn compare_compatible(both: &[Http; 2], now: u64) {
     let now = now / 1000;
@@ -250,6 +277,45 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
     }
 }
 
+/// How symbols stand, over all interfaces. The day ends now, by this machine's clock, and now may come in between: then it
+/// is asked again.
+fn compare_day(both: &[Http; 2]) -> (u64, u64) {
+    let asked = |http: &Http, path: &str| {
+        let mut answer = http.read(path);
+        let shapes = answer.as_array_mut().into_iter().flatten();
+        shapes.for_each(|shape| {
+            ["openTime", "closeTime"].iter().for_each(|time| drop(shape.as_object_mut().unwrap().remove(*time)))
+        });
+        answer
+    };
+    for path in ["/api/v1/symbols", "/binance/api/v3/ticker/24hr", "/binance/api/v3/ticker/price"] {
+        loop {
+            let [files, rows] = both.each_ref().map(|http| asked(http, path));
+            if files == asked(&both[0], path) {
+                assert_eq!(files, rows, "{path}");
+                break;
+            }
+        }
+    }
+    for (channel, list) in [("trades", "trades"), ("candles", "candles")] {
+        for interval in ["1m", "5m", "15m", "1h", "1d"] {
+            let [files, rows] = both.each_ref().map(|http| {
+                let mut request = json!({"op": "subscribe", "id": 1, "channel": channel, "symbol": "SPY"});
+                if channel == "candles" {
+                    request["interval"] = interval.into();
+                }
+                http.listen().subscribe(request)[list].as_array().unwrap().clone()
+            });
+            assert!(!rows.is_empty() && files.ends_with(&rows), "{channel} {interval}: {files:?} {rows:?}");
+        }
+    }
+    let symbols = both[1].read("/api/v1/symbols");
+    let sum =
+        |field: &str| symbols["symbols"].as_array().unwrap().iter().filter_map(|symbol| symbol[field].as_u64()).sum();
+    let all = SYMBOLS.map(|symbol| both[1].read(&format!("/api/v1/symbols/{symbol}/trades?limit=1000")));
+    (sum("trades_24h"), all.iter().map(|page| page["trades"].as_array().unwrap().len() as u64).sum())
+}
+
 fn url(database: &postgres::Database) -> String {
     format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name)
 }
@@ -283,14 +349,53 @@ fn the_past_is_the_same_from_files_and_from_rows() {
             servers = begin();
             both = servers.each_ref().map(Here::http);
             compare(&both);
+            compare_reports(&both);
             compare_compatible(&both, now.load(Ordering::SeqCst));
         }
     }
+    compare_reports(&both);
     // Of the last round memory knows something.
     compare_compatible(&both, now.load(Ordering::SeqCst));
     let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
     let rows = database.sql("SELECT max(id) FROM pricetime.executions WHERE 0 IN (buyer, seller)");
     assert_eq!(rows, [last["executions"][0]["trade_id"].to_string()], "a trade has its execution's number");
+    servers.into_iter().for_each(Here::stop);
+}
+
+#[test]
+fn the_day_and_the_last_price_are_the_same_after_a_restart() {
+    let folder = Folder::new("postgres-history-day");
+    let database = postgres::database();
+    let store = url(&database);
+    // What follows takes 45 hours: the first trades are not of the last day, and the last ones are not in the future.
+    let now = Arc::new(AtomicU64::new(keys::now() * 1000 - 46 * 3_600_000_000));
+    let mut random = Random::new(9);
+    let begin =
+        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let mut servers = begin();
+    let mut both = servers.each_ref().map(Here::http);
+    for account in 1..=ACCOUNTS {
+        for http in &both {
+            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
+            for symbol in SYMBOLS.into_iter().chain(["NEVER"]) {
+                let shares = json!({"account": account.to_string(), "shares": "10000"});
+                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
+            }
+        }
+    }
+    let mut days = Vec::new();
+    for _ in 0..4 {
+        (0..100).for_each(|_| act(&both, &mut random, &now));
+        servers.into_iter().for_each(Here::stop);
+        servers = begin();
+        both = servers.each_ref().map(Here::http);
+        days.push(compare_day(&both));
+        // What was put back goes on with what happens next.
+        (0..10).for_each(|_| act(&both, &mut random, &now));
+        days.push(compare_day(&both));
+    }
+    let (day, all) = *days.last().unwrap();
+    assert!(0 < day && day < all, "{days:?}");
     servers.into_iter().for_each(Here::stop);
 }
 
@@ -395,6 +500,42 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
     assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
     assert_eq!((readers(&database, "history"), connections(&database)), (slow, connected));
+    server.stop();
+}
+
+/// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
+#[test]
+fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
+    let folder = Folder::new("postgres-history-replay");
+    let cluster = postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    let place = || {
+        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1"});
+        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    };
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let mut orders: Vec<u64> = (0..5).map(|_| place()).collect();
+    let slow = readers(&database, "history");
+    signal(&slow, Signal::STOP);
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    socket.next_of("subscribed", "orders");
+    orders.extend((0..5).map(|_| place()));
+    // It was too late for the first question.
+    let late = || http.get("/api/v1/symbols/SPY/trades").code() == (503, "store-away");
+    wait_until("a question was asked for too long", PATIENCE, late);
+    signal(&slow, Signal::CONT);
+    let (mut told, mut live) = (Vec::new(), false);
+    while !live {
+        let message = socket.next_of("reports", "orders");
+        live = message["live"] == true;
+        told.extend(message["reports"].as_array().unwrap().iter().map(|report| report["order_id"].as_u64().unwrap()));
+    }
+    assert_eq!(told, orders);
     server.stop();
 }
 

@@ -1,5 +1,5 @@
--- Executions say what was traded and by whom, so that the history of a symbol or of an account is read by index, a page at a
--- time. Source: docs/POSTGRES.md, history.
+-- Executions say what was traded and by whom, and cancellations whose order it was, so that the history of a symbol or of an
+-- account is read by index, a page at a time. Source: docs/POSTGRES.md, history.
 
 ALTER TABLE pricetime.executions ADD COLUMN symbol bigint, ADD COLUMN buyer bigint, ADD COLUMN seller bigint;
 SET LOCAL pricetime.server = 'on';
@@ -18,8 +18,14 @@ CREATE INDEX executions_by_symbol ON pricetime.executions (symbol, time, id);
 CREATE INDEX executions_by_buyer ON pricetime.executions (buyer, id);
 CREATE INDEX executions_by_seller ON pricetime.executions (seller, id);
 
--- As before, but that an execution is told its symbol and its accounts, and that positions are updated before those that are
--- new are inserted.
+ALTER TABLE pricetime.cancellations ADD COLUMN account bigint;
+UPDATE pricetime.cancellations c SET account = o.account FROM pricetime.orders o WHERE o.id = c.order_id;
+ALTER TABLE pricetime.cancellations ALTER COLUMN account SET NOT NULL;
+COMMENT ON COLUMN pricetime.cancellations.account IS 'Whose the order is: its number in accounts.';
+CREATE INDEX cancellations_by_account ON pricetime.cancellations (account, sequence);
+
+-- As before, but that an execution is told its symbol and its accounts and a cancellation its account, and that positions are
+-- updated before those that are new are inserted.
 DROP FUNCTION pricetime.write_batch;
 CREATE FUNCTION pricetime.write_batch(
     expected_epoch bigint, expected_sequence bigint,
@@ -37,8 +43,8 @@ CREATE FUNCTION pricetime.write_batch(
     execution_id bigint[], execution_symbol bigint[], execution_buy bigint[], execution_buyer bigint[],
     execution_sell bigint[], execution_seller bigint[], execution_time timestamptz[],
     execution_sequence bigint[], execution_bought boolean[], execution_price numeric[], execution_shares numeric[],
-    cancellation_order bigint[], cancellation_time timestamptz[], cancellation_sequence bigint[],
-    cancellation_shares numeric[]
+    cancellation_order bigint[], cancellation_account bigint[], cancellation_time timestamptz[],
+    cancellation_sequence bigint[], cancellation_shares numeric[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     gone bigint;
@@ -118,10 +124,10 @@ BEGIN
                 AS u(id, symbol, buy, buyer, sell, seller, time, sequence, bought, price, shares);
     END IF;
     IF cardinality(cancellation_order) > 0 THEN
-        INSERT INTO pricetime.cancellations (order_id, time, sequence, shares)
-            SELECT u.order_id, u.time, u.sequence, u.shares
-            FROM unnest(cancellation_order, cancellation_time, cancellation_sequence, cancellation_shares)
-                AS u(order_id, time, sequence, shares);
+        INSERT INTO pricetime.cancellations (order_id, account, time, sequence, shares)
+            SELECT u.order_id, u.account, u.time, u.sequence, u.shares
+            FROM unnest(cancellation_order, cancellation_account, cancellation_time, cancellation_sequence,
+                cancellation_shares) AS u(order_id, account, time, sequence, shares);
     END IF;
 END $$;
 COMMENT ON FUNCTION pricetime.write_batch IS 'Used by the exchange server alone: the effects of a batch of commands, in one transaction.';

@@ -72,7 +72,7 @@ impl Reader {
 
 /// One candle after the other, forwards or backwards: where the next one lies is looked up, so that stretches without trades
 /// cost nothing.
-fn sql(forwards: bool) -> String {
+pub(crate) fn sql(forwards: bool) -> String {
     let length = "make_interval(secs => $2::bigint)";
     let end = format!("n.start + {length}");
     let (begin, ahead, order, edge) = match forwards {
@@ -107,7 +107,7 @@ fn sql(forwards: bool) -> String {
     )
 }
 
-fn candle_row(fields: &mut Fields<'_>) -> Result<CandleRow, StoreError> {
+pub(crate) fn candle_row(fields: &mut Fields<'_>) -> Result<CandleRow, StoreError> {
     Ok(CandleRow {
         start: fields.next()?,
         open: fields.next()?,

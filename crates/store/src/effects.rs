@@ -126,6 +126,7 @@ pub(crate) struct ExecutionRow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CancellationRow {
     pub order: OrderId,
+    pub account: AccountIndex,
     pub shares: Shares,
     pub sequence: Sequence,
     pub time: Time,
@@ -242,9 +243,9 @@ impl Effects {
                 self.take(aggressor, shares);
                 self.take(maker, shares);
             }
-            Event::OrderCanceled { order, symbol: _, shares } => {
+            Event::OrderCanceled { order, account, symbol: _, shares } => {
                 self.take(order, shares);
-                self.cancellations.push(CancellationRow { order, shares, sequence, time });
+                self.cancellations.push(CancellationRow { order, account, shares, sequence, time });
             }
             Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
             Event::PositionChanged { account, symbol, shares } => {

@@ -58,8 +58,8 @@ const EXECUTIONS: &str = "
     INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[])";
 const CANCELLATIONS: &str = "
-    INSERT INTO pricetime.cancellations (order_id, shares, time)
-    SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::timestamptz[])";
+    INSERT INTO pricetime.cancellations (order_id, account, shares, time)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[])";
 const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
@@ -75,7 +75,7 @@ struct Rows {
     positions: Vec<(AccountIndex, SymbolIndex, Position)>,
     orders: Vec<Order>,
     executions: Vec<(OrderId, u64, Execution)>,
-    cancellations: Vec<(OrderId, Shares, Time)>,
+    cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
     /// What done orders asked for, as far as their client order ids tell.
     asked: HashMap<OrderId, Asked>,
@@ -214,7 +214,7 @@ impl Rows {
         for execution in &done.executions {
             self.add_execution(done.order, *execution);
         }
-        self.cancellations.extend(done.canceled.map(|canceled| (done.order, canceled.shares, canceled.time)));
+        self.cancellations.extend(done.canceled.map(|canceled| (done.order, account, canceled.shares, canceled.time)));
         Ok(())
     }
 
@@ -237,7 +237,7 @@ impl Rows {
         execute(session, RESTING, columns!(&self.orders, if rests, row => row.order.0, row.open)).await?;
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
         execute(session, EXECUTIONS, executions).await?;
-        execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1, row.2)).await?;
+        execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1.0, row.2, row.3)).await?;
         let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
         execute(session, CLIENT_ORDERS, client_orders).await?;
         self.accounts.clear();

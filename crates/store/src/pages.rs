@@ -107,7 +107,7 @@ pub struct Of {
     pub order: Option<OrderId>,
 }
 
-const TRADE: &str =
+pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller";
 
@@ -362,11 +362,11 @@ impl Chain {
     }
 }
 
-fn side(buys: bool) -> Side {
+pub(crate) fn side(buys: bool) -> Side {
     if buys { Side::Buy } else { Side::Sell }
 }
 
-fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
+pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
     Ok(TradeRow {
         id: fields.next()?,
         symbol: SymbolIndex(fields.next()?),
@@ -382,13 +382,16 @@ fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
     })
 }
 
+pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>, StoreError> {
+    let id = fields.maybe::<&str>()?.map(|id| ClientOrderId::parse(id.as_bytes())).transpose();
+    id.map_err(|_| StoreError::Unreadable { column: "client_orders.client_order_id".to_owned() })
+}
+
 fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
     let (order, account, symbol) = (OrderId(fields.next()?), AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
     let (side, limit, shares) = (side(fields.next()?), fields.next()?, fields.next()?);
     let (time, sequence) = (fields.next()?, Sequence(fields.next()?));
-    let client_id = fields.maybe::<&str>()?.map(|id| ClientOrderId::parse(id.as_bytes())).transpose();
-    let client_id =
-        client_id.map_err(|_| StoreError::Unreadable { column: "client_orders.client_order_id".to_owned() })?;
+    let client_id = client_id(fields)?;
     let (open, canceled, money) = (fields.next()?, fields.next()?, fields.next()?);
     let ended = match (fields.maybe()?, fields.maybe()?) {
         (Some(time), Some(sequence)) => Some(EndRow { time, sequence: Sequence(sequence) }),

@@ -18,8 +18,8 @@ use crate::writer::unless_stopped;
 
 const ACTION: &str = "read the history";
 const PAUSE: Duration = Duration::from_millis(200);
-/// A start reads all that is open, however long that takes.
-const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// A start reads all that it needs, however long that takes.
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// What was found, and the last command whose effects were there: whoever reads it waits until all else that he can ask has
 /// come as far.

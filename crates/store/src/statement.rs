@@ -8,7 +8,7 @@ use crate::effects::{Effects, OrderRow};
 use crate::standing::Epoch;
 
 /// Parameters of `pricetime.write_batch`.
-const BATCH_PARAMETERS: usize = 45;
+const BATCH_PARAMETERS: usize = 46;
 /// Those of `pricetime.write_client_orders`, behind them.
 const CLIENT_ORDER_PARAMETERS: usize = 6;
 const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS;
@@ -47,7 +47,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(taken, row => row.order.0, row.shares));
     all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares));
-    all.extend(columns!(cancellations, row => row.order.0, row.time, row.sequence.0, row.shares));
+    all.extend(columns!(cancellations, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares));
     all.extend(columns!(client_orders, row => row.order.0, row.account.0, row.id, row.done));
     all.extend(columns!(client_orders_done, row => row.order.0, row.time));
     all

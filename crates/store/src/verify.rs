@@ -64,6 +64,10 @@ const EXECUTIONS: &str = "
         OR (e.aggressor = 'buy') <> (e.buy_order > e.sell_order)
         OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
     LIMIT 1";
+/// Cancellations that are told of another account than the order's.
+const CANCELLATIONS: &str = "
+    SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
+    WHERE c.account <> o.account LIMIT 1";
 
 /// References to rows that are not there: the hot tables have no foreign keys.
 const REFERENCES: &str = "
@@ -107,6 +111,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (SHARES, "positions and open sells are not the shares issued of symbol"),
         (ORDERS, "what is open, executed and canceled does not come to the shares of order"),
         (EXECUTIONS, "the two orders do not agree with execution"),
+        (CANCELLATIONS, "whose it is is not what cancellations says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {
         let wrong = session.client.query_opt(sql, &[]).await.map_err(|error| session.error(&error, ACTION))?;

@@ -153,6 +153,7 @@ fn a_verification_finds_what_does_not_add_up() {
         ("UPDATE pricetime.positions SET shares = shares + 1 WHERE shares > 0", "shares of a symbol"),
         ("UPDATE pricetime.executions SET shares = shares + 1 WHERE id = 2", "does not come to the shares of order"),
         ("UPDATE pricetime.executions SET price = price + 1 WHERE id = 2", "do not agree with execution 2"),
+        ("UPDATE pricetime.cancellations SET account = account + 1", "is not what cancellations says of order"),
         ("DELETE FROM pricetime.cancellations", "does not come to the shares of order"),
         ("UPDATE pricetime.command_sequence SET next_execution = 9999", "executions"),
         (

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use common::postgres::{Database, database};
-use engine::{AccountIndex, OrderId, SymbolIndex, Time};
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 use store::{Of, Reader, Since, Stop, Stretch};
 
 const EXECUTIONS: u64 = 100_000;
@@ -37,8 +37,11 @@ fn fill(database: &Database) {
          INSERT INTO pricetime.orders SELECT 2 * n, seller, symbol, time, 2 * n, 'sell', 10, 1 FROM {pairs};
          INSERT INTO pricetime.executions (id, buy_order, sell_order, time, sequence, aggressor, price, shares, symbol, buyer, seller)
              SELECT n, 2 * n - 1, 2 * n, time, 2 * n, 'sell', 10, 1, symbol, buyer, seller FROM {pairs};
-         INSERT INTO pricetime.cancellations SELECT 2 * n - 1, time, 2 * n, 1 FROM {pairs} WHERE n % 4 = 0;
-         INSERT INTO pricetime.resting SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 4 <> 0"
+         INSERT INTO pricetime.cancellations SELECT 2 * n - 1, time, 2 * n, 1, buyer FROM {pairs} WHERE n % 4 = 0;
+         INSERT INTO pricetime.resting SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 4 <> 0;
+         INSERT INTO pricetime.symbols VALUES (0, 'COMMON', 0), (1, 'RARE', 0);
+         UPDATE pricetime.command_sequence SET sequence = 2 * {EXECUTIONS}, next_order = 2 * {EXECUTIONS} + 1,
+             next_execution = {EXECUTIONS} + 1"
     ));
 }
 
@@ -122,6 +125,47 @@ fn check_all(database: &Database) {
         });
         assert_eq!(rest[0], orders[PAGE / 2 + 1]);
     }
+    for account in [BUSY, QUIET] {
+        let [last, middle] = [2 * EXECUTIONS, EXECUTIONS].map(Sequence);
+        // Of either table that has ids one row for each halving of them; a name to each placing, an order to each cancellation.
+        let (halvings, mut behind) = (2 * 18, middle);
+        let piece = check(database, 6 * page + halvings, "reports of an account", |reader, until| {
+            reader.reports(account, behind, last, PAGE, until).unwrap().0
+        });
+        assert!(piece.through > behind, "{account:?}");
+        if account == BUSY {
+            assert!(piece.through < last && piece.placed.len() + 2 >= PAGE, "{} placed", piece.placed.len());
+            continue;
+        }
+        let (mut placed, mut bought, mut sold, mut canceled) = (0, 0, 0, 0);
+        let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
+        while behind < last {
+            let until = Instant::now() + Duration::from_secs(60);
+            let piece = reader.reports(account, behind, last, 7, until).unwrap().0;
+            placed += piece.placed.len();
+            bought += piece.bought.len();
+            sold += piece.sold.len();
+            canceled += piece.canceled.len();
+            behind = piece.through;
+        }
+        drop(reader);
+        let found = format!("{placed}|{bought}|{sold}|{canceled}");
+        let of = |table: &str, whose: &str| {
+            format!("(SELECT count(*) FROM pricetime.{table} WHERE {whose} = 77 AND sequence > {EXECUTIONS})")
+        };
+        let counts =
+            [("orders", "account"), ("executions", "buyer"), ("executions", "seller"), ("cancellations", "account")];
+        let counts = counts.map(|(table, whose)| of(table, whose)).join(", ");
+        assert_eq!(database.sql(&format!("SELECT {counts}")), [found]);
+    }
+    // A day is 86,400 of them, and each of its 1,440 minutes is looked up; a minute more, in which the day began.
+    let since = Time(BEGINNING + (EXECUTIONS - 86_400) * SECOND / 60 / SECOND * 60 * SECOND);
+    let markets =
+        check(database, 2 * page + 86_460 + 2 * 3 * 1_442, "markets", |reader, _| reader.markets(PAGE, since).unwrap());
+    let found: u64 = markets.iter().flat_map(|market| &market.minutes).map(|minute| minute.trades).sum();
+    let since = since.0 / SECOND;
+    let expected = format!("SELECT count(*), 2 FROM pricetime.executions WHERE time >= to_timestamp({since})");
+    assert_eq!(database.sql(&expected), [format!("{found}|{}", markets.len())]);
     let ids: Vec<OrderId> = (1..=PAGE as u64).map(|at| OrderId(at * 997)).collect();
     let named = check(database, 5 * page, "orders by their ids", |reader, until| reader.orders(&ids, until).unwrap().0);
     assert_eq!(named.len(), PAGE);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, OrderId, SymbolIndex, Time};
-use feed::{Ended, HistoryError, Interval, News, ReportKey, Scene, Trade, Watcher};
+use feed::{Canceled, Ended, Interval, News, Open, Report, ReportKey, Scene, Trade, Watcher};
 
 use crate::binance::{Envelope, Stream, Streams};
 use crate::messages;
@@ -65,7 +65,7 @@ impl Topic {
 /// What one subscriber is told later.
 struct Held {
     replay: u64,
-    reports: VecDeque<ReportKey>,
+    reports: VecDeque<Report>,
 }
 
 /// All subscriptions.
@@ -221,33 +221,23 @@ impl Hub {
     }
 
     /// Tells what happened to an account's orders to those who are told as it happens, and holds it for the others.
-    fn report(scene: &mut Scene<Hub>, account: AccountIndex, keys: &[ReportKey]) {
-        if keys.is_empty() {
-            return;
+    fn report(scene: &mut Scene<Hub>, account: AccountIndex, reports: &[Report]) {
+        let mut pieces: Vec<Utf8Bytes> = Vec::new();
+        let mut rest = reports;
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
+            let through = match (piece.last(), behind.first()) {
+                (Some(last), Some(next)) => whole(last.key(), Some(next.key())),
+                _ => scene.view.sequence(),
+            };
+            pieces.push(messages::reports(&scene.view, account, piece, through, true));
+            rest = behind;
         }
-        let told = (|| -> Result<Vec<Utf8Bytes>, HistoryError> {
-            let mut pieces = Vec::new();
-            let mut rest = keys;
-            while !rest.is_empty() {
-                let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
-                let through = match (piece.last(), behind.first()) {
-                    (Some(last), Some(next)) => whole(*last, Some(*next)),
-                    _ => scene.view.sequence(),
-                };
-                pieces.push(messages::reports(scene, account, piece, through, true)?);
-                rest = behind;
-            }
-            Ok(pieces)
-        })();
-        let pieces = told.unwrap_or_else(|error| {
-            tracing::error!(%error, "reports cannot be told");
-            vec![messages::refusal(None, "history-unreadable", &error.to_string())]
-        });
         let Hub { subscribers, held, .. } = &mut scene.watcher;
         for outbox in subscribers.get(&Topic::Reports(account)).into_iter().flatten() {
             match held.get_mut(&(outbox.number(), account)) {
-                Some(held) if held.reports.len() + keys.len() > HELD_MAX => outbox.overflow(),
-                Some(held) => held.reports.extend(keys),
+                Some(held) if held.reports.len() + reports.len() > HELD_MAX => outbox.overflow(),
+                Some(held) => held.reports.extend(reports),
                 None => pieces.iter().for_each(|piece| outbox.send(piece.clone())),
             }
         }
@@ -272,10 +262,10 @@ impl Hub {
         account: AccountIndex,
         outbox: &Outbox,
         most: usize,
-    ) -> (Vec<ReportKey>, Option<ReportKey>) {
+    ) -> (Vec<Report>, Option<ReportKey>) {
         let Some(held) = self.held.get_mut(&(outbox.number(), account)) else { return (Vec::new(), None) };
         let taken = held.reports.drain(..held.reports.len().min(most)).collect();
-        (taken, held.reports.front().copied())
+        (taken, held.reports.front().map(Report::key))
     }
 
     /// Nothing is held any more.
@@ -385,7 +375,7 @@ pub(crate) struct AccountNews {
     pub(crate) ended: Vec<Ended>,
     pub(crate) trades: Vec<(Trade, engine::Side)>,
     /// All that happened, in order.
-    pub(crate) reports: Vec<ReportKey>,
+    pub(crate) reports: Vec<Report>,
 }
 
 /// In the order in which accounts are first told of.
@@ -404,22 +394,24 @@ fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         let its = &mut all[at].1;
         match news {
             News::Account(_) => {}
-            News::Placed(_, report) => its.reports.push(report),
+            News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
             News::Order(_, order) => its.open.push(order),
             News::Ended(_, ended) => {
                 if !ended.canceled.is_zero() {
-                    its.reports.push(ReportKey::canceled(ended.sequence, ended.order.order));
+                    let Ended { canceled: shares, time, sequence, .. } = ended;
+                    let Open { order, symbol, side, .. } = ended.order;
+                    its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, time, sequence }));
                 }
                 its.ended.push(ended);
             }
             News::Traded(_, trade, side) => {
-                its.reports.push(ReportKey::executed(&trade, side));
+                its.reports.push(Report::Executed(trade, side));
                 its.trades.push((trade, side));
             }
         }
     }
     for (_, its) in &mut all {
-        debug_assert!(its.reports.is_sorted(), "invariant: things happen in order");
+        debug_assert!(its.reports.is_sorted_by_key(Report::key), "invariant: things happen in order");
         its.open.sort_unstable();
         its.open.dedup();
         let ended: Vec<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();

@@ -2,7 +2,7 @@
 
 use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex, Time};
-use feed::{Candle, HistoryError, Interval, ReportKey, Scene, Trade, View};
+use feed::{Candle, HistoryError, Interval, Report, Scene, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -200,18 +200,16 @@ pub(crate) struct Reports {
 
 /// Reports in order.
 pub(crate) fn reports(
-    scene: &Scene<Hub>,
+    view: &View,
     account: AccountIndex,
-    keys: &[ReportKey],
+    reports: &[Report],
     through: Sequence,
     live: bool,
-) -> Result<Utf8Bytes, HistoryError> {
-    let history = scene.history.as_ref().ok_or(HistoryError::Ended)?;
-    let reports: Result<Vec<_>, _> =
-        keys.iter().map(|key| Ok(ReportShape::of(&scene.view, &history.report(*key)?))).collect();
-    let account = scene.view.account(account).id.to_string();
-    let content = Reports { account, reports: reports?, through: through.0, live };
-    Ok(text(&Message { kind: "reports", channel: "orders", content }))
+) -> Utf8Bytes {
+    let reports = reports.iter().map(|report| ReportShape::of(view, report)).collect();
+    let account = view.account(account).id.to_string();
+    let content = Reports { account, reports, through: through.0, live };
+    text(&Message { kind: "reports", channel: "orders", content })
 }
 
 #[derive(Serialize, ToSchema)]

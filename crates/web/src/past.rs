@@ -5,7 +5,7 @@ mod candles;
 mod library;
 
 use engine::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
-use feed::{Candle, History, HistoryError, Interval, Open, PastOrder, Scene, Trade, View};
+use feed::{Candle, History, HistoryError, Interval, Open, PastOrder, Report, Scene, Trade, View};
 
 use crate::hub::Hub;
 use crate::site::Site;
@@ -70,6 +70,15 @@ pub enum Question {
     },
     /// Orders by their ids, in this order: those that there are.
     Named { orders: Vec<OrderId>, told: Told<Vec<Past>> },
+    /// What was reported of an account's orders behind one command and up to another one, in order: some from the beginning,
+    /// about `most`, and the command up to which that is all.
+    Reports {
+        account: AccountIndex,
+        behind: Sequence,
+        through: Sequence,
+        most: usize,
+        told: Told<(Vec<Report>, Sequence)>,
+    },
     /// Candles of a symbol, oldest first. The ends of the stretch are multiples of their length.
     Candles { symbol: SymbolIndex, interval: Interval, stretch: Stretch, limit: usize, told: Told<Vec<Candle>> },
 }
@@ -85,6 +94,9 @@ pub struct Away;
 pub trait Records: Send + Sync {
     /// Leaves a question, and waits for nothing.
     fn ask(&self, question: Question);
+
+    /// Whether it knows of every order that there ever was.
+    fn is_whole(&self) -> bool;
 }
 
 /// Why there is no answer.
@@ -179,6 +191,17 @@ pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past
         .await;
     };
     library.look_up(site, |told| Question::Named { orders, told }).await
+}
+
+/// What was reported of an account's orders, as the database has it: see `Question::Reports`.
+pub(crate) async fn reports(
+    site: &Site,
+    account: AccountIndex,
+    (behind, through): (Sequence, Sequence),
+    most: usize,
+) -> Result<(Vec<Report>, Sequence), Trouble> {
+    let library = library(site)?.ok_or(Trouble::NotReady)?;
+    library.page(site, |told| Question::Reports { account, behind, through, most, told }).await
 }
 
 /// An order of the files, with what the view knows is open of it.

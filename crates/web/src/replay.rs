@@ -1,22 +1,25 @@
-//! Replaying the reports of an account from the history, for a client that was away: in pieces, so that the feed's thread
+//! Replaying the reports of an account from the history, files or a database, for a client that was away: in pieces, so that the feed's thread
 //! is never held up and a client is sent no more than it reads; then it joins those who are told as it happens.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::{AccountId, AccountIndex, Sequence};
-use feed::{HistoryError, ReportKey, Scene, Sweep};
+use feed::{HistoryError, Report, ReportKey, Scene, Sweep};
 
 use crate::hub::{Hub, Topic};
 use crate::messages::{self, refusal};
 use crate::outbox::Outbox;
+use crate::past::{self, Library, Trouble};
 use crate::problem::Problem;
-use crate::rest::no_history;
 use crate::site::Site;
 
 /// Records looked at in one go, and reports told in one message.
 const RECORDS_AT_ONCE: usize = 512;
 pub(crate) const REPORTS_AT_ONCE: usize = 256;
+
+/// How long a replay waits for a database that does not answer before it asks again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A replay takes this part of the feed's time at most: it rests four times as long as it worked.
 const SHARE: u32 = 4;
@@ -37,33 +40,46 @@ enum Stage {
     Looking(Sweep),
     /// Found and not told yet, and the sweep for more behind them, if there are.
     Telling(VecDeque<ReportKey>, Option<Sweep>),
+    /// Behind this command the database is to be asked for more.
+    Asking(Sequence),
+    /// It answered this, which is all up to a command.
+    Answered(VecDeque<Report>, Sequence),
     /// All of the history is told; now what happened meanwhile.
     Joining,
 }
 
-/// Subscribes to the reports behind `from`. None if that is subscribed to already.
+/// Subscribes to the reports behind `from`. None if that is subscribed to already. `library` is the history, where it is in
+/// a database.
 pub(crate) fn begin(
     scene: &mut Scene<Hub>,
+    library: Option<&Library>,
     id: AccountId,
     from: Sequence,
     outbox: &Outbox,
 ) -> Result<Option<Replay>, Problem> {
     let account = scene.view.find_account(id).ok_or_else(Problem::unknown_account)?;
     let through = scene.view.sequence();
-    let history = scene.history.as_ref().ok_or_else(no_history)?;
-    if !history.is_whole() {
+    let whole = match (&scene.history, library) {
+        (Some(history), _) => history.is_whole(),
+        (None, Some(library)) => library.is_whole(),
+        (None, None) => return Err(Problem::not_ready()),
+    };
+    if !whole {
         return Err(begins_later());
     }
     if from > through {
         return Err(ahead(from, through));
     }
     let told = ReportKey::after(from);
-    let sweep = history.sweep(account, told, through);
+    let stage = match &scene.history {
+        Some(history) => Stage::Looking(history.sweep(account, told, through)),
+        None => Stage::Asking(from),
+    };
     if !Hub::subscribe(scene, Topic::Reports(account), outbox) {
         return Ok(None);
     }
     let number = scene.watcher.hold(account, outbox);
-    Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage: Stage::Looking(sweep) }))
+    Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage }))
 }
 
 fn begins_later() -> Problem {
@@ -81,6 +97,14 @@ pub(crate) async fn run(site: Site, mut replay: Replay) {
     while replay.outbox.has_room().await {
         // One replay at a time is at work.
         let Ok(_turn) = site.replays().acquire().await else { return };
+        if let Stage::Asking(behind) = replay.stage {
+            match past::reports(&site, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
+                Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
+                // Nobody hears less for it, only later: what comes meanwhile is held.
+                Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
+                Err(Trouble::Unreadable(_) | Trouble::NotReady) => return,
+            }
+        }
         let stepped = site.look(move |scene| {
             let begun = Instant::now();
             let goes_on = match replay.step(scene) {
@@ -107,10 +131,10 @@ impl Replay {
             // It was unsubscribed meanwhile.
             return Ok(false);
         }
-        let history = scene.history.as_ref().ok_or(HistoryError::Ended)?;
+        let history = || scene.history.as_ref().ok_or(HistoryError::Ended);
         match std::mem::replace(&mut self.stage, Stage::Joining) {
             Stage::Looking(mut sweep) => {
-                self.stage = match history.sweep_on(&mut sweep, RECORDS_AT_ONCE)? {
+                self.stage = match history()?.sweep_on(&mut sweep, RECORDS_AT_ONCE)? {
                     true => Stage::Looking(sweep),
                     false => {
                         let (found, more) = sweep.finish();
@@ -133,28 +157,51 @@ impl Replay {
                     (None, None) => Stage::Joining,
                 };
                 if !keys.is_empty() {
-                    self.outbox.send(messages::reports(scene, self.account, &keys, through, false)?);
+                    let history = history()?;
+                    let reports: Result<Vec<Report>, _> = keys.iter().map(|key| history.report(*key)).collect();
+                    self.tell(scene, &reports?, through);
                 }
             }
-            Stage::Joining => return self.join(scene),
+            // It did not answer.
+            Stage::Asking(behind) => self.stage = Stage::Asking(behind),
+            Stage::Answered(mut found, complete) => {
+                let reports: Vec<Report> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
+                let through = match (reports.last(), found.front()) {
+                    (Some(last), Some(next)) => whole(last.key(), Some(next.key())),
+                    _ => complete,
+                };
+                self.stage = match found.is_empty() {
+                    false => Stage::Answered(found, complete),
+                    true if complete < self.through => Stage::Asking(complete),
+                    true => Stage::Joining,
+                };
+                if !reports.is_empty() {
+                    self.tell(scene, &reports, through);
+                }
+            }
+            Stage::Joining => return Ok(self.join(scene)),
         }
         Ok(true)
     }
 
+    fn tell(&self, scene: &Scene<Hub>, reports: &[Report], through: Sequence) {
+        self.outbox.send(messages::reports(&scene.view, self.account, reports, through, false));
+    }
+
     /// Tells of what happened meanwhile; when nothing is left of that, the subscriber is one of the others.
-    fn join(&mut self, scene: &mut Scene<Hub>) -> Result<bool, HistoryError> {
+    fn join(&mut self, scene: &mut Scene<Hub>) -> bool {
         Hub::publish(scene);
-        let (keys, next) = scene.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);
-        let through = match (keys.last(), next) {
-            (Some(last), Some(next)) => whole(*last, Some(next)),
+        let (reports, next) = scene.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);
+        let through = match (reports.last(), next) {
+            (Some(last), Some(next)) => whole(last.key(), Some(next)),
             _ => scene.view.sequence(),
         };
         let live = next.is_none();
-        self.outbox.send(messages::reports(scene, self.account, &keys, through, live)?);
+        self.outbox.send(messages::reports(&scene.view, self.account, &reports, through, live));
         if live {
             scene.watcher.release(self.account, &self.outbox);
         }
-        Ok(!live)
+        !live
     }
 }
 

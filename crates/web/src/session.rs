@@ -92,8 +92,9 @@ impl Session {
             Request::Replay(account, from) => {
                 self.room_for_one()?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
+                let library = self.site.market()?.library.clone();
                 let begun = self.site.look(move |scene| {
-                    let begun = replay::begin(scene, account, from, &outbox)?;
+                    let begun = replay::begin(scene, library.as_ref(), account, from, &outbox)?;
                     outbox.send(answer);
                     Ok(begun)
                 });

@@ -20,7 +20,7 @@ use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex
 use journal::Storage;
 
 use crate::candle::{Candle, Interval};
-use crate::market::{KEPT, Series};
+use crate::market::{KEPT, RECALLED, Series};
 use crate::orders::Open;
 use crate::trade::Trade;
 use crate::view::{Ended, View};
@@ -31,7 +31,7 @@ pub use folder::HISTORY_FOLDER;
 use heads::Heads;
 use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
 pub use record::{Ending, PastOrder};
-pub use reports::{Report, ReportKey, Sweep};
+pub use reports::{Canceled, Report, ReportKey, Sweep};
 use table::{Near, Table};
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
@@ -42,9 +42,6 @@ const WAITING_MAX: usize = 64 * 1024;
 /// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
 const ORDERS_WAITING_MAX: usize = 4 << 20;
 const WAITING: [usize; 3] = [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX];
-
-/// Trades of each symbol that a start puts back into memory.
-const RECALLED: usize = 100;
 
 /// Why the history cannot be used.
 #[derive(Debug, thiserror::Error)]

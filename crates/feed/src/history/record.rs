@@ -99,6 +99,26 @@ pub(super) fn client_id(id: ClientOrderId) -> (usize, [u8; CLIENT_ID_BYTES]) {
 }
 
 impl PastOrder {
+    /// One that a command has just placed.
+    pub(crate) fn placed(open: &Open, sequence: Sequence) -> PastOrder {
+        let Open { order, account, symbol, side, limit, shares, time, .. } = *open;
+        let (client_id, ended, before, canceled_before) = (None, None, None, None);
+        PastOrder {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            time,
+            sequence,
+            client_id,
+            ended,
+            before,
+            canceled_before,
+        }
+    }
+
     pub(super) fn decode(order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
         let mut take = Take(bytes);
         let (account, symbol) = (AccountIndex(take.u32()?), SymbolIndex(take.u32()?));

@@ -2,11 +2,11 @@
 //! order. Placings, cancels and trades of an account are a chain each, newest first, and nothing behind what is asked for is
 //! looked at; of that each record twice at most, a few at a time.
 
-use engine::{AccountIndex, OrderId, Sequence, Side};
+use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use super::record::TradeRecord;
 use super::table::Near;
-use super::{Ending, History, HistoryError, PastOrder};
+use super::{History, HistoryError, PastOrder};
 use crate::trade::Trade;
 
 /// Reports that a sweep holds at most.
@@ -18,7 +18,30 @@ pub enum Report {
     Placed(PastOrder),
     /// With the side that the account took.
     Executed(Trade, Side),
-    Canceled(PastOrder, Ending),
+    Canceled(Canceled),
+}
+
+/// What was open of an order was canceled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Canceled {
+    pub order: OrderId,
+    pub symbol: SymbolIndex,
+    pub side: Side,
+    pub shares: Shares,
+    pub time: Time,
+    /// The command that did it.
+    pub sequence: Sequence,
+}
+
+impl Report {
+    /// Where it stands among those of its account.
+    pub fn key(&self) -> ReportKey {
+        match self {
+            Report::Placed(past) => ReportKey::placed(past.sequence, past.order),
+            Report::Executed(trade, side) => ReportKey::executed(trade, *side),
+            Report::Canceled(canceled) => ReportKey::canceled(canceled.sequence, canceled.order),
+        }
+    }
 }
 
 /// Where a report stands among those of its account, and where it is found.
@@ -238,8 +261,10 @@ impl History {
         Ok(match key.what {
             What::Placed(id) => Report::Placed(order(id)?),
             What::Canceled(id) => {
-                let past = order(id)?;
-                Report::Canceled(past, past.ended.ok_or_else(|| self.unreadable("orders"))?)
+                let PastOrder { symbol, side, ended, .. } = order(id)?;
+                let ended = ended.ok_or_else(|| self.unreadable("orders"))?;
+                let (shares, time, sequence) = (ended.canceled, ended.time, ended.sequence);
+                Report::Canceled(Canceled { order: id, symbol, side, shares, time, sequence })
             }
             What::Executed(number, role) => {
                 let trade = self.read_trade(number)?.trade;

@@ -246,11 +246,10 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 9] = [
+const CODES: [&str; 8] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
-    "no-history",
     "history-begins-later",
     "history-unreadable",
     "from-ahead",

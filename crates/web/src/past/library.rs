@@ -31,6 +31,11 @@ impl Library {
         Library { records, pages: room(), look_ups: room() }
     }
 
+    /// Whether it knows of every order that there ever was.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.records.is_whole()
+    }
+
     /// Asks for what may take long.
     pub(super) async fn page<T: Send + 'static>(
         &self,

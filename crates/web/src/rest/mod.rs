@@ -67,12 +67,6 @@ fn troubled(trouble: Trouble) -> Problem {
     }
 }
 
-/// There are no files of reports with a database: SQL has the history.
-pub(crate) fn no_history() -> Problem {
-    let detail = "this server keeps no reports of its own: its database has the history, in pricetime.order_history and pricetime.trades";
-    Problem::new(StatusCode::NOT_IMPLEMENTED, "no-history", "No history", detail)
-}
-
 /// `before` is where a page before ended.
 fn bad_cursor() -> Problem {
     Problem::field("before", "before is the `next` of a page of the same list")

@@ -105,13 +105,13 @@ impl ReportShape {
                 price: trade.price.to_string(),
                 shares: trade.shares.to_string(),
             }),
-            Report::Canceled(order, ended) => ReportShape::Canceled(CanceledReport {
-                sequence: ended.sequence.0,
-                time: ended.time.0,
-                order_id: order.order.0,
-                symbol: name(order.symbol),
-                side: side_name(order.side),
-                shares: ended.canceled.to_string(),
+            Report::Canceled(canceled) => ReportShape::Canceled(CanceledReport {
+                sequence: canceled.sequence.0,
+                time: canceled.time.0,
+                order_id: canceled.order.0,
+                symbol: name(canceled.symbol),
+                side: side_name(canceled.side),
+                shares: canceled.shares.to_string(),
             }),
         }
     }

@@ -1,0 +1,205 @@
+//! What was reported of an account's orders, found again piece by piece: every placing, execution and cancellation behind a
+//! command, each kind along an index of its own. Ids rise with the commands, so a search finds where to begin.
+
+use std::time::Instant;
+
+use engine::{AccountIndex, ClientOrderId, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+
+use crate::column::Single;
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::pages::{TRADE, TradeRow, client_id, side, trade_row};
+use crate::reader::{Given, Reader, START_PATIENCE, Seen, Told, each};
+use crate::session::Session;
+
+/// An order as it was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenedRow {
+    /// Its id.
+    pub order: OrderId,
+    /// What it is for.
+    pub symbol: SymbolIndex,
+    /// Buy or sell.
+    pub side: Side,
+    /// The worst price it takes.
+    pub limit: Price,
+    /// What was ordered.
+    pub shares: Shares,
+    /// When it was placed.
+    pub time: Time,
+    /// The command that placed it.
+    pub sequence: Sequence,
+    /// What its client calls it.
+    pub client_id: Option<ClientOrderId>,
+}
+
+/// What was canceled of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CanceledRow {
+    /// Its id.
+    pub order: OrderId,
+    /// What it is for.
+    pub symbol: SymbolIndex,
+    /// Buy or sell.
+    pub side: Side,
+    /// What was open of it.
+    pub shares: Shares,
+    /// When it was canceled.
+    pub time: Time,
+    /// The command that canceled it.
+    pub sequence: Sequence,
+}
+
+/// A piece of what was reported of an account, each kind in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportRows {
+    /// Its orders that were placed.
+    pub placed: Vec<OpenedRow>,
+    /// What its orders bought and sold; a trade with itself is in both.
+    pub bought: Vec<TradeRow>,
+    /// See `bought`.
+    pub sold: Vec<TradeRow>,
+    /// Its orders that were canceled.
+    pub canceled: Vec<CanceledRow>,
+    /// All up to this command is in it.
+    pub through: Sequence,
+}
+
+/// Whether the first order that there ever was is here, as it was placed.
+const IS_WHOLE: &str = "
+    SELECT coalesce((SELECT o.id = 1 AND o.sequence IS NOT NULL FROM pricetime.orders o ORDER BY o.id LIMIT 1), s.next_order = 1)
+    FROM pricetime.command_sequence s";
+const PLACED: &str = "
+    SELECT o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence, n.client_order_id
+    FROM (
+        SELECT p.* FROM pricetime.orders p WHERE p.account = $1::bigint AND p.id >= $2::bigint
+        ORDER BY p.id LIMIT $3::bigint
+    ) o LEFT JOIN pricetime.client_orders n ON n.order_id = o.id ORDER BY o.id";
+const CANCELED: &str = "
+    SELECT c.order_id, o.symbol, o.side = 'buy', c.shares, c.time, c.sequence
+    FROM (
+        SELECT x.* FROM pricetime.cancellations x WHERE x.account = $1::bigint AND x.sequence > $2::bigint
+        ORDER BY x.sequence LIMIT $3::bigint
+    ) c JOIN pricetime.orders o ON o.id = c.order_id ORDER BY c.sequence, c.order_id";
+
+impl Reader {
+    /// Whether the rows tell of every order that there ever was: none was imported as it stood. Errors: as of `placed_times`.
+    pub fn is_whole(&mut self) -> Result<bool, StoreError> {
+        let whole = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+            let row = session.client.query_one(IS_WHOLE, &[]).await?;
+            Ok(Fields::of(&row).next()?)
+        });
+        Ok(whole?.0)
+    }
+
+    /// What was reported of an account behind one command and up to another one, from the beginning: `most` of each kind,
+    /// more only where one command did more. Errors: as of `trades_of_symbol`.
+    pub fn reports(
+        &mut self,
+        account: AccountIndex,
+        behind: Sequence,
+        through: Sequence,
+        most: usize,
+        until: Instant,
+    ) -> Result<Seen<ReportRows>, StoreError> {
+        self.read(until, async |session: &Session| {
+            let mut most = most.max(1);
+            loop {
+                let rows = reports(session, account, (behind, through), most).await?;
+                if rows.through > behind || through <= behind {
+                    return Ok(rows);
+                }
+                most = most.saturating_mul(2);
+            }
+        })
+    }
+}
+
+async fn reports(
+    session: &Session,
+    account: AccountIndex,
+    (behind, through): (Sequence, Sequence),
+    most: usize,
+) -> Told<ReportRows> {
+    let (client, of, limit, after) =
+        (&session.client, Single(account.0), Single(most as u64), Single(behind.0.min(i64::MAX.unsigned_abs())));
+    let first = |table: &'static str, next: &'static str| async move {
+        let row = session.client.query_one(&first_behind(table, next), &[&Single(behind.0)]).await?;
+        Told::Ok(Single(Fields::of(&row).next::<u64>()?))
+    };
+    let (order, execution) = (first("orders", "next_order").await?, first("executions", "next_execution").await?);
+    let given: [Given<'_>; 3] = [&of, &order, &limit];
+    let placed = each(&client.query(PLACED, &given).await?, opened_row)?;
+    let given: [Given<'_>; 3] = [&of, &execution, &limit];
+    let bought = each(&client.query(&traded("buyer"), &given).await?, trade_row)?;
+    let sold = each(&client.query(&traded("seller"), &given).await?, trade_row)?;
+    let given: [Given<'_>; 3] = [&of, &after, &limit];
+    let canceled = each(&client.query(CANCELED, &given).await?, canceled_row)?;
+    // Behind the last row of as many as were asked for there may be more of the same command.
+    let ends = |rows: usize, last: Option<Sequence>| match last {
+        Some(last) if rows == most => Sequence(last.0.saturating_sub(1)),
+        _ => through,
+    };
+    let through = through
+        .min(ends(placed.len(), placed.last().map(|row| row.sequence)))
+        .min(ends(bought.len(), bought.last().map(|row| row.sequence)))
+        .min(ends(sold.len(), sold.last().map(|row| row.sequence)))
+        .min(ends(canceled.len(), canceled.last().map(|row| row.sequence)));
+    let mut rows = ReportRows { placed, bought, sold, canceled, through };
+    rows.placed.retain(|row| row.sequence <= through);
+    rows.bought.retain(|row| row.sequence <= through);
+    rows.sold.retain(|row| row.sequence <= through);
+    rows.canceled.retain(|row| row.sequence <= through);
+    Ok(rows)
+}
+
+/// The first id of a table whose command is behind `$1`, or the one that comes `next`: halving what is left, row by row. With
+/// the `OFFSET` each row is read once, and not for each of the columns that it decides.
+fn first_behind(table: &str, next: &str) -> String {
+    format!(
+        "WITH RECURSIVE search AS (
+             SELECT 1::bigint AS low, s.{next} AS high FROM pricetime.command_sequence s
+             UNION ALL
+             SELECT CASE WHEN h.later THEN h.low ELSE h.middle + 1 END, CASE WHEN h.later THEN h.middle ELSE h.high END
+             FROM (
+                 SELECT f.low, f.high, f.middle, coalesce((
+                     SELECT coalesce(t.sequence, 0) > $1::bigint FROM pricetime.{table} t
+                     WHERE t.id >= f.middle ORDER BY t.id LIMIT 1
+                 ), true) AS later
+                 FROM (SELECT w.low, w.high, (w.low + w.high) / 2 AS middle FROM search w WHERE w.low < w.high) f OFFSET 0
+             ) h
+         )
+         SELECT low FROM search WHERE low = high"
+    )
+}
+
+fn traded(party: &str) -> String {
+    format!(
+        "SELECT {TRADE} FROM pricetime.executions e WHERE e.{party} = $1::bigint AND e.id >= $2::bigint
+         ORDER BY e.id LIMIT $3::bigint"
+    )
+}
+
+fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
+    Ok(OpenedRow {
+        order: OrderId(fields.next()?),
+        symbol: SymbolIndex(fields.next()?),
+        side: side(fields.next()?),
+        limit: fields.next()?,
+        shares: fields.next()?,
+        time: fields.next()?,
+        sequence: Sequence(fields.next()?),
+        client_id: client_id(fields)?,
+    })
+}
+
+fn canceled_row(fields: &mut Fields<'_>) -> Result<CanceledRow, StoreError> {
+    Ok(CanceledRow {
+        order: OrderId(fields.next()?),
+        symbol: SymbolIndex(fields.next()?),
+        side: side(fields.next()?),
+        shares: fields.next()?,
+        time: fields.next()?,
+        sequence: Sequence(fields.next()?),
+    })
+}
