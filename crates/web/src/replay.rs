@@ -1,5 +1,6 @@
-//! Replaying the reports of an account from the history, files or a database, for a client that was away: in pieces, so that the feed's thread
-//! is never held up and a client is sent no more than it reads; then it joins those who are told as it happens.
+//! Replaying the reports of an account from the history, files or a database, for a client that was away: in pieces, so
+//! that the feed's thread is never held up and a client is sent no more than it reads; then it joins those who are told as
+//! it happens.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
