@@ -224,6 +224,11 @@ fn a_second_signal_ends_it_at_once() {
         Bench::start(&folder, "compare --only echo --modes persistent --rounds 1 --seconds 2 --out results");
     let echo = bench.wait_for_process("requests");
     kill_process(echo, Signal::STOP).unwrap();
+    // Before it has halted, the signal that tells it to end would be the first that it takes.
+    wait_until("the echo to have halted", PATIENCE, || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", echo.as_raw_nonzero())).unwrap();
+        status.lines().any(|line| line.starts_with("State:\tT"))
+    });
     let status = wait_for("its end", PATIENCE, || {
         bench.signal(Signal::INT);
         bench.child.try_wait().unwrap()
