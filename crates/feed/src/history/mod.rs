@@ -3,8 +3,8 @@
 //! so that a page of history costs what it shows, however long the history is. Kept for ever: 144 bytes an order, 88 a
 //! trade.
 //!
-//! Nothing is synced but at a checkpoint, which says up to which command the files are complete. What was written behind it
-//! is written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
+//! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
+//! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
 
 mod checkpoint;
 mod codec;

@@ -12,6 +12,10 @@ use super::folder::Folder;
 /// longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
+/// With so many bytes written the file is synced. Were all left to the checkpoint, a disk busy with hundreds of megabytes would
+/// keep the journal waiting, and with it everybody's replies.
+const SYNCED_AT_ONCE: usize = 1024 * 1024;
+
 /// Bytes that are read at once for whoever reads many records near each other: a page of the system. More would cost those
 /// whose records lie far apart.
 const READ_AT_ONCE: usize = 4096;
@@ -33,6 +37,8 @@ pub(super) struct Table<const N: usize> {
     waiting: Vec<u8>,
     /// Bytes that wait at most; with so many, the older half is written.
     waiting_max: usize,
+    /// Bytes written since the last sync.
+    unsynced: usize,
     /// A write or a sync failed: what the file holds is not known, and a later sync that succeeds would say nothing.
     failed: bool,
 }
@@ -52,7 +58,7 @@ impl<const N: usize> Table<N> {
             let fault = format!("it holds {bytes} bytes and should hold {}", len * N as u64);
             return Err(HistoryError::Damaged { name: name.to_owned(), fault });
         }
-        Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, failed: false })
+        Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, unsynced: 0, failed: false })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -61,8 +67,11 @@ impl<const N: usize> Table<N> {
 
     pub(super) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
         self.waiting.extend_from_slice(record);
-        match self.waiting.len() >= self.waiting_max {
-            true => self.write(self.waiting.len() / N / 2),
+        if self.waiting.len() >= self.waiting_max {
+            self.write(self.waiting.len() / N / 2)?;
+        }
+        match self.unsynced >= SYNCED_AT_ONCE {
+            true => self.sync_written(),
             false => Ok(()),
         }
     }
@@ -111,6 +120,7 @@ impl<const N: usize> Table<N> {
             }
             None => {
                 let position = at * N as u64 + from as u64;
+                self.unsynced += bytes.len();
                 self.change(|file| file.write_all_at(bytes, position))
             }
         }
@@ -119,6 +129,11 @@ impl<const N: usize> Table<N> {
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
         self.write(self.waiting.len() / N)?;
+        self.sync_written()
+    }
+
+    fn sync_written(&mut self) -> Result<(), HistoryError> {
+        self.unsynced = 0;
         self.change(|file| file.sync())
     }
 
@@ -133,6 +148,7 @@ impl<const N: usize> Table<N> {
         });
         self.waiting = waiting;
         written?;
+        self.unsynced += records * N;
         self.written += records as u64;
         self.waiting.drain(..records * N);
         Ok(())
@@ -154,5 +170,80 @@ impl<const N: usize> Table<N> {
 
     fn error(&self, source: io::Error) -> HistoryError {
         HistoryError::Io { name: self.name.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// A file that only counts.
+    #[derive(Clone, Debug, Default)]
+    struct Counting {
+        len: Arc<AtomicU64>,
+        unsynced: Arc<AtomicU64>,
+        most: Arc<AtomicU64>,
+    }
+
+    impl File for Counting {
+        fn read_exact_at(&self, bytes: &mut [u8], _offset: u64) -> io::Result<()> {
+            bytes.fill(0);
+            Ok(())
+        }
+
+        fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            let len = bytes.len() as u64;
+            let unsynced = self.unsynced.fetch_add(len, Ordering::Relaxed) + len;
+            self.most.fetch_max(unsynced, Ordering::Relaxed);
+            self.len.fetch_max(offset + len, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.len.load(Ordering::Relaxed))
+        }
+
+        fn set_len(&self, length: u64) -> io::Result<()> {
+            self.len.store(length, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn allocate(&self, _length: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            self.unsynced.store(0, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_is_left_little_to_sync() {
+        for waiting_max in [64 * 1024, 4 * SYNCED_AT_ONCE] {
+            let file = Counting::default();
+            let mut table = Table::<16> {
+                name: "records",
+                file: Box::new(file.clone()),
+                written: 0,
+                waiting: Vec::new(),
+                waiting_max,
+                unsynced: 0,
+                failed: false,
+            };
+            for _ in 0..20 * SYNCED_AT_ONCE / 16 {
+                table.append(&[7; 16]).unwrap();
+            }
+            let at_once = SYNCED_AT_ONCE.max(waiting_max / 2) as u64 + 64 * 1024;
+            let most = file.most.load(Ordering::Relaxed);
+            assert!((1..=at_once).contains(&most), "{most} bytes were left unsynced");
+            table.sync().unwrap();
+            assert_eq!((file.unsynced.load(Ordering::Relaxed), table.len()), (0, 20 * SYNCED_AT_ONCE as u64 / 16));
+        }
     }
 }
