@@ -45,6 +45,8 @@ enum Stage {
     Asking(Sequence),
     /// It answered this, which is all up to a command.
     Answered(VecDeque<Report>, Sequence),
+    /// It cannot be read: the client is told so.
+    Unreadable(HistoryError),
     /// All of the history is told; now what happened meanwhile.
     Joining,
 }
@@ -103,7 +105,9 @@ pub(crate) async fn run(site: Site, mut replay: Replay) {
                 Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
                 // Nobody hears less for it, only later: what comes meanwhile is held.
                 Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
-                Err(Trouble::Unreadable(_) | Trouble::NotReady) => return,
+                Err(Trouble::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
+                // The server ends.
+                Err(Trouble::NotReady) => return,
             }
         }
         let stepped = site.look(move |scene| {
@@ -163,6 +167,7 @@ impl Replay {
                     self.tell(scene, &reports?, through);
                 }
             }
+            Stage::Unreadable(error) => return Err(error),
             // It did not answer.
             Stage::Asking(behind) => self.stage = Stage::Asking(behind),
             Stage::Answered(mut found, complete) => {
