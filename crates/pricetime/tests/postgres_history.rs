@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::folder::Folder;
 use common::http::Http;
 use common::keys::{self, KeyFile};
-use common::server::{Launch, PATIENCE};
+use common::server::{Launch, PATIENCE, Server};
 use common::wait::wait_until;
 use engine::{AccountId, Time};
 use gateway::{Pulse, State, Status};
@@ -447,23 +447,44 @@ fn signal(processes: &[String], signal: Signal) {
     }
 }
 
+/// A market of one account, which has money and shares of SPY, in a database of its own.
+struct InDatabase {
+    database: postgres::Database,
+    server: Server,
+    http: Http,
+    _cluster: postgres::Server,
+    _folder: Folder,
+}
+
+impl InDatabase {
+    /// Questions wait for `patience` at most.
+    fn start(name: &str, patience: &str) -> InDatabase {
+        let folder = Folder::new(name);
+        let cluster = postgres::Server::start(&[]);
+        let database = cluster.database();
+        let launch = Launch::new(&folder.data()).in_database(&url(&database));
+        let server = launch.with(&format!("--store-patience {patience}")).start();
+        let http = Http::new(server.http);
+        http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
+        http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
+        InDatabase { database, server, http, _cluster: cluster, _folder: folder }
+    }
+
+    /// Places an order and gives its id.
+    fn order(&self, side: &str) -> u64 {
+        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
+        self.http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    }
+}
+
 /// The processes that read are stopped: as slow as can be. Only they are, for a lock would stop the writer too.
 #[test]
 fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
-    let folder = Folder::new("postgres-history-slow");
-    let cluster = postgres::Server::start(&[]);
-    let database = cluster.database();
-    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 60s");
-    let server = launch.start();
-    let http = Http::new(server.http);
-    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
-    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
-    let (slow, connected) = (readers(&database, "history"), connections(&database));
+    let market = InDatabase::start("postgres-history-slow", "60s");
+    let InDatabase { database, server, http, .. } = &market;
+    let (slow, connected) = (readers(database, "history"), connections(database));
     assert!(!slow.is_empty() && slow.len() < connected, "{slow:?} of {connected}");
-    let order = |side: &str| {
-        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
-        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
-    };
+    let order = |side: &str| market.order(side);
     order("buy");
     order("sell");
     signal(&slow, Signal::STOP);
@@ -491,7 +512,7 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
             let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", order("buy")));
             assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
         }
-        assert_eq!((readers(&database, "history"), connections(&database)), (slow.clone(), connected));
+        assert_eq!((readers(database, "history"), connections(database)), (slow.clone(), connected));
         signal(&slow, Signal::CONT);
         drop(told);
         answers.iter().collect::<Vec<_>>()
@@ -499,27 +520,18 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     assert_eq!(asked.len(), 64);
     asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
     assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
-    assert_eq!((readers(&database, "history"), connections(&database)), (slow, connected));
-    server.stop();
+    assert_eq!((readers(database, "history"), connections(database)), (slow, connected));
+    market.server.stop();
 }
 
 /// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
 #[test]
 fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
-    let folder = Folder::new("postgres-history-replay");
-    let cluster = postgres::Server::start(&[]);
-    let database = cluster.database();
-    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
-    let server = launch.start();
-    let http = Http::new(server.http);
-    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
-    let place = || {
-        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1"});
-        http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
-    };
-    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let market = InDatabase::start("postgres-history-replay", "300ms");
+    let InDatabase { database, http, .. } = &market;
+    let place = || market.order("buy");
     let mut orders: Vec<u64> = (0..5).map(|_| place()).collect();
-    let slow = readers(&database, "history");
+    let slow = readers(database, "history");
     signal(&slow, Signal::STOP);
     let mut socket = http.listen();
     socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
@@ -536,31 +548,24 @@ fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
         told.extend(message["reports"].as_array().unwrap().iter().map(|report| report["order_id"].as_u64().unwrap()));
     }
     assert_eq!(told, orders);
-    server.stop();
+    market.server.stop();
 }
 
 /// What is committed stays so when it cannot be read any more: the client must not take it for refused.
 #[test]
 fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
-    let folder = Folder::new("postgres-history-cancel");
-    let cluster = postgres::Server::start(&[]);
-    let database = cluster.database();
-    let launch = Launch::new(&folder.data()).in_database(&url(&database)).with("--store-patience 300ms");
-    let server = launch.start();
-    let http = Http::new(server.http);
-    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
-    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let market = InDatabase::start("postgres-history-cancel", "300ms");
+    let InDatabase { database, http, .. } = &market;
     for path in ["/api/v1/orders/1?account=1", "/api/v1/accounts/1/orders"] {
-        let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "10", "shares": "1"});
-        let order = http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap();
-        let slow = readers(&database, "orders");
+        let order = market.order("buy");
+        let slow = readers(database, "orders");
         assert_eq!(slow.len(), 1);
         signal(&slow, Signal::STOP);
         assert_eq!(http.delete(path).code(), (504, "outcome-unknown"), "{path}");
         signal(&slow, Signal::CONT);
         let shown = http.read(&format!("/api/v1/orders/{order}?account=1"));
         assert_eq!((&shown["status"], &shown["open"]), (&json!("canceled"), &json!("0")), "{path}");
-        wait_until("the late reader has ended", PATIENCE, || readers(&database, "orders").len() == 1);
+        wait_until("the late reader has ended", PATIENCE, || readers(database, "orders").len() == 1);
     }
-    server.stop();
+    market.server.stop();
 }
