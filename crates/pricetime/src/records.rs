@@ -93,7 +93,7 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
         }
         Question::Named { orders, told } => {
             told(found(reader.orders(&orders, until), |rows| {
-                let by_id: HashMap<_, _> = rows.iter().map(|row| (row.order, past(row))).collect();
+                let by_id: HashMap<_, _> = rows.iter().map(|row| (row.placed.order, past(row))).collect();
                 orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
             }));
         }
@@ -156,10 +156,18 @@ fn trade(row: &TradeRow) -> Trade {
 }
 
 fn past(row: &PlacedRow) -> Past {
-    let PlacedRow { order, account, symbol, side, limit, shares, time, sequence, client_id, canceled, money, .. } =
-        *row;
-    let ended = row.ended.map(|end| Ending { canceled, money, time: end.time, sequence: end.sequence });
-    let order = PastOrder {
+    let ended = row.ended.map(|end| Ending {
+        canceled: row.canceled,
+        money: row.money,
+        time: end.time,
+        sequence: end.sequence,
+    });
+    Past::of(placed(row.account, &row.placed, ended), row.open, row.money)
+}
+
+fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {
+    let OpenedRow { order, symbol, side, limit, shares, time, sequence, client_id } = *row;
+    PastOrder {
         order,
         account,
         symbol,
@@ -172,36 +180,18 @@ fn past(row: &PlacedRow) -> Past {
         ended,
         before: None,
         canceled_before: None,
-    };
-    Past::of(order, row.open, money)
+    }
 }
 
 fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {
-    let placed = rows.placed.iter().map(|row| {
-        let OpenedRow { order, symbol, side, limit, shares, time, sequence, client_id } = *row;
-        let (ended, before, canceled_before) = (None, None, None);
-        Report::Placed(PastOrder {
-            order,
-            account,
-            symbol,
-            side,
-            limit,
-            shares,
-            time,
-            sequence,
-            client_id,
-            ended,
-            before,
-            canceled_before,
-        })
-    });
+    let opened = rows.placed.iter().map(|row| Report::Placed(placed(account, row, None)));
     let bought = rows.bought.iter().map(|row| Report::Executed(trade(row), Side::Buy));
     let sold = rows.sold.iter().map(|row| Report::Executed(trade(row), Side::Sell));
     let canceled = rows.canceled.iter().map(|row| {
         let CanceledRow { order, symbol, side, shares, time, sequence } = *row;
         Report::Canceled(Canceled { order, symbol, side, shares, time, sequence })
     });
-    let mut all: Vec<Report> = placed.chain(bought).chain(sold).chain(canceled).collect();
+    let mut all: Vec<Report> = opened.chain(bought).chain(sold).chain(canceled).collect();
     all.sort_unstable_by_key(Report::key);
     all
 }

@@ -8,6 +8,7 @@ use crate::column::{Column, Put, Single};
 use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::reader::{Given, Reader, Seen, Told, each};
+use crate::reports::{OpenedRow, opened_row};
 use crate::session::Session;
 
 /// Rows looked at for one page at most: past it the page ends early and says where to go on.
@@ -50,24 +51,10 @@ pub struct TradeRow {
 /// An order that was placed since the rows were begun, and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedRow {
-    /// Its id.
-    pub order: OrderId,
     /// Whose it is.
     pub account: AccountIndex,
-    /// What it is for.
-    pub symbol: SymbolIndex,
-    /// Buy or sell.
-    pub side: Side,
-    /// The worst price it takes.
-    pub limit: Price,
-    /// What was ordered.
-    pub shares: Shares,
-    /// When it was placed.
-    pub time: Time,
-    /// The command that placed it.
-    pub sequence: Sequence,
-    /// What its client calls it.
-    pub client_id: Option<ClientOrderId>,
+    /// As it was placed.
+    pub placed: OpenedRow,
     /// What is open of it.
     pub open: Shares,
     /// What was canceled of it.
@@ -113,7 +100,7 @@ pub(crate) const TRADE: &str =
 
 /// What an order is, and how it ended. Imported executions are of orders that were placed before.
 const PLACED: &str = "
-    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence,
+    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence,
         n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
@@ -313,7 +300,7 @@ async fn orders_of(
     );
     let given: [Given<'_>; 4] = [&account, &from, &symbol, &most];
     let found = each(&session.client.query(&sql, &given).await?, placed_row)?;
-    let last = found.last().filter(|_| found.len() == limit).map(|placed| placed.order.0);
+    let last = found.last().filter(|_| found.len() == limit).map(|row| row.placed.order.0);
     let next = chain.next(session, last).await?;
     Ok(Some((found, next)))
 }
@@ -388,28 +375,11 @@ pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>
 }
 
 fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
-    let (order, account, symbol) = (OrderId(fields.next()?), AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
-    let (side, limit, shares) = (side(fields.next()?), fields.next()?, fields.next()?);
-    let (time, sequence) = (fields.next()?, Sequence(fields.next()?));
-    let client_id = client_id(fields)?;
+    let (account, placed) = (AccountIndex(fields.next()?), opened_row(fields)?);
     let (open, canceled, money) = (fields.next()?, fields.next()?, fields.next()?);
     let ended = match (fields.maybe()?, fields.maybe()?) {
         (Some(time), Some(sequence)) => Some(EndRow { time, sequence: Sequence(sequence) }),
         _ => None,
     };
-    Ok(PlacedRow {
-        order,
-        account,
-        symbol,
-        side,
-        limit,
-        shares,
-        time,
-        sequence,
-        client_id,
-        open,
-        canceled,
-        money,
-        ended,
-    })
+    Ok(PlacedRow { account, placed, open, canceled, money, ended })
 }

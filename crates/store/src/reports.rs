@@ -180,7 +180,7 @@ fn traded(party: &str) -> String {
     )
 }
 
-fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
+pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
     Ok(OpenedRow {
         order: OrderId(fields.next()?),
         symbol: SymbolIndex(fields.next()?),
