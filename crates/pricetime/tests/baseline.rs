@@ -18,11 +18,12 @@ use model::Model;
 use model::workload::Workload;
 use postgres::Database;
 use tokio::runtime::Runtime;
+use tokio_postgres::Client;
 
 const COMMANDS: usize = 1_000;
 
-fn url(database: &Database) -> String {
-    format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name)
+async fn connected(database: &Database) -> Client {
+    store::connect(&database.url(), "test").await.unwrap()
 }
 
 fn runtime() -> Runtime {
@@ -143,8 +144,8 @@ impl Both {
 
 /// A random market, played to its end.
 async fn played(database: &Database, seed: u64) -> Both {
-    let market = Market::make(&url(database)).await.unwrap();
-    let exchange = Exchange::connect(&url(database)).await.unwrap();
+    let market = Market::make(connected(database).await).await.unwrap();
+    let exchange = Exchange::over(connected(database).await).await.unwrap();
     let mut both = Both { model: Model::new(), market, exchange, executed: Vec::new() };
     let mut workload = Workload::new(seed);
     let mut sequence = engine::Sequence::ZERO;
@@ -181,7 +182,7 @@ fn load(connections: usize) -> Plan {
 fn eight_connections_that_get_in_each_others_way_make_and_lose_nothing() {
     let database = postgres::database();
     let mut looks = 0;
-    let outcome = run_load(&url(&database), &load(8), &mut || looks += 1).unwrap();
+    let outcome = run_load(&database.url(), &load(8), &mut || looks += 1).unwrap();
     assert_eq!((outcome.faults.clone(), looks), (Vec::new(), 2));
     assert!(outcome.requests > outcome.orders && outcome.orders > 0, "{outcome:?}");
     assert_eq!(outcome.latency_ns.len(), outcome.requests);
@@ -196,10 +197,10 @@ fn an_order_that_another_overtakes_starts_again_and_is_counted() {
     let database = postgres::database();
     let runtime = runtime();
     let mut exchange = runtime.block_on(async {
-        let market = Market::make(&url(&database)).await.unwrap();
+        let market = Market::make(connected(&database).await).await.unwrap();
         market.create_account(MAKE_ACCOUNT.0, MAKE_ACCOUNT.1).await.unwrap();
         market.create_symbol("SPY").await.unwrap();
-        Exchange::connect(&url(&database)).await.unwrap()
+        Exchange::over(connected(&database).await).await.unwrap()
     });
     database.sql("BEGIN; UPDATE pricetime_baseline.books SET turn = turn + 1 WHERE symbol = 'SPY'");
     std::thread::scope(|scope| {
@@ -263,9 +264,11 @@ const SABOTAGE: [(&str, &str, &str); 6] = [
 #[test]
 fn every_kind_of_wrong_row_is_found() {
     let database = postgres::database();
-    let outcome = run_load(&url(&database), &load(2), &mut || ()).unwrap();
+    let outcome = run_load(&database.url(), &load(2), &mut || ()).unwrap();
     assert_eq!(outcome.faults, Vec::<String>::new());
-    let faults = || runtime().block_on(async { Market::open(&url(&database)).await.unwrap().faults().await.unwrap() });
+    let faults = || {
+        runtime().block_on(async { Market::open(connected(&database).await).await.unwrap().faults().await.unwrap() })
+    };
     database.sql("SET search_path = pricetime_baseline");
     for (wrong, right, said) in SABOTAGE {
         database.sql(wrong);
@@ -287,7 +290,7 @@ fn a_run_whose_rows_were_changed_by_hand_is_invalid() {
             std::thread::scope(|scope| scope.spawn(|| database.sql(sql)).join().unwrap());
         }
     };
-    let outcome = run_load(&url(&database), &load(2), &mut change).unwrap();
+    let outcome = run_load(&database.url(), &load(2), &mut change).unwrap();
     assert!(outcome.faults.iter().any(|fault| fault.starts_with("money was made or lost")), "{:?}", outcome.faults);
 }
 
@@ -297,7 +300,7 @@ fn the_command_prints_a_row_for_each_number_of_connections() {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .args(["bench", "baseline", "--connections", "1,3", "--seconds", "0.3", "--accounts", "100"])
         .env_clear()
-        .env("PRICETIME_STORE", url(&database))
+        .env("PRICETIME_STORE", database.url().secret())
         .output()
         .unwrap();
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

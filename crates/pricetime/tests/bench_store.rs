@@ -180,9 +180,9 @@ fn what_cannot_be_run_on_a_database_says_why_and_never_the_password() {
     };
     check("run -n 5", &poor, "ALTER ROLE");
     check("sweep --preset one-shot --quick --out results", &poor, "CREATEDB");
-    check("run -n 5", &nowhere, "postgres://me@127.0.0.1:1/x: error connecting");
-    check("run -n 5", &format!("mysql://me:{PASSWORD}@x/y"), "say `journal`, or postgres://");
-    check("run -n 5", &format!("{poor}?sslmode=verify-full"), "leave sslmode out");
+    check("run -n 5", &nowhere, "cannot reach the database postgres://me@127.0.0.1:1/x: error connecting");
+    check("run -n 5", &format!("mysql://me:{PASSWORD}@x/y"), "say `journal`");
+    check("run -n 5", &format!("{poor}?sslmode=verify-full"), "sslmode and sslrootcert");
     check("run -n 5 --durability written", &poor, "leave --durability out");
     check("run -n 5 --target 127.0.0.1:1", &poor, "cannot be used with");
     // Behind `--` it would be the server's, and every run would meet the market of the one before.

@@ -303,8 +303,7 @@ fn with_a_database_the_history_comes_from_its_rows() {
     let folder = Folder::new("binance-postgres");
     let database = postgres::database();
     let keys = KeyFile::new(&folder);
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name);
-    let server = keys.launch(&folder).in_database(&url).start();
+    let server = keys.launch(&folder).in_database(database.url().secret()).start();
     server.ask(MARKET);
     let http = Http::new(server.http);
     let placed = keys.send(&http, "POST", "order", ORDER).body;
@@ -329,7 +328,7 @@ fn with_a_database_the_history_comes_from_its_rows() {
     assert_eq!((&told["status"], &told["cummulativeQuoteQty"]), (&json!("CANCELED"), &json!("2.50000000")));
     assert_eq!(code(&keys.send(&http, "DELETE", "order", &query)), (400, -2011));
     server.stop();
-    let server = keys.launch(&folder).in_database(&url).start();
+    let server = keys.launch(&folder).in_database(database.url().secret()).start();
     let http = Http::new(server.http);
     assert_eq!(keys.send(&http, "GET", "order", &query).body, told);
     assert_eq!(keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body, json!([told]));

@@ -148,8 +148,7 @@ fn all_sorts() -> Vec<(BTreeSet<&'static str>, Exposition)> {
     all.push((BTreeSet::from(["always", "journal"]), metrics(&server)));
     server.stop();
     let database = postgres::database();
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name);
-    let server = Launch::new(&Folder::new("metrics-database").data()).in_database(&url).start();
+    let server = Launch::new(&Folder::new("metrics-database").data()).in_database(database.url().secret()).start();
     trade(&server, true);
     all.push((BTreeSet::from(["always", "database", "feed"]), metrics(&server)));
     server.stop();

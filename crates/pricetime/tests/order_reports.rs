@@ -194,8 +194,7 @@ fn end(server: Server, random: &mut Random) {
 /// A server that keeps its market in a database of its own.
 fn in_database(folder: &Folder) -> Launch {
     let database = postgres::database();
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name);
-    Launch::new(&folder.data()).in_database(&url)
+    Launch::new(&folder.data()).in_database(database.url().secret())
 }
 
 #[test]

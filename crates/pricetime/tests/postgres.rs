@@ -27,12 +27,8 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-fn url(database: &Database) -> String {
-    format!("postgres://postgres@127.0.0.1:{}/{}", database.port, database.name)
-}
-
 fn launch(folder: &Folder, database: &Database) -> Launch {
-    Launch::new(&folder.data()).in_database(&url(database))
+    Launch::new(&folder.data()).in_database(database.url().secret())
 }
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
@@ -266,7 +262,7 @@ fn trade(server: &Server, traders: &mut [Trader], known: &mut KnownOrders, reque
 fn there_and_back(arguments: &str, retires: bool, how: &str) {
     let folder = Folder::new("postgres-move");
     let database = postgres::database();
-    let url = url(&database);
+    let url = database.url().secret().to_owned();
     let mut traders: Vec<Trader> = (0..TRADERS).map(|index| Trader::new(index, 11)).collect();
     let mut known = KnownOrders::default();
     let server = Launch::new(&folder.data()).with(arguments).start();

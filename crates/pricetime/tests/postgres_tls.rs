@@ -8,6 +8,7 @@ mod postgres;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use common::folder::Folder;
 use common::server::{Launch, Server};
@@ -204,4 +205,34 @@ fn a_wrong_password_is_refused_and_not_said() {
     let url = cluster.url("s3cret-of-another", "127.0.0.1", "sslmode=require");
     let launch = Launch::new(&folder.data()).with("--log-level trace").in_database(&url);
     check_refused(&launch, &["password authentication failed for user \"trader\""]);
+}
+
+#[test]
+fn the_bench_makes_its_databases_over_tls() {
+    let cluster = Cluster::start(Some(&signed_for("127.0.0.1")));
+    cluster.database.sql("ALTER ROLE trader CREATEDB");
+    let folder = Folder::new("postgres-tls-bench");
+    let other = folder.path().join("other.pem");
+    std::fs::write(&other, signed_for("127.0.0.1").authority).unwrap();
+    let bench = |words: &str, authority: &Path| {
+        let query = format!("sslmode=verify-full&sslrootcert={}", authority.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+        command.env_clear().current_dir(folder.path()).arg("bench").args(words.split(' '));
+        command.args(["--store", &cluster.url(PASSWORD_ENCODED, "127.0.0.1", &query)]);
+        let output = command.output().unwrap();
+        let printed = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat();
+        check_silent(&printed);
+        (output.status.code(), printed)
+    };
+    // The role is let in over TLS alone.
+    for words in ["run -n 500 -c 5 --warmup 0 --accounts 100", "baseline --connections 2 --seconds 0.2 --accounts 100"]
+    {
+        let (code, printed) = bench(words, &cluster.authority);
+        assert_eq!(code, Some(0), "{words}: {printed}");
+        let (code, printed) = bench(words, &other);
+        assert_eq!(code, Some(2), "{words}: {printed}");
+        assert!(printed.contains("TLS to the database") && printed.contains("invalid peer certificate"), "{printed}");
+    }
+    let left = cluster.database.sql("SELECT datname FROM pg_database WHERE datname LIKE 'pricetime_bench%'");
+    assert_eq!(left, [""; 0]);
 }

@@ -47,6 +47,7 @@ pub use pages::{EndRow, Of, Page, PlacedRow, Since, TradeRow};
 pub use reader::{Reader, Seen};
 pub use reports::{CanceledRow, OpenedRow, ReportRows};
 pub use schema::{MIGRATIONS, Migrated, Migration};
+pub use session::connect;
 pub use standing::{Epoch, Standing};
 pub use stop::Stop;
 pub use store::Store;

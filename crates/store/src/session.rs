@@ -39,6 +39,13 @@ const BY_INDEX_SETTINGS: &str = "
 const READ_SETTINGS: &str = "
     SET work_mem = '256MB';";
 
+/// A connection with none of a session's settings, for whoever makes and measures databases; `name` is what others see in
+/// pg_stat_activity. Must run on the runtime that will use it. Errors: `Tls`, `Unreachable`, `Refused`.
+pub async fn connect(url: &StoreUrl, name: &str) -> Result<Client, StoreError> {
+    let connector = Connector::new(url, name)?;
+    connector.client().await.map_err(|error| final_error(&error, "connect", &connector.place()))
+}
+
 /// Opens connections to one database.
 pub(crate) struct Connector {
     url: StoreUrl,
@@ -75,9 +82,7 @@ impl Connector {
 
     /// Opens a connection. Must run on the runtime that will use it.
     pub(crate) async fn open(&self, purpose: Purpose) -> Result<Session, tokio_postgres::Error> {
-        let (client, connection) = self.url.config.connect(self.tls.clone()).await?;
-        // Ends when the client is dropped or the connection breaks; the client's calls tell of that.
-        tokio::spawn(async move { drop(connection.await) });
+        let client = self.client().await?;
         let more = match purpose {
             Purpose::Write => [WRITE_SETTINGS, BY_INDEX_SETTINGS].concat(),
             Purpose::LookUp => BY_INDEX_SETTINGS.to_owned(),
@@ -91,6 +96,13 @@ impl Connector {
         }
         let backend = Backend { process: row.get(0), started: row.get(1) };
         Ok(Session { client, place: self.place(), backend })
+    }
+
+    async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        let (client, connection) = self.url.config.connect(self.tls.clone()).await?;
+        // Ends when the client is dropped or the connection breaks; the client's calls tell of that.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(client)
     }
 }
 

@@ -17,6 +17,9 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVES_RETRIES: u32 = 2;
 
+/// A password is cut in two where it holds these.
+const ESCAPE: &str = "in a password write @ as %40, / as %2F and ? as %3F";
+
 /// How far the database's certificate is trusted: the meaning that libpq gives to `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
@@ -29,13 +32,35 @@ pub enum Trust {
 }
 
 /// A parsed URL. Neither its Display nor its Debug shows the password.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
+    /// As it was given.
+    secret: String,
     pub(crate) config: Config,
     pub(crate) trust: Trust,
     /// A PEM file of authorities, in place of the system's.
     pub(crate) roots: Option<String>,
     shown: String,
+}
+
+impl StoreUrl {
+    /// As it was given, with its password.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// That of another database of the same PostgreSQL. Errors: `Url`, when the database is named behind the `?`.
+    pub fn of_database(&self, name: &str) -> Result<StoreUrl, StoreError> {
+        let (scheme, rest) = self.secret.split_once("://").unwrap_or_default();
+        let (credentials, place) = rest.split_at(rest.find('@').map_or(0, |at| at + 1));
+        let (hosts, behind) = place.split_at(place.find(['/', '?']).unwrap_or(place.len()));
+        let query = behind.find('?').map_or("", |from| &behind[from..]);
+        let other: StoreUrl = format!("{scheme}://{credentials}{hosts}/{name}{query}").parse()?;
+        match other.config.get_dbname() == Some(name) {
+            true => Ok(other),
+            false => Err(StoreError::Url { fault: "names its database behind the ?: name it before".to_owned() }),
+        }
+    }
 }
 
 impl FromStr for StoreUrl {
@@ -60,7 +85,10 @@ impl FromStr for StoreUrl {
         }
         let others = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         let mut config: Config = format!("{address}{others}").parse().map_err(|error: tokio_postgres::Error| {
-            fail(format!("cannot be read ({})", crate::error::with_cause(&error)))
+            // What the driver names may then be half of a password.
+            let split = query.contains('@');
+            let why = if split { ESCAPE.to_owned() } else { crate::error::with_cause(&error) };
+            fail(format!("cannot be read ({why})"))
         })?;
         if let Some(mode) = encrypt {
             config.ssl_mode(mode);
@@ -71,7 +99,7 @@ impl FromStr for StoreUrl {
         }
         set_defaults(&mut config);
         let shown = shown(&config) + &encryption(query);
-        Ok(StoreUrl { config, trust, roots, shown })
+        Ok(StoreUrl { secret: text.to_owned(), config, trust, roots, shown })
     }
 }
 
@@ -151,7 +179,8 @@ fn shown(config: &Config) -> String {
         .map(|(place, host)| {
             let port = config.get_ports().get(place).or(config.get_ports().first()).copied().unwrap_or(5432);
             match host {
-                Host::Tcp(name) => format!("{name}:{port}"),
+                // Before an @ stands the rest of a password that held one.
+                Host::Tcp(name) => format!("{}:{port}", name.rsplit('@').next().unwrap_or_default()),
                 Host::Unix(folder) => format!("{}:{port}", folder.display()),
             }
         })
@@ -173,6 +202,29 @@ mod tests {
         assert_eq!((url.trust, url.config.get_ssl_mode()), (Trust::Full, SslMode::Require));
         let error = "postgres://me:secret@db.example:port/market".parse::<StoreUrl>().unwrap_err().to_string();
         assert!(!error.contains("secret"), "{error}");
+        for text in [
+            "postgres://me:s3@cret@db/market",
+            "postgres://me:s3?cret@db/market",
+            "postgres://me@db/market?password=s3cret",
+        ] {
+            assert_eq!(text.parse::<StoreUrl>().unwrap().to_string(), "postgres://me@db:5432/market");
+        }
+        let error = "postgres://me:a@b?s3cret=1@db/market".parse::<StoreUrl>().unwrap_err().to_string();
+        assert!(!error.contains("s3cret") && error.contains("%3F"), "{error}");
+    }
+
+    #[test]
+    fn another_database_of_the_same_server_has_the_rest_of_the_url() {
+        let check = |given: &str, expected: &str| {
+            let url: StoreUrl = given.parse().unwrap();
+            assert_eq!(url.of_database("bench").unwrap().secret(), expected);
+        };
+        check("postgres://me:s3cret@db:5433/market", "postgres://me:s3cret@db:5433/bench");
+        check("postgresql://me@db/market?sslmode=require", "postgresql://me@db/bench?sslmode=require");
+        check("postgres://db", "postgres://db/bench");
+        check("postgres://me@?host=/run/pg", "postgres://me@/bench?host=/run/pg");
+        let elsewhere: StoreUrl = "postgres://db/?dbname=market".parse().unwrap();
+        assert!(elsewhere.of_database("bench").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! earlier systems did. Knows no load.
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Error, IsolationLevel, NoTls, Row, Transaction};
+use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
 
 use super::amount::Amount;
 use super::statements::{SETTINGS, Statements};
@@ -33,9 +33,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Connects to a database that has the schema, on the runtime that will use it. Errors: the driver's.
-    pub async fn connect(url: &str) -> Result<Exchange, Error> {
-        let client = connect(url).await?;
+    /// Over this connection to a database that has the schema. Errors: the driver's.
+    pub async fn over(client: Client) -> Result<Exchange, Error> {
         client.batch_execute(SETTINGS).await?;
         let statements = Statements::prepare(&client).await?;
         Ok(Exchange { client, statements, retries: 0 })
@@ -80,13 +79,6 @@ impl Exchange {
         }
         Ok(canceled)
     }
-}
-
-/// A connection without encryption. Its other half runs until the client is dropped or it breaks.
-pub(super) async fn connect(url: &str) -> Result<Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(client)
 }
 
 async fn begin(client: &mut Client) -> Result<Transaction<'_>, Error> {

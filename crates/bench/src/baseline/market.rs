@@ -3,7 +3,6 @@
 use tokio_postgres::{Client, Error};
 
 use super::amount::Amount;
-use super::exchange::connect;
 
 /// The owner of the tables: makes them, issues money and shares, and checks.
 pub struct Market {
@@ -12,16 +11,14 @@ pub struct Market {
 
 impl Market {
     /// Makes the schema anew: what an earlier run left is dropped. Errors: the driver's.
-    pub async fn make(url: &str) -> Result<Market, Error> {
-        let client = connect(url).await?;
+    pub async fn make(client: Client) -> Result<Market, Error> {
         client.batch_execute("SET client_min_messages = warning").await?;
         client.batch_execute(include_str!("schema.sql")).await?;
         Ok(Market { client })
     }
 
     /// The one that is there. Errors: the driver's.
-    pub async fn open(url: &str) -> Result<Market, Error> {
-        let client = connect(url).await?;
+    pub async fn open(client: Client) -> Result<Market, Error> {
         client.batch_execute("SET search_path = pricetime_baseline, pg_temp").await?;
         Ok(Market { client })
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use store::{StoreError, StoreUrl};
 
 pub use amount::Amount;
 pub use exchange::{Exchange, Order, Side};
@@ -50,6 +51,8 @@ pub struct BaselineArgs {
 
 /// Runs the loads and prints what came out. Returns whether all are valid. Errors: a line for people.
 pub fn run(args: BaselineArgs) -> Result<bool, String> {
+    // Read here and not with the arguments, whose errors repeat what was given.
+    let url: StoreUrl = args.store.parse().map_err(|error: StoreError| error.to_string())?;
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADER);
     for column in table.column_iter_mut() {
@@ -65,7 +68,7 @@ pub fn run(args: BaselineArgs) -> Result<bool, String> {
             symbols: args.symbols,
             seed: args.seed,
         };
-        let outcome = run_load(&args.store, &plan, &mut || ())?;
+        let outcome = run_load(&url, &plan, &mut || ())?;
         table.add_row(row(connections, &outcome));
         faults.extend(outcome.faults.iter().map(|fault| format!("INVALID: {connections} connections: {fault}")));
     }

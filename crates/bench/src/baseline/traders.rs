@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use store::StoreUrl;
+use tokio_postgres::Client;
 
 use super::amount::Amount;
 use super::exchange::{Exchange, Order, Side};
@@ -71,16 +73,33 @@ impl Outcome {
 
 /// Makes the tables, runs the load, and checks every row. Calls `measuring` when the measured part begins and when it has
 /// ended. Errors: a database that cannot be reached or refuses something; a run that went wrong is no error but has faults.
-pub fn run(url: &str, plan: &Plan, measuring: &mut dyn FnMut()) -> Result<Outcome, String> {
+pub fn run(url: &StoreUrl, plan: &Plan, measuring: &mut dyn FnMut()) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start a runtime: {error}"))?;
-    runtime.block_on(drive(url, plan, measuring)).map_err(|error| super::said(&error))
+    runtime.block_on(async {
+        let owner = connect(url).await?;
+        let mut clients = Vec::new();
+        for _ in 0..plan.connections {
+            clients.push(connect(url).await?);
+        }
+        drive(owner, clients, plan, measuring).await.map_err(|error| super::said(&error))
+    })
 }
 
-async fn drive(url: &str, plan: &Plan, measuring: &mut dyn FnMut()) -> Result<Outcome, tokio_postgres::Error> {
-    let market = Market::make(url).await?;
+/// Errors: a line for people.
+async fn connect(url: &StoreUrl) -> Result<Client, String> {
+    store::connect(url, "baseline").await.map_err(|error| error.to_string())
+}
+
+async fn drive(
+    owner: Client,
+    clients: Vec<Client>,
+    plan: &Plan,
+    measuring: &mut dyn FnMut(),
+) -> Result<Outcome, tokio_postgres::Error> {
+    let market = Market::make(owner).await?;
     let symbols: Vec<String> = (0..plan.symbols).map(|number| symbol_name(number as usize)).collect();
     market.fill(plan.accounts, &symbols, issued_each(plan.accounts)).await?;
     let open = rest(&market, plan, &symbols).await?;
@@ -88,8 +107,8 @@ async fn drive(url: &str, plan: &Plan, measuring: &mut dyn FnMut()) -> Result<Ou
     let before = open.len() as u64;
     let desk = Arc::new(Desk { symbols, mix: Mutex::new(Mix::new(plan, open)) });
     let mut exchanges = Vec::new();
-    for _ in 0..plan.connections {
-        exchanges.push(Exchange::connect(url).await?);
+    for client in clients {
+        exchanges.push(Exchange::over(client).await?);
     }
     let begun = Instant::now();
     let clock = Clock { from: begun + plan.warmup, to: begun + plan.warmup + plan.measured };

@@ -1,7 +1,8 @@
 //! Looks at a database while it is measured: how many transactions wrote something. Knows no load.
 
+use store::StoreUrl;
 use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 use crate::baseline::said;
 
@@ -13,15 +14,11 @@ pub struct Observer {
 
 impl Observer {
     /// Errors: what the database said.
-    pub fn connect(url: &str) -> Result<Observer, String> {
+    pub fn connect(url: &StoreUrl) -> Result<Observer, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
-        let client = runtime.block_on(async {
-            let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-            tokio::spawn(async move { drop(connection.await) });
-            Ok(client)
-        });
-        Ok(Observer { runtime, client: client.map_err(|error| said(&error))? })
+        let client = runtime.block_on(store::connect(url, "observer")).map_err(|error| error.to_string())?;
+        Ok(Observer { runtime, client })
     }
 
     /// Does one statement. Errors: what the database said.

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use store::StoreUrl;
 
 use super::measurement::{Figures, Task};
 use super::observer::Observer;
@@ -16,14 +17,14 @@ use super::process::Server;
 use crate::baseline::{self, warmup};
 use crate::load::{Issued, issued_each, symbol_name};
 use crate::record::{Conservation, LoadSettings, RunRecord};
-use crate::run::{Target, check_database, on_cores};
+use crate::run::{STORE_VARIABLE, Target, check_database, on_cores};
 
 const FOLDER: &str = "server";
 
 /// Measures our server with its market in a database, in an open loop where a rate is given. Errors: a line for people.
 pub fn order(task: &Task, place: &Place, postgres: &Postgres, rate: Option<f64>) -> Result<Run, String> {
     postgres.with_database(place, task.mode, |database| {
-        let observer = Observer::connect(&database.administrator())?;
+        let observer = Observer::connect(&database.administrator()?)?;
         let url = database.make_market(&observer)?;
         let measured = drive(task, place, database, &observer, &url, rate);
         place.forget(FOLDER);
@@ -36,7 +37,7 @@ fn drive(
     place: &Place,
     database: &Database,
     observer: &Observer,
-    url: &str,
+    url: &StoreUrl,
     rate: Option<f64>,
 ) -> Result<Run, String> {
     let (cores, load_cores) = place.cores_in(task.mode);
@@ -57,7 +58,7 @@ fn drive(
     Ok(run(checked(record, url), &before, &after))
 }
 
-fn start(place: &Place, cores: &[usize], url: &str) -> Result<(Server, SocketAddr), String> {
+fn start(place: &Place, cores: &[usize], url: &StoreUrl) -> Result<(Server, SocketAddr), String> {
     let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let folder = place.fresh(FOLDER)?;
     let mut command = Command::new(binary);
@@ -66,7 +67,7 @@ fn start(place: &Place, cores: &[usize], url: &str) -> Result<(Server, SocketAdd
         command.env_remove(name);
     }
     command.args(["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "warn"]);
-    command.arg(format!("--workers={}", cores.len())).env("PRICETIME_STORE", url);
+    command.arg(format!("--workers={}", cores.len())).env(STORE_VARIABLE, url.secret());
     command.arg("--data").arg(folder.join("data"));
     let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::TERM)?;
     let address = server.await_ready(|server| {
@@ -92,7 +93,7 @@ impl Look {
 }
 
 /// With whether money and shares are those that were created, now that the server has stopped.
-fn checked(mut record: RunRecord, url: &str) -> RunRecord {
+fn checked(mut record: RunRecord, url: &StoreUrl) -> RunRecord {
     let load = &record.load;
     let each_of_all = u128::from(issued_each(load.accounts)) * u128::from(load.accounts);
     let shares = (0..load.symbols).map(|number| (symbol_name(number as usize), each_of_all)).collect();
@@ -122,7 +123,7 @@ fn run(mut record: RunRecord, before: &Look, after: &Look) -> Run {
 /// Measures one transaction an order. The figures, and why they must not be used. Errors: a line for people.
 pub fn baseline(task: &Task, place: &Place, postgres: &Postgres) -> Result<(Figures, Option<String>), String> {
     postgres.with_database(place, task.mode, |database| {
-        let observer = Observer::connect(&database.administrator())?;
+        let observer = Observer::connect(&database.administrator()?)?;
         let url = database.make_market(&observer)?;
         drop(observer);
         let mut looks = Vec::new();

@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use store::{StoreError, StoreUrl};
 
 use super::mode::Mode;
 use super::observer::Observer;
@@ -25,7 +26,7 @@ const STARTS_MAX: usize = 5;
 /// Its administrator.
 pub const USER: &str = "bench";
 const READY: &str = "database system is ready to accept connections";
-/// Whose market it is: a role that may do nothing elsewhere, since its password stands on command lines.
+/// Whose market it is: a role that may do nothing elsewhere.
 const MARKET: &str = "market";
 
 /// The programs, and who runs them.
@@ -159,17 +160,22 @@ impl Database {
         self.server.cpu()
     }
 
-    /// The URL for its administrator, which must stand on no command line.
-    pub fn administrator(&self) -> String {
-        format!("postgres://{USER}:{}@127.0.0.1:{}/postgres", self.password, self.port)
+    /// The URL for its administrator. Errors: none that should be.
+    pub fn administrator(&self) -> Result<StoreUrl, String> {
+        self.url(USER, &self.password, "postgres")
     }
 
     /// Makes a database for a market, and gives its URL. Errors: the database's.
-    pub fn make_market(&self, observer: &Observer) -> Result<String, String> {
+    pub fn make_market(&self, observer: &Observer) -> Result<StoreUrl, String> {
         let password = password().map_err(|error| format!("no random password: {error}"))?;
         observer.run(&format!("CREATE ROLE {MARKET} LOGIN PASSWORD '{password}'"))?;
         observer.run(&format!("CREATE DATABASE {MARKET} OWNER {MARKET}"))?;
-        Ok(format!("postgres://{MARKET}:{password}@127.0.0.1:{}/{MARKET}", self.port))
+        self.url(MARKET, &password, MARKET)
+    }
+
+    fn url(&self, role: &str, password: &str, database: &str) -> Result<StoreUrl, String> {
+        let url = format!("postgres://{role}:{password}@127.0.0.1:{}/{database}", self.port);
+        url.parse().map_err(|error: StoreError| error.to_string())
     }
 }
 

@@ -24,7 +24,7 @@ use crate::compare::processor::busy_percent;
 use crate::interrupt;
 use crate::load::{self, Recipe, Settings, Tally};
 use crate::record::{Conservation, LoadSettings, RunRecord};
-use crate::run::{self, Beside, Fresh, Options, OwnServer, RunPlan, Stopped, Store, Target};
+use crate::run::{self, Beside, Fresh, Options, OwnServer, RunPlan, Store, Target};
 use audience::{Audience, HeardByAll};
 use part::{FORMAT, Latency, Measurement, Part, Record};
 use rest::RestPlan;
@@ -209,8 +209,8 @@ impl Bench<'_> {
         interrupt::check()?;
         let mut measured = of_tally(&tally, cpu);
         match own.stop() {
-            Stopped::Badly(why) => measured.invalid_because.push(why),
-            Stopped::Well(market) => {
+            Err(why) => measured.invalid_because.push(why),
+            Ok(market) => {
                 if let Conservation::Broken(what) = run::check_market(&market, &issued) {
                     measured.invalid_because.push(format!("money or shares are not those that were created: {what}"));
                 }

@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use serde_json::Value;
+use store::StoreUrl;
 
-use super::fresh::Fresh;
+use super::fresh::{Fresh, STORE_VARIABLE};
 use crate::load::Issued;
 use crate::record::Conservation;
 
@@ -14,9 +15,9 @@ pub fn check(market: &Fresh, issued: &Issued) -> Conservation {
 }
 
 /// The same of a database, by its URL.
-pub fn check_database(url: &str, issued: &Issued) -> Conservation {
+pub fn check_database(url: &StoreUrl, issued: &Issued) -> Conservation {
     let state = state(|command| {
-        command.arg(url);
+        command.env(STORE_VARIABLE, url.secret());
     });
     judge(state, issued)
 }

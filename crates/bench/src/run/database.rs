@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use store::StoreUrl;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Error, NoTls};
+use tokio_postgres::{Client, Error};
 
-use super::store::{DatabaseUrl, with_cause};
+use crate::baseline::said;
 
 /// Behind it stand the process and a number.
 const NAME_START: &str = "pricetime_bench";
+/// In the database's list of connections.
+const NAME: &str = "bench";
 /// How long creating or dropping may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Names that are tried: those of the same process on another machine may be taken.
@@ -20,9 +23,9 @@ static DATABASES: AtomicU32 = AtomicU32::new(0);
 /// A database, dropped when it is dropped.
 pub struct FreshDatabase {
     /// Through which it is created and dropped.
-    given: DatabaseUrl,
+    given: StoreUrl,
     name: String,
-    url: DatabaseUrl,
+    url: StoreUrl,
     facts: Facts,
 }
 
@@ -36,14 +39,14 @@ struct Facts {
 
 impl FreshDatabase {
     /// On the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
-    pub fn create(given: &DatabaseUrl) -> Result<FreshDatabase, String> {
+    pub fn create(given: &StoreUrl) -> Result<FreshDatabase, String> {
         let failed = |error: Error| match error.code() {
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) => format!(
                 "{given}: its role may not create databases, and every run needs a fresh one ({}); as a superuser: ALTER ROLE … \
                  CREATEDB",
-                with_cause(&error)
+                said(&error)
             ),
-            _ => format!("{given}: {}", with_cause(&error)),
+            _ => format!("{given}: {}", said(&error)),
         };
         let (facts, name) = on_server(given, async |client| {
             let facts = Facts::ask(client).await?;
@@ -60,7 +63,7 @@ impl FreshDatabase {
             }
         })?
         .map_err(failed)?;
-        let url = given.of_database(&name);
+        let url = given.of_database(&name).map_err(|error| error.to_string());
         let mut database = FreshDatabase { given: given.clone(), name, url: given.clone(), facts };
         // Dropped where its URL cannot be told.
         database.url = url?;
@@ -68,7 +71,7 @@ impl FreshDatabase {
     }
 
     /// Where it is.
-    pub fn url(&self) -> &DatabaseUrl {
+    pub fn url(&self) -> &StoreUrl {
         &self.url
     }
 
@@ -120,31 +123,25 @@ impl Drop for FreshDatabase {
         let dropped = on_server(given, async |client| client.batch_execute(&statement).await);
         let fault = match dropped {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => with_cause(&error),
+            Ok(Err(error)) => said(&error),
             Err(error) => error,
         };
         eprintln!("pricetime: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}");
     }
 }
 
-/// Does something on a connection of its own. Errors: the system's, and a server that does not answer; within them those of
-/// the database.
+/// Does something on a connection of its own. Errors: no connection, and a server that does not answer; within them those
+/// of the database.
 fn on_server<T>(
-    url: &DatabaseUrl,
+    url: &StoreUrl,
     work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
 ) -> Result<Result<T, Error>, String> {
-    let config = url.config().map_err(|fault| format!("{url} {fault}"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot talk to the database: {error}"))?;
     let talk = async {
-        let (client, connection) = config.connect(NoTls).await?;
-        let connection = tokio::spawn(connection);
-        let done = work(&client).await;
-        drop(client);
-        // It says goodbye; what the work came to is known already.
-        let _ = connection.await;
-        done
+        let client = store::connect(url, NAME).await.map_err(|error| error.to_string())?;
+        Ok(work(&client).await)
     };
     let within = runtime.block_on(async { tokio::time::timeout(PATIENCE, talk).await });
-    within.map_err(|_| format!("{url}: no answer within {} s", PATIENCE.as_secs()))
+    within.unwrap_or_else(|_| Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::args::list;
 use super::fresh::Fresh;
-use super::own_server::{OwnServer, Stopped};
+use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, histogram, machine};
 use crate::interrupt;
@@ -353,8 +353,8 @@ fn latency(tally: &Tally, rate: Option<f64>) -> Latency {
 fn finish(own: OwnServer, run: &Driven, record: &mut RunRecord) {
     record.warnings.extend(own.warning());
     match own.stop() {
-        Stopped::Well(fresh) => record.conservation = conservation::check(&fresh, &run.issued),
-        Stopped::Badly(why) => record.invalid_because.push(why),
+        Ok(fresh) => record.conservation = conservation::check(&fresh, &run.issued),
+        Err(why) => record.invalid_because.push(why),
     }
 }
 

@@ -19,11 +19,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub use args::{Cores, NO_DURABILITY_BESIDE_DATABASE, RunArgs, cores as read_cores};
 pub(crate) use conservation::check as check_market;
 pub use conservation::check_database;
-pub(crate) use fresh::Fresh;
+pub(crate) use fresh::{Fresh, STORE_VARIABLE};
 pub use histogram::{decode as decode_histogram, encode as encode_histogram};
 pub use machine::{cores_allowed, describe as describe_machine, now, on_cores};
 pub use measure::{Beside, Options, RunPlan, Target, measure, measure_beside, measure_with};
-pub(crate) use own_server::{OwnServer, Stopped};
+pub(crate) use own_server::OwnServer;
 pub use store::Store;
 pub use summary::grouped;
 

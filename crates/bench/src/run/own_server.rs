@@ -38,14 +38,6 @@ pub struct OwnServer {
     arguments: Vec<String>,
 }
 
-/// How it ended.
-pub enum Stopped {
-    /// When it was told to; its market is in here.
-    Well(Fresh),
-    /// Otherwise: what happened.
-    Badly(String),
-}
-
 /// Killed when dropped.
 struct Process {
     child: Child,
@@ -141,11 +133,11 @@ impl OwnServer {
         line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
     }
 
-    /// Tells it to stop, and waits.
-    pub fn stop(mut self) -> Stopped {
+    /// Tells it to stop, and waits; gives what holds its market. Errors: how it ended otherwise.
+    pub fn stop(mut self) -> Result<Fresh, String> {
         if let Ok(Some(status)) = self.process.child.try_wait() {
             let said = self.process.said();
-            return Stopped::Badly(format!("the server ended by itself ({status}); it said: {said}"));
+            return Err(format!("the server ended by itself ({status}); it said: {said}"));
         }
         if let Some(pid) = Pid::from_raw(self.process.child.id() as i32) {
             // One that has just ended says so below.
@@ -154,14 +146,14 @@ impl OwnServer {
         let asked = Instant::now();
         while asked.elapsed() < PATIENCE && !interrupt::is_asked() {
             match self.process.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Stopped::Well(self.fresh),
+                Ok(Some(status)) if status.success() => return Ok(self.fresh),
                 Ok(Some(status)) => {
-                    return Stopped::Badly(format!("the server ended with {status}; it said: {}", self.process.said()));
+                    return Err(format!("the server ended with {status}; it said: {}", self.process.said()));
                 }
                 _ => std::thread::sleep(GLANCE),
             }
         }
-        Stopped::Badly(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
+        Err(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
     }
 }
 

@@ -336,7 +336,7 @@ mod tests {
             ("--axis workers --values 1 -n 5 -z 5s", "cannot be used with"),
             ("--preset one-shot -c 4", "cannot be used with"),
             ("--preset two-shot", "many-clients"),
-            ("--preset all --store postgres", "say `journal`, or postgres://"),
+            ("--preset all --store postgres", "say `journal`"),
             ("--preset all --store postgres://me@db/x --durability written", "leave --durability out"),
             ("--axis cores --values 1 --scale both", "for presets"),
             ("--axis cores --values 1 --quick", "for presets"),
@@ -375,9 +375,9 @@ mod tests {
             &words("x bench sweep --preset all --store postgres://me:s3cret@db/x?connect_timeout=2 --quick"),
             None,
         );
-        assert_eq!(line, "pricetime bench sweep --preset all --store postgres://me@db/x --quick");
+        assert_eq!(line, "pricetime bench sweep --preset all --store postgres://me@db:5432/x --quick");
         let line = command_line(&words("x bench sweep --preset all --store=postgres://me:s3cret@db/x"), None);
-        assert_eq!(line, "pricetime bench sweep --preset all --store=postgres://me@db/x");
+        assert_eq!(line, "pricetime bench sweep --preset all --store=postgres://me@db:5432/x");
         let line = command_line(&words("x bench sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
         assert_eq!(line, "pricetime bench sweep --axis cores --values 1,2 --client-cores '$1'");
     }
