@@ -1,10 +1,13 @@
 //! What is so now: accounts, open orders, books, last trades. Built from a state once, then kept by events alone.
 
+mod beginning;
+
 use std::collections::HashMap;
 
+pub use beginning::Known;
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 
 use crate::accounts::{Account, Accounts};
@@ -12,7 +15,7 @@ use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::candle::Interval;
 use crate::events::EventBatch;
 use crate::history::{History, HistoryError, PastOrder};
-use crate::market::{Former, Listing};
+use crate::market::Listing;
 use crate::orders::{In, Open, Orders};
 use crate::trade::Trade;
 
@@ -36,17 +39,6 @@ pub struct View {
     news: Vec<News>,
     /// Symbols and accounts that watchers are to be told of.
     news_symbols: Vec<SymbolIndex>,
-}
-
-/// What a state does not say, and a database does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// The number that the next trade gets.
-    pub next_trade: u64,
-    /// When open orders were placed.
-    pub placed: Vec<(OrderId, Time)>,
-    /// Of symbols that were traded.
-    pub markets: Vec<Former>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,42 +78,6 @@ pub enum News {
 }
 
 impl View {
-    /// Of an engine's state, and of a history that may be behind or ahead of it.
-    pub fn new(engine: &Engine, history: Option<&History>) -> View {
-        let mut view = View {
-            sequence: Sequence::ZERO,
-            time: Time::ZERO,
-            accounts: Accounts::default(),
-            listings: Vec::new(),
-            orders: Orders::new(),
-            next_trade: history.map_or(1, History::next_trade),
-            trades_known: history.map_or(Sequence::ZERO, History::through),
-            recalled: false,
-            client_ids: HashMap::new(),
-            arriving: None,
-            news: Vec::new(),
-            news_symbols: Vec::new(),
-        };
-        let mut last = None;
-        engine.export(&mut |item| view.take_in(item, &mut last));
-        // They came book by book.
-        view.accounts.all_mut().for_each(|account| view.orders.sort(&mut account.orders, In::Account));
-        view
-    }
-
-    /// Takes in what another history than ours knows of the state that the view began with.
-    pub(crate) fn recognize(&mut self, known: &Known) {
-        self.next_trade = known.next_trade;
-        for &(order, time) in &known.placed {
-            if let Some(slot) = self.orders.find(order) {
-                self.orders.get_mut(slot).time = time;
-            }
-        }
-        for former in &known.markets {
-            self.listing_mut(former.symbol).recognize(former);
-        }
-    }
-
     /// The last command whose events are in.
     pub fn sequence(&self) -> Sequence {
         self.sequence
@@ -476,54 +432,6 @@ impl View {
     fn symbol_news(&mut self, symbol: SymbolIndex) {
         if self.listings[symbol.0 as usize].watched && self.news_symbols.last() != Some(&symbol) {
             self.news_symbols.push(symbol);
-        }
-    }
-
-    /// One part of the state that the view begins with. `last` is the order that executions belong to.
-    fn take_in(&mut self, item: StateItem, last: &mut Option<u32>) {
-        match item {
-            StateItem::Head { sequence, time, .. } => (self.sequence, self.time) = (sequence, time),
-            StateItem::Account { id, balance } => self.accounts.add(id, balance),
-            StateItem::Symbol { name, issued } => {
-                let mut listing = Listing::new(name);
-                listing.issued = issued;
-                self.listings.push(listing);
-            }
-            StateItem::Position { account, symbol, shares } => {
-                self.accounts.get_mut(account).holding(symbol).shares = shares;
-            }
-            StateItem::Order { order, account, symbol, side, limit, open } => {
-                let time = Time::ZERO;
-                let slot = self.enter(Open {
-                    order,
-                    account,
-                    symbol,
-                    side,
-                    limit,
-                    shares: open,
-                    open,
-                    money: Money::ZERO,
-                    time,
-                });
-                // What is issued includes what open orders hold.
-                if side == Side::Sell {
-                    let listing = &mut self.listings[symbol.0 as usize];
-                    listing.issued = listing.issued.minus(open.position());
-                }
-                self.rest(slot);
-                *last = Some(slot);
-            }
-            StateItem::ClientOrder { order, id, done, .. } => {
-                if done.is_none() {
-                    self.client_ids.insert(order, id);
-                }
-            }
-            StateItem::Execution(execution) => {
-                let order = self.orders.get_mut(last.expect("invariant: an execution follows its order"));
-                let shares = order.shares.units().checked_add(execution.shares.units()).and_then(Shares::from_units);
-                order.shares = shares.expect("invariant: an order has at most so many shares");
-                order.money = order.money.plus(execution.price.times(execution.shares));
-            }
         }
     }
 
