@@ -23,6 +23,8 @@ use crate::settings::{ServeArgs, Settings};
 
 /// How long a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
+/// What an answer may take beyond the patience with the database: room for a question, an order's turn.
+const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
 /// Why the server ends.
 enum Ending {
@@ -56,20 +58,29 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
-    let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
-    let web_settings =
-        web::Settings { address: settings.http, hosts: hosts.collect(), idle_timeout: settings.idle_timeout.0 };
     let store = match settings.store {
         Place::Journal | Place::Nowhere(_) => "journal",
         Place::Database(_) => "postgres",
     };
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
     let pulse = Pulse::new();
-    let web = Web::start(web_settings, status.clone(), about, pulse.clone()).map_err(|error| error.to_string())?;
+    let web =
+        Web::start(web_settings(&settings), status.clone(), about, pulse.clone()).map_err(|error| error.to_string())?;
     let server = Server::start(&settings, &status, &endings, pulse, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, &ended, &status, started)
+}
+
+/// What HTTP needs of the settings.
+pub fn web_settings(settings: &Settings) -> web::Settings {
+    let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
+    web::Settings {
+        address: settings.http,
+        hosts: hosts.collect(),
+        idle_timeout: settings.idle_timeout.0,
+        answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
+    }
 }
 
 /// A running server.

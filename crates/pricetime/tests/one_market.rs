@@ -19,6 +19,7 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use pricetime::backend::Backend;
 use pricetime::market::Clock;
+use pricetime::serve::web_settings;
 use pricetime::settings::{Given, ServeArgs, Settings};
 use serde_json::{Value, json};
 use web::{About, Keys, Web};
@@ -50,8 +51,7 @@ impl Here {
         };
         let gateway = gateway::start(of_xml, backend.door()).unwrap();
         let about = About { version: "test", demo: false, store: "journal" };
-        let of_web = web::Settings { address: settings.http, hosts: Vec::new(), idle_timeout: settings.idle_timeout.0 };
-        let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
+        let web = Web::start(web_settings(&settings), status.clone(), about, pulse).unwrap();
         web.watch(Arc::new(gateway.counting()));
         let (exchange, asker) = (backend.door(), backend.asker().unwrap());
         let records = backend.records();

@@ -26,14 +26,23 @@ pub(crate) struct Bounded {
     listener: TcpListener,
     room: Arc<Semaphore>,
     connections: Headcount,
-    idle_timeout: Duration,
+    bounds: Bounds,
+}
+
+/// How long nothing may happen on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Before it asks.
+    pub idle: Duration,
+    /// From its request to its answer.
+    pub answer: Duration,
 }
 
 /// A connection, and its place.
 pub(crate) struct Placed {
     stream: TcpStream,
     life: Life,
-    idle_timeout: Duration,
+    bounds: Bounds,
     /// When to look again whether it is idle.
     look: Pin<Box<Sleep>>,
     _place: Option<OwnedSemaphorePermit>,
@@ -46,33 +55,45 @@ impl Bounded {
         listener: TcpListener,
         connections_max: usize,
         connections: Headcount,
-        idle_timeout: Duration,
+        bounds: Bounds,
     ) -> Bounded {
-        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections, idle_timeout }
+        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections, bounds }
     }
 }
 
-/// When a connection asked or was answered last; none once it is a WebSocket: that may be silent.
+/// What a connection is waited for, and since when.
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    /// It asks nothing.
+    Idle(Instant),
+    /// It has asked, and is not answered yet.
+    Asked(Instant),
+    /// It became a WebSocket: that may be silent.
+    Lasting,
+}
+
+/// What a connection does.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct Life(Arc<Mutex<Doing>>);
 
 impl Life {
     fn begin() -> Life {
-        Life(Arc::new(Mutex::new(Some(Instant::now()))))
+        Life(Arc::new(Mutex::new(Doing::Idle(Instant::now()))))
     }
 
-    fn last(&self) -> Option<Instant> {
+    fn doing(&self) -> Doing {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn goes_on(&self) {
-        if let Some(last) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            *last = Instant::now();
-        }
+    fn does(&self, doing: Doing) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = doing;
     }
 
-    fn lasts(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn goes_on(&self) {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Doing::Idle(since) | Doing::Asked(since) => *since = Instant::now(),
+            Doing::Lasting => {}
+        }
     }
 }
 
@@ -82,13 +103,14 @@ impl Connected<IncomingStream<'_, Bounded>> for Life {
     }
 }
 
-/// Notes that a connection asks, and what becomes a WebSocket.
+/// Notes that a connection asks, that its answer is there, and what becomes a WebSocket.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
-    life.goes_on();
+    life.does(Doing::Asked(Instant::now()));
     let response = next.run(request).await;
-    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        life.lasts();
-    }
+    life.does(match response.status() {
+        StatusCode::SWITCHING_PROTOCOLS => Doing::Lasting,
+        _ => Doing::Idle(Instant::now()),
+    });
     response
 }
 
@@ -103,14 +125,17 @@ impl Placed {
         }
     }
 
-    /// Ready with an error when it has asked nothing for too long.
+    /// Ready with an error when nothing has happened for too long.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
-            let Some(last) = self.life.last() else { return Poll::Pending };
             ready!(self.look.as_mut().poll(cx));
-            let until = last + self.idle_timeout;
+            let until = match self.life.doing() {
+                Doing::Idle(since) => since + self.bounds.idle,
+                Doing::Asked(since) => since + self.bounds.answer,
+                Doing::Lasting => return Poll::Pending,
+            };
             if until <= Instant::now() {
-                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing was asked for too long"));
+                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing happened for too long"));
             }
             self.look.as_mut().reset(until);
         }
@@ -127,10 +152,10 @@ impl Listener for Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);
-        let idle_timeout = self.idle_timeout;
-        let look = Box::pin(sleep_until(Instant::now() + idle_timeout));
+        let bounds = self.bounds;
+        let look = Box::pin(sleep_until(Instant::now() + bounds.idle));
         let (life, _counted) = (Life::begin(), self.connections.enter());
-        (Placed { stream, life, idle_timeout, look, _place: place, _counted }, address)
+        (Placed { stream, life, bounds, look, _place: place, _counted }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {

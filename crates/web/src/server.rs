@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
-use crate::listener::{Bounded, Life, note};
+use crate::listener::{Bounded, Bounds, Life, note};
 use crate::site::{About, Counting, Market, Site};
 use crate::{binance, describe, metrics, page, rest, session};
 
@@ -33,6 +33,8 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// A connection that is no WebSocket is closed when it asks nothing for so long.
     pub idle_timeout: Duration,
+    /// The longest that a market takes to answer.
+    pub answer_timeout: Duration,
 }
 
 /// A running HTTP server. Dropping it stops it.
@@ -48,7 +50,8 @@ impl Web {
     /// Listens, and answers from `status` and `pulse` until a market is given.
     /// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
     pub fn start(settings: Settings, status: Status, about: About, pulse: Pulse) -> io::Result<Web> {
-        let idle_timeout = settings.idle_timeout;
+        // What is asked may come slowly, too.
+        let bounds = Bounds { idle: settings.idle_timeout, answer: settings.idle_timeout + settings.answer_timeout };
         let listener =
             TcpListener::bind(settings.address).map_err(|error| bind_error(settings.address, "--http", error))?;
         listener.set_nonblocking(true)?;
@@ -60,7 +63,7 @@ impl Web {
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    ended = serve(listener, idle_timeout, served, told(stopped.clone())) => {
+                    ended = serve(listener, bounds, served, told(stopped.clone())) => {
                         if let Err(error) = ended {
                             tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
                         }
@@ -109,7 +112,7 @@ async fn told(mut stopped: watch::Receiver<bool>) {
 
 async fn serve(
     listener: TcpListener,
-    idle_timeout: Duration,
+    bounds: Bounds,
     site: Site,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
@@ -126,6 +129,6 @@ async fn serve(
         .with_state(site.clone());
     let connections = site.instruments().connections.clone();
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let listener = Bounded::new(listener, CONNECTIONS_MAX, connections, idle_timeout);
+    let listener = Bounded::new(listener, CONNECTIONS_MAX, connections, bounds);
     axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }
