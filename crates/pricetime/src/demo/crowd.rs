@@ -2,6 +2,7 @@
 //! offered, momentum traders follow where it went. They trade with each other and with whoever comes.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use engine::{AccountId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
 use wire::Answer;
@@ -9,7 +10,7 @@ use wire::Answer;
 use super::random::Random;
 use super::venue::Venue;
 
-/// Symbols, with their first fair price in cents and how much a turn moves it, in millionths.
+/// Symbols, with their first fair price in cents and how much `MOVING` moves it, in millionths.
 const SYMBOLS: [(&str, i64, i64); 4] =
     [("ACME", 15_000, 300), ("BOLT", 4_250, 450), ("CRUX", 98_000, 250), ("DUNE", 725, 700)];
 /// Whoever looks at the demo trades with this account.
@@ -17,6 +18,12 @@ pub(super) const YOURS: u64 = 1;
 const MAKERS: [u64; 3] = [101, 102, 103];
 const NOISE: [u64; 4] = [201, 202, 203, 204];
 const MOMENTUM: [u64; 2] = [301, 302];
+/// The time that moves prices by so much.
+const MOVING: Duration = Duration::from_millis(2_500);
+/// Orders and cancels of a turn, on average.
+const COMMANDS: f64 = 6.5;
+/// The largest lot: all of them together can pay for it.
+const LOT_MAX: f64 = 200.0;
 /// Levels that a maker quotes on a side.
 const LEVELS: i64 = 5;
 /// Turns over which momentum traders look back.
@@ -26,13 +33,41 @@ const LOOK_BACK: usize = 40;
 pub struct Crowd {
     random: Random,
     markets: Vec<Market>,
+    pace: Pace,
+}
+
+/// So that an hour looks the same whether it has many small turns or few large ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// What orders are multiples of.
+    lot: u64,
+    /// Thousandths of what `MOVING` moves a price by.
+    moves: i64,
+}
+
+impl Pace {
+    /// So many orders and cancels a second, of single shares.
+    pub(super) fn of_rate(rate: u32) -> Pace {
+        Pace::of_turns(Duration::from_secs_f64(COMMANDS / f64::from(rate)), 1.0)
+    }
+
+    /// As much as at that rate, in turns so far apart.
+    pub(super) fn of_steps(step: Duration, rate: u32) -> Pace {
+        Pace::of_turns(step, step.as_secs_f64() * f64::from(rate) / COMMANDS)
+    }
+
+    fn of_turns(apart: Duration, lot: f64) -> Pace {
+        // A price that wanders moves by the root of the time.
+        let moves = (apart.as_secs_f64() / MOVING.as_secs_f64()).sqrt() * 1000.0;
+        Pace { lot: lot.clamp(1.0, LOT_MAX).round() as u64, moves: moves as i64 }
+    }
 }
 
 struct Market {
     symbol: Symbol,
     /// In cents, times a thousand.
     fair: i64,
-    /// Millionths that a turn moves it.
+    /// Millionths that `MOVING` moves it.
     moves: i64,
     first: i64,
     before: VecDeque<i64>,
@@ -41,7 +76,7 @@ struct Market {
 }
 
 impl Crowd {
-    pub fn new(seed: u64) -> Crowd {
+    pub(super) fn new(seed: u64, pace: Pace) -> Crowd {
         let market = |(name, cents, moves): (&str, i64, i64)| Market {
             symbol: Symbol::parse(name.as_bytes()).expect("invariant: letters"),
             fair: cents * 1000,
@@ -50,12 +85,16 @@ impl Crowd {
             before: VecDeque::new(),
             quotes: Default::default(),
         };
-        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into() }
+        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), pace }
+    }
+
+    pub(super) fn goes(&mut self, pace: Pace) {
+        self.pace = pace;
     }
 
     /// Creates accounts and symbols. None when the market has ended.
     pub fn open(&mut self, venue: &mut impl Venue) -> Option<()> {
-        let rich = MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).map(|id| (*id, "1000000000", "10000000"));
+        let rich = MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).map(|id| (*id, "100000000000", "1000000000"));
         let all = std::iter::once((YOURS, "100000", "500")).chain(rich);
         let mut ops = Vec::new();
         for (id, balance, shares) in all {
@@ -107,10 +146,11 @@ impl Crowd {
 
     /// The fair price moves, and is drawn a little to where it began.
     fn wander(&mut self, market: usize) {
-        let normal = self.random.normal();
+        let (normal, moves) = (self.random.normal(), self.pace.moves);
         let market = &mut self.markets[market];
-        let step = market.fair * market.moves / 1_000_000 * normal / 1000;
-        market.fair = (market.fair + step + (market.first - market.fair) / 4000).max(market.first / 10);
+        let step = market.fair * market.moves / 1_000_000 * normal / 1000 * moves / 1000;
+        let back = (market.first - market.fair) * moves * moves / 4_000_000_000;
+        market.fair = (market.fair + step + back).max(market.first / 10);
         market.before.push_back(market.fair);
         if market.before.len() > LOOK_BACK {
             market.before.pop_front();
@@ -119,7 +159,7 @@ impl Crowd {
 
     /// A maker takes its quotes back and quotes anew.
     fn quote(&mut self, market: usize, maker: usize, venue: &mut impl Venue) -> Option<u64> {
-        let account = account(MAKERS[maker]);
+        let (account, lot) = (account(MAKERS[maker]), self.pace.lot);
         let random = &mut self.random;
         let Market { symbol, fair, quotes, .. } = &mut self.markets[market];
         let cancels = quotes[maker].drain(..).map(|order| Op::Command(Command::CancelOrder { account, order }));
@@ -134,7 +174,8 @@ impl Crowd {
                     Side::Buy => *fair / 1000 - away,
                     Side::Sell => *fair / 1000 + 1 + away,
                 };
-                let (Some(limit), Some(shares)) = (price(cents), shares(10 + random.below(90 + 60 * level as u64)))
+                let (Some(limit), Some(shares)) =
+                    (price(cents), shares(lot * (10 + random.below(90 + 60 * level as u64))))
                 else {
                     continue;
                 };
@@ -160,7 +201,9 @@ impl Crowd {
         };
         // Mostly little, sometimes much.
         let most = 10u64 << self.random.below(5);
-        let Some((limit, shares)) = price(cents).zip(shares(1 + self.random.below(most))) else { return Some(0) };
+        let Some((limit, shares)) = price(cents).zip(shares(self.pace.lot * (1 + self.random.below(most)))) else {
+            return Some(0);
+        };
         let placed = venue.send(&[Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
         venue.send(&[Op::Command(Command::CancelOrder { account, order: *order })])?;
@@ -182,4 +225,25 @@ fn price(cents: i64) -> Option<Price> {
 
 fn shares(count: u64) -> Option<Shares> {
     Shares::from_units(i64::try_from(count).ok()?.checked_mul(100_000_000)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_has_the_same_volume_and_moves_in_small_turns_and_in_large() {
+        let hour = |apart: f64, pace: Pace| {
+            let turns = 3600.0 / apart;
+            (turns * pace.lot as f64, turns * (pace.moves as f64).powi(2))
+        };
+        for rate in [50, 200, 500] {
+            let live = hour(COMMANDS / f64::from(rate), Pace::of_rate(rate));
+            for apart in [0.5, 2.5] {
+                let past = hour(apart, Pace::of_steps(Duration::from_secs_f64(apart), rate));
+                let ratios = [past.0 / live.0, past.1 / live.1];
+                assert!(ratios.iter().all(|ratio| (0.9..1.1).contains(ratio)), "{rate} {apart}: {ratios:?}");
+            }
+        }
+    }
 }

@@ -20,6 +20,7 @@ use web::{Key, Keys};
 use crate::serve;
 use crate::settings::{Durability, ServeArgs};
 pub use crowd::Crowd;
+use crowd::Pace;
 use venue::Live;
 
 /// Hours of trading that the market begins with.
@@ -75,7 +76,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, String> {
     settings.durability = Durability::Written;
     let plan = Plan { rate: args.rate, seed: args.seed };
     let started = Instant::now();
-    let crowd = past::make(&settings, plan.seed, Duration::from_secs(PAST_HOURS * 3600))?;
+    let crowd = past::make(&settings, plan, Duration::from_secs(PAST_HOURS * 3600))?;
     tracing::debug!(took = ?started.elapsed(), "the market's past is made");
     serve::run_demo(settings, args.serve.print_config, (plan, crowd))
 }
@@ -85,6 +86,7 @@ impl Plan {
     pub fn start(self, mut crowd: Crowd, exchange: Arc<dyn Exchange>) -> std::io::Result<Traders> {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
+        crowd.goes(Pace::of_rate(self.rate));
         let thread = std::thread::Builder::new().name("demo".to_string()).spawn(move || {
             let mut venue = Live::new(exchange);
             let started = Instant::now();

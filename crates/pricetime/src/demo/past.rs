@@ -7,7 +7,8 @@ use engine::{Op, Time};
 use journal::{DataLock, Disk, Durability, Options};
 use wire::{Answer, Requests};
 
-use super::crowd::Crowd;
+use super::Plan;
+use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
 use crate::answering::{ReplyLimits, Work};
 use crate::market::now;
@@ -19,7 +20,7 @@ use crate::settings::Settings;
 const STEP: Duration = Duration::from_millis(2_500);
 
 /// Makes the market in an empty data folder, and lets the crowd trade in it up to now.
-pub fn make(settings: &Settings, seed: u64, past: Duration) -> Result<Crowd, String> {
+pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, String> {
     let _lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
@@ -31,7 +32,7 @@ pub fn make(settings: &Settings, seed: u64, past: Duration) -> Result<Crowd, Str
         time: Time(end.0.saturating_sub(past.as_micros() as u64)),
         failed: None,
     };
-    let mut crowd = Crowd::new(seed);
+    let mut crowd = Crowd::new(plan.seed, Pace::of_steps(STEP, plan.rate));
     let mut goes_on = crowd.open(&mut then).is_some();
     while goes_on && then.time < end {
         goes_on = crowd.turn(&mut then).is_some();
