@@ -117,7 +117,7 @@ fn what_cannot_be_swept_is_refused_with_what_to_do() {
         ("", "--preset one-shot"),
         ("--axis cores --values 100000", "this machine has"),
         ("--axis depth --values 4 --mode per-request", "--mode pipelined"),
-        ("--preset one-shot --store postgres", "say `journal`, or postgres://"),
+        ("--preset one-shot --store postgres", "say `journal`"),
         ("--preset none-such", "many-clients"),
         ("--preset one-shot -c 5", "cannot be used with"),
     ];

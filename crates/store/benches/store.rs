@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "the tests use more of it")]
 mod postgres;
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -48,12 +49,18 @@ struct Flow {
     /// How far from the middle limits are, in cents.
     spread: usize,
     orders: u64,
+    /// The last orders, where what is still open of them is canceled in the end.
+    canceled_later: Option<VecDeque<(AccountId, OrderId)>>,
 }
+
+/// So many orders after it.
+const CANCELED_AFTER: usize = 1_000;
 
 impl Flow {
     fn new(writer: &mut Writer, spread: usize) -> Flow {
         let engine = Engine::new(1, DoneOrders::Drop);
-        let mut flow = Flow { engine, effects: Effects::after(Head::ZERO), random: Random::new(1), spread, orders: 0 };
+        let effects = Effects::after(Head::ZERO);
+        let mut flow = Flow { engine, effects, random: Random::new(1), spread, orders: 0, canceled_later: None };
         (0..SYMBOLS).for_each(|number| flow.apply(Command::CreateSymbol { symbol: symbol(number) }));
         for number in 0..ACCOUNTS {
             let account = account(number);
@@ -82,8 +89,18 @@ impl Flow {
             Side::Buy => 10_010 - away,
             Side::Sell => 9_990 + away,
         };
+        let account = account(self.random.below(ACCOUNTS));
+        if let Some(last) = &mut self.canceled_later {
+            last.push_back((account, self.engine.next_order()));
+            if last.len() > CANCELED_AFTER
+                && let Some((account, order)) = last.pop_front()
+            {
+                // One that is done is refused, which writes nothing.
+                self.apply(Command::CancelOrder { account, order });
+            }
+        }
         let command = Command::PlaceOrder {
-            account: account(self.random.below(ACCOUNTS)),
+            account,
             symbol: symbol(self.random.below(SYMBOLS)),
             side,
             limit: Price::from_units(cents * 1_000_000).unwrap(),
@@ -248,6 +265,7 @@ fn measure_with(server: &Server, sql: &str, batch: usize) -> Figures {
     let mut writer = database.writer("bench");
     database.sql(sql);
     let mut flow = Flow::new(&mut writer, 40);
+    flow.canceled_later = Some(VecDeque::new());
     measure(&database, &mut flow, &mut writer, batch);
     measure(&database, &mut flow, &mut writer, batch)
 }
@@ -257,6 +275,9 @@ const PAST_ROUNDS: usize = 7;
 /// Orders a batch, of them.
 const PAST_BATCH: usize = 400;
 
+/// How a cancellation is written that does not say whose.
+const CANCELED_ALONE: &str = "(order_id, time, sequence, shares)\n            SELECT u.order_id,";
+
 /// What it costs the writer that the past is read by index: orders/s and processor time without a part of it, of those with
 /// all in the same round.
 fn past(server: &Server) {
@@ -265,15 +286,21 @@ fn past(server: &Server) {
     let without_columns = function
         .replacen("CREATE", "CREATE OR REPLACE", 1)
         .replace("(id, symbol, buy_order, buyer, sell_order, seller,", "(id, buy_order, sell_order,")
-        .replace("SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller,", "SELECT u.id, u.buy, u.sell,");
-    let indexes = ["executions_by_symbol", "executions_by_buyer", "executions_by_seller"];
+        .replace("SELECT u.id, u.symbol, u.buy, u.buyer, u.sell, u.seller,", "SELECT u.id, u.buy, u.sell,")
+        .replace(
+            "(order_id, account, time, sequence, shares)\n            SELECT u.order_id, u.account,",
+            CANCELED_ALONE,
+        );
+    let indexes = ["executions_by_symbol", "executions_by_buyer", "executions_by_seller", "cancellations_by_account"];
     let drop = |index: &str| format!("DROP INDEX pricetime.{index};");
     let mut cases = vec![("as it is".to_owned(), "SELECT 1".to_owned())];
     cases.extend(indexes.map(|index| (format!("no {index}"), drop(index))));
-    cases.push(("none of the three".to_owned(), indexes.map(drop).concat()));
+    cases.push(("none of the four".to_owned(), indexes.map(drop).concat()));
     cases.push((
-        "nor symbol, buyer and seller".to_owned(),
-        "ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;".to_owned()
+        "nor what they need".to_owned(),
+        "ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;
+         ALTER TABLE pricetime.cancellations DROP COLUMN account;"
+            .to_owned()
             + &without_columns,
     ));
     let mut ratios: Vec<[Vec<f64>; 2]> = cases.iter().map(|_| Default::default()).collect();
