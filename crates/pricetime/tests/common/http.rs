@@ -129,17 +129,23 @@ impl Socket {
 
     /// The next message; none when the server has ended the connection.
     pub fn try_next(&mut self) -> Option<Value> {
-        loop {
-            match self.0.read() {
-                Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
-                Ok(Message::Close(_)) | Err(_) => return None,
-                Ok(_) => {}
-            }
-        }
+        self.told().ok()
     }
 
     pub fn next(&mut self) -> Value {
-        self.try_next().expect("the server goes on")
+        self.told().unwrap_or_else(|end| panic!("the server goes on: {end}"))
+    }
+
+    /// Errors: how the connection ended.
+    fn told(&mut self) -> Result<Value, String> {
+        loop {
+            match self.0.read() {
+                Ok(Message::Text(text)) => return Ok(serde_json::from_str(&text).unwrap()),
+                Ok(Message::Close(frame)) => return Err(format!("closed with {frame:?}")),
+                Ok(_) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
     }
 
     /// All that is left to read when the server has ended or is to end the connection, and the reason it gave. Panics
