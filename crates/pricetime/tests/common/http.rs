@@ -143,6 +143,8 @@ impl Socket {
                 Ok(Message::Text(text)) => return Ok(serde_json::from_str(&text).unwrap()),
                 Ok(Message::Close(frame)) => return Err(format!("closed with {frame:?}")),
                 Ok(_) => {}
+                // A signal to this process is no end.
+                Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
