@@ -7,7 +7,6 @@ pub mod client;
 pub mod decimal;
 pub mod exposition;
 pub mod folder;
-pub mod heartbeat;
 pub mod http;
 pub mod keys;
 pub mod load;

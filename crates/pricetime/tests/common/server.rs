@@ -192,9 +192,7 @@ impl Process {
 
     /// A line of `/proc/PID/status`, in KiB.
     pub fn memory_kib(&self, line: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
-        let value = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'));
-        value.and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok()).expect("a figure in kB")
+        memory_kib_of(self.id(), line).expect("a figure in kB")
     }
 
     /// Its resident memory in KiB.
@@ -287,6 +285,13 @@ impl Server {
 /// A connection to a server.
 pub fn connect(xml: SocketAddr) -> Client {
     Client::connect(xml, PATIENCE).unwrap_or_else(|error| panic!("cannot connect to {xml}: {error}"))
+}
+
+/// A line of `/proc/PID/status` in KiB, of a process that runs.
+pub fn memory_kib_of(process: u32, line: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let value = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'))?;
+    value.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 /// What `pricetime state` says of a data folder or a database.

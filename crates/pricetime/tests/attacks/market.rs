@@ -1,0 +1,33 @@
+//! Attacks by what is asked of the market: symbols, accounts, money, orders and their ids.
+
+use std::path::Path;
+
+use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
+use crate::bystanders::Habit;
+
+fn bytes_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| if entry.path().is_dir() { bytes_of(&entry.path()) } else { entry.metadata().unwrap().len() })
+        .sum()
+}
+
+/// What is refused because little is free on the disk must not take what is left of it.
+#[test]
+fn orders_below_the_low_water_take_nothing_of_the_disk() {
+    let limits = Limits { memory: 64 * MIB, ..ORDINARY };
+    let scene = Scene::set("orders below the low water", limits, |launch| launch.with("--disk-low 1000000GiB"));
+    let data = scene.data();
+    let before = bytes_of(&data);
+    let attack = scene.attack_beside(Habit::Read);
+    let mut client = attack.server().client();
+    let orders = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>".repeat(1_000);
+    let rounds = size(20, 200);
+    for _ in 0..rounds {
+        let told = client.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
+        assert_eq!(told.matches("<error").count(), 1_000, "{told:.300}");
+    }
+    let grown = bytes_of(&data).saturating_sub(before);
+    assert!(grown < MIB, "{grown} bytes of the disk");
+    attack.end(&format!("{rounds},000 refused, {grown} bytes of the disk"));
+}

@@ -1,0 +1,38 @@
+//! Connections as attackers make them.
+#![allow(dead_code, reason = "each module uses its part of this")]
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
+
+/// Allows this process as many files as it may have. Panics if those are fewer than an attack needs.
+pub fn allow_many_files(needed: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
+    assert!(limit.maximum.is_none_or(|files| files as usize > needed + 500), "too few files allowed: {limit:?}");
+}
+
+pub fn connect_many(address: SocketAddr, count: usize) -> Vec<TcpStream> {
+    (0..count).map(|_| TcpStream::connect(address).unwrap()).collect()
+}
+
+/// A connection whose kernel holds next to nothing of what is sent to it.
+pub fn connect_narrow(address: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    socket.connect(&address.into()).unwrap();
+    socket.into()
+}
+
+/// Whether the server has ended the stream; there must be nothing to read before.
+pub fn has_ended(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    match peeked {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}

@@ -1,0 +1,123 @@
+//! What an attack cost, held against what it may cost: printed always, and in the long form a row of the table that
+//! `proof/attacks` shows.
+
+use std::io::Write;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::attack::{Limits, MIB};
+use crate::bystanders::Waits;
+
+/// The file of the table, a row an attack with tabs between its cells. That it is named makes the long form.
+const TABLE: &str = "PRICETIME_ATTACKS_TABLE";
+
+/// Whether attacks run at length and times are judged.
+pub fn is_long() -> bool {
+    std::env::var_os(TABLE).is_some()
+}
+
+/// A part of an attack that has a bound of its own.
+pub struct Part {
+    pub what: &'static str,
+    pub took: Duration,
+    pub allowed: Duration,
+}
+
+/// What an attack cost.
+pub struct Verdict<'a> {
+    pub title: &'static str,
+    pub limits: Limits,
+    /// By how many bytes resident memory grew at most.
+    pub grown: u64,
+    pub lasted: Duration,
+    pub waits: Waits,
+    pub parts: Vec<Part>,
+    /// How the attacker was answered.
+    pub outcome: &'a str,
+}
+
+impl Verdict<'_> {
+    /// Prints it, and writes its row in the long form.
+    pub fn tell(&self) {
+        let memory = format!("{} of {} MiB", self.grown.div_ceil(MIB), self.limits.memory / MIB);
+        let [xml, http, operator] = [&self.waits.xml, &self.waits.http, &self.waits.operator].map(spread);
+        let parts: String = self.parts.iter().map(|part| format!("{} took {:.1?}; ", part.what, part.took)).collect();
+        println!(
+            "{}: memory grew by {memory}, {:.1} s; waits (p50/p99/longest ms) XML {xml}, HTTP {http}, /health {operator}; {parts}{}",
+            self.title,
+            self.lasted.as_secs_f64(),
+            self.outcome
+        );
+        let p99 = |waits: &Histogram<u64>| {
+            format!("{:.1} of {} ms", ms(waits.value_at_quantile(0.99)), self.limits.p99.as_millis())
+        };
+        let faults = self.faults();
+        row(&[
+            self.title,
+            &memory,
+            &p99(&self.waits.xml),
+            &p99(&self.waits.http),
+            &format!("{:.0} of {} ms", ms(self.longest_us()), self.limits.longest.as_millis()),
+            &format!("{:.1} s", self.lasted.as_secs_f64()),
+            if faults.is_empty() { "ok" } else { "EXCEEDED" },
+            &format!("{parts}{}", self.outcome),
+        ]);
+    }
+
+    /// Panics where a limit is exceeded: of memory in both forms, of time in the long one.
+    pub fn judge(&self) {
+        let faults = self.faults();
+        assert!(faults.is_empty(), "{}: {}", self.title, faults.join("; "));
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let (grown, allowed) = (self.grown, self.limits.memory);
+        if grown > allowed {
+            faults.push(format!("memory grew by {} MiB; at most {}", grown.div_ceil(MIB), allowed / MIB));
+        }
+        if !is_long() {
+            return faults;
+        }
+        for (who, waits) in [("XML", &self.waits.xml), ("HTTP", &self.waits.http)] {
+            let p99_us = waits.value_at_quantile(0.99);
+            if p99_us > self.limits.p99.as_micros() as u64 {
+                faults.push(format!("a bystander's p99 over {who} was {:.1} ms", ms(p99_us)));
+            }
+        }
+        if self.longest_us() > self.limits.longest.as_micros() as u64 {
+            faults.push(format!("a bystander waited {:.0} ms", ms(self.longest_us())));
+        }
+        let late = self.parts.iter().filter(|part| part.took > part.allowed);
+        faults.extend(late.map(|part| format!("{} took {:?}; at most {:?}", part.what, part.took, part.allowed)));
+        faults
+    }
+
+    fn longest_us(&self) -> u64 {
+        [&self.waits.xml, &self.waits.http, &self.waits.operator].map(|waits| waits.max()).into_iter().max().unwrap()
+    }
+}
+
+/// Says that an attack ended before its end, and why the server was killed if it was.
+pub fn tell_failed(title: &str, killed: Option<String>) {
+    let why = killed.map_or("see its output".to_string(), |why| format!("the server was killed: {why}"));
+    eprintln!("{title}: FAILED, {why}");
+    row(&[title, "", "", "", "", "", "FAILED", &why]);
+}
+
+fn row(cells: &[&str]) {
+    if let Some(table) = std::env::var_os(TABLE) {
+        let mut file = std::fs::File::options().append(true).create(true).open(table).unwrap();
+        writeln!(file, "{}", cells.join("\t")).unwrap();
+    }
+}
+
+fn spread(waits: &Histogram<u64>) -> String {
+    let [p50, p99, longest] = [0.5, 0.99, 1.0].map(|quantile| ms(waits.value_at_quantile(quantile)));
+    format!("{p50:.1}/{p99:.1}/{longest:.0}")
+}
+
+fn ms(us: u64) -> f64 {
+    us as f64 / 1000.0
+}

@@ -1,0 +1,76 @@
+//! The patches of `proof/mutants` stay what they are said to be: each applies to this tree and names tests that exist.
+//! Whether those tests see the planted bugs is what `proof/mutants/run` says, which builds each of them.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Fewer are not worth the name of a proof.
+const PATCHES_MIN: usize = 1;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn patches() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("proof/mutants")).unwrap();
+    let all = entries.map(|entry| entry.unwrap().path());
+    all.filter(|path| path.extension().is_some_and(|extension| extension == "patch")).collect()
+}
+
+/// The values of a header's lines.
+fn header<'a>(patch: &'a str, name: &str) -> Vec<&'a str> {
+    let start = format!("# {name}: ");
+    patch.lines().take_while(|line| line.starts_with('#')).filter_map(|line| line.strip_prefix(&start)).collect()
+}
+
+#[test]
+fn every_mutant_applies_to_this_tree_and_changes_one_crate() {
+    let patches = patches();
+    assert!(patches.len() >= PATCHES_MIN, "only {} patches", patches.len());
+    for path in patches {
+        let name = path.display();
+        let output = Command::new("git").current_dir(root()).args(["apply", "--check"]).arg(&path).output().unwrap();
+        assert!(output.status.success(), "{name} does not apply: {}", String::from_utf8_lossy(&output.stderr));
+        let patch = std::fs::read_to_string(&path).unwrap();
+        let files: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/crates/")).collect();
+        assert!(!files.is_empty(), "{name} changes no crate");
+        assert!(files.iter().all(|file| file.contains("/src/")), "{name} changes more than the server: {files:?}");
+    }
+}
+
+#[test]
+fn every_mutant_says_what_it_is_and_names_tests_that_exist() {
+    for path in patches() {
+        let (name, patch) = (path.display(), std::fs::read_to_string(&path).unwrap());
+        assert_eq!(header(&patch, "What").len(), 1, "{name} does not say in one line what it is");
+        let tests = header(&patch, "Test");
+        assert!(!tests.is_empty(), "{name} names no test");
+        for test in tests {
+            assert!(exists(test), "{name} names a test that is not there: {test}");
+        }
+    }
+}
+
+/// Whether `-p CRATE --test TARGET -- name::of::it` or `-p CRATE --lib -- name::of::it` is the name of a test.
+fn exists(test: &str) -> bool {
+    let Some((words, name)) = test.split_once(" -- ") else { return false };
+    let function = format!("fn {}(", name.rsplit("::").next().unwrap());
+    let places = match words.split(' ').collect::<Vec<_>>()[..] {
+        ["-p", package, "--test", target] => {
+            let tests = root().join("crates").join(package).join("tests");
+            vec![tests.join(format!("{target}.rs")), tests.join(target)]
+        }
+        ["-p", package, "--lib"] => vec![root().join("crates").join(package).join("src")],
+        _ => return false,
+    };
+    places.iter().any(|place| is_in(place, &function))
+}
+
+/// Whether a file, or one in a folder, holds a text.
+fn is_in(place: &Path, text: &str) -> bool {
+    match std::fs::read_dir(place) {
+        Ok(entries) => entries.map(|entry| entry.unwrap().path()).any(|path| is_in(&path, text)),
+        Err(_) => std::fs::read_to_string(place).is_ok_and(|file| file.contains(text)),
+    }
+}
