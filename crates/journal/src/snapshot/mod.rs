@@ -142,13 +142,38 @@ pub fn read<S: Storage>(
     Ok(SnapshotHead { point: items.point(), state_hash: items.state_hash(), items: count })
 }
 
-/// Removes all snapshots but the `keep` newest, oldest first; returns how many went.
-pub fn retire<S: Storage>(storage: &S, keep: usize) -> Result<usize, SnapshotError> {
-    let old: Vec<_> = list(storage)?.into_iter().skip(keep).collect();
+/// The `count` newest snapshots that can be read back whole, newest first; fewer if there are no more. What cannot be read
+/// back is no generation: nothing may be given up in reliance on it.
+fn sound<S: Storage>(storage: &S, count: usize) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+    let mut found = Vec::new();
+    for info in list(storage)? {
+        if found.len() == count {
+            break;
+        }
+        match read(storage, &info, &mut |_| Ok(())) {
+            Ok(_) => found.push(info),
+            Err(error) => tracing::error!(%error, "a snapshot cannot be read back: it does not count"),
+        }
+    }
+    Ok(found)
+}
+
+/// Where the oldest of the `count` newest sound snapshots stands: with any one of them, all behind it can be replayed. None
+/// while there are fewer.
+pub fn oldest_of<S: Storage>(storage: &S, count: usize) -> Result<Option<Sequence>, SnapshotError> {
+    let found = sound(storage, count)?;
+    Ok(found.last().filter(|_| found.len() == count).map(|oldest| oldest.sequence))
+}
+
+/// Removes all snapshots older than the `keep` newest sound ones, oldest first, and gives where the oldest of these stands.
+/// None, and nothing is removed, while there are fewer.
+pub fn retire<S: Storage>(storage: &S, keep: usize) -> Result<Option<Sequence>, SnapshotError> {
+    let Some(oldest) = oldest_of(storage, keep)? else { return Ok(None) };
+    let old: Vec<_> = list(storage)?.into_iter().filter(|info| info.sequence < oldest).collect();
     for SnapshotInfo { name, .. } in old.iter().rev() {
         let failed = || SnapshotError::io(format!("remove {name}"));
         storage.remove(name).map_err(failed())?;
         storage.sync_directory().map_err(failed())?;
     }
-    Ok(old.len())
+    Ok(Some(oldest))
 }

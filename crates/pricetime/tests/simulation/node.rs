@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Engine, Event, OrderId, Reject, Reply, Sequence, StateItem, Time};
-use journal::{Archive, ArchiveBatch, JournalPoint, Options, snapshot};
+use journal::{Archive, ArchiveBatch, JournalPoint, Options};
 use pricetime::answering::{ReplyLimits, Work};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
 use pricetime::sequencer::{Conditions, Sequencer};
-use pricetime::snapshots::{self, GENERATIONS};
+use pricetime::snapshots;
 use wire::{Answer, Requests};
 
 use super::Stop;
@@ -99,7 +99,7 @@ impl Node {
         let fits = follower.fit(&engine)?;
         let stored_through = archive.position();
         let last_snapshot = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
-        let covered_through = covered(process).unwrap_or(Sequence::ZERO);
+        let covered_through = snapshots::covered_through(process).ok().flatten().unwrap_or(Sequence::ZERO);
         Ok(Node {
             sequencer: Sequencer::new(engine, journal, LIMITS),
             archive,
@@ -262,10 +262,8 @@ impl Node {
         if !self.checkpoint() {
             return Ok(());
         }
-        let published =
-            snapshots::write(&self.process, &engine, point).and_then(|_| snapshot::retire(&self.process, GENERATIONS));
-        if published.is_ok() {
-            self.covered_through = covered(&self.process).unwrap_or(self.covered_through);
+        if let Ok(published) = snapshots::write_and_retire(&self.process, &engine, point) {
+            self.covered_through = published.covered.unwrap_or(self.covered_through);
             self.done.snapshots += 1;
             let mut named = false;
             engine.export(&mut |item| named |= matches!(item, StateItem::ClientOrder { done: Some(_), .. }));
@@ -300,9 +298,4 @@ impl Node {
         process.end();
         Ok(())
     }
-}
-
-/// With all generations of snapshots there, the journal up to the oldest of them is covered.
-fn covered(process: &Process) -> Option<Sequence> {
-    Some(snapshot::list(process).ok()?.get(GENERATIONS - 1)?.sequence)
 }
