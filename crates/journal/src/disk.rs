@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use rustix::io::Errno;
 
+use crate::in_place::InPlace;
 use crate::storage::{File, Storage};
 
 /// A folder on a real disk.
@@ -16,21 +17,52 @@ use crate::storage::{File, Storage};
 pub struct Disk {
     path: Arc<PathBuf>,
     directory: Arc<fs::File>,
+    access: Access,
+    in_place: Arc<InPlace>,
+}
+
+/// What may be done with a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    ReadAndWrite,
+    Read,
 }
 
 impl Disk {
     /// Opens the folder, which must exist.
     pub fn open(path: &Path) -> io::Result<Disk> {
-        let directory = fs::File::open(path)?;
+        Disk::open_for(path, Access::ReadAndWrite, Arc::default())
+    }
+
+    /// Opens the folder, which must exist, to read alone: it may be of somebody else, or on a disk that takes no writes.
+    pub fn open_to_read(path: &Path) -> io::Result<Disk> {
+        Disk::open_for(path, Access::Read, Arc::default())
+    }
+
+    fn open_for(path: &Path, access: Access, in_place: Arc<InPlace>) -> io::Result<Disk> {
+        let directory = in_place.enter(path, || fs::File::open(path), fs::File::metadata)?;
         if !directory.metadata()?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
-        Ok(Disk { path: Arc::new(path.to_owned()), directory: Arc::new(directory) })
+        Ok(Disk { path: Arc::new(path.to_owned()), directory: Arc::new(directory), access, in_place })
     }
 
     /// Where the folder is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn open_with(&self, name: &str, options: &fs::OpenOptions) -> io::Result<DiskFile> {
+        let path = self.path.join(name);
+        let file = self.in_place.enter(&path, || options.open(&path), fs::File::metadata)?;
+        Ok(DiskFile { file })
+    }
+
+    fn to_write(&self) -> io::Result<()> {
+        match self.access {
+            Access::ReadAndWrite => Ok(()),
+            Access::Read => Err(io::Error::from(io::ErrorKind::ReadOnlyFilesystem)),
+        }
     }
 }
 
@@ -49,27 +81,30 @@ impl Storage for Disk {
     }
 
     fn create(&self, name: &str) -> io::Result<DiskFile> {
-        let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(self.path.join(name))?;
-        Ok(DiskFile { file })
+        self.to_write()?;
+        self.open_with(name, fs::OpenOptions::new().read(true).write(true).create_new(true))
     }
 
     fn open(&self, name: &str) -> io::Result<DiskFile> {
-        let file = fs::OpenOptions::new().read(true).write(true).open(self.path.join(name))?;
-        Ok(DiskFile { file })
+        self.open_with(name, fs::OpenOptions::new().read(true).write(self.access == Access::ReadAndWrite))
     }
 
     fn folder(&self, name: &str) -> io::Result<Disk> {
         let path = self.path.join(name);
-        fs::create_dir_all(&path)?;
-        Disk::open(&path)
+        if self.access == Access::ReadAndWrite {
+            fs::create_dir_all(&path)?;
+        }
+        Disk::open_for(&path, self.access, self.in_place.clone())
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path.join(from), self.path.join(to))
+        self.to_write()?;
+        self.in_place.rename(&self.path.join(from), &self.path.join(to))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path.join(name))
+        self.to_write()?;
+        self.in_place.remove(&self.path.join(name))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -79,6 +114,11 @@ impl Storage for Disk {
     fn free_bytes(&self) -> io::Result<u64> {
         let room = fstatvfs(&*self.directory)?;
         Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    fn displaced(&self) -> Option<String> {
+        let (path, found) = self.in_place.displaced()?;
+        Some(format!("{}: {found}", path.display()))
     }
 }
 
@@ -122,6 +162,11 @@ impl File for DiskFile {
 }
 
 impl DiskFile {
+    /// The system's file, to lock it.
+    pub fn system(&self) -> &fs::File {
+        &self.file
+    }
+
     /// Room on a file system without `fallocate`: zeros are written out from the file's end on.
     fn write_zeros(&self, length: u64) -> io::Result<()> {
         const CHUNK_BYTES: u64 = 1 << 20;

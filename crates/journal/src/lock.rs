@@ -1,15 +1,23 @@
-//! One process a data folder: an OS lock on the file `lock`, held until dropped. It knows nothing of the other files.
+//! One process a data folder: an OS lock on the folder itself, held until dropped. A file in it could be removed, and the next
+//! one of its name would be free. It knows nothing of the other files.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The name of the locked file in the data folder.
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::make_folder::make_folder;
+
+/// The file in the data folder that says who has it. It is locked too: programs of before lock nothing else.
 pub const LOCK_NAME: &str = "lock";
 
 /// The data folder is this process's alone while this lives.
 #[derive(Debug)]
 pub struct DataLock {
+    _folder: fs::File,
     _file: fs::File,
 }
 
@@ -44,26 +52,34 @@ pub enum LockError {
 
 impl DataLock {
     /// Makes the folder if it is missing and locks it. Never waits.
-    pub fn take(folder: &Path) -> Result<DataLock, LockError> {
-        let failed = |source| LockError::Io { folder: folder.to_owned(), source };
-        fs::create_dir_all(folder).map_err(failed)?;
-        let mut file = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(folder.join(LOCK_NAME))
-            .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::Held { folder: folder.to_owned(), holder: holder(&mut file) });
-            }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
+    pub fn take(path: &Path) -> Result<DataLock, LockError> {
+        let failed = |source| LockError::Io { folder: path.to_owned(), source };
+        make_folder(path).map_err(failed)?;
+        let folder = fs::File::open(path).map_err(failed)?;
+        try_lock(&folder, path)?;
+        let mut file = open_lock_file(path).map_err(failed)?;
+        try_lock(&file, path)?;
         write_pid(&mut file).map_err(failed)?;
-        Ok(DataLock { _file: file })
+        Ok(DataLock { _folder: folder, _file: file })
     }
+}
+
+fn try_lock(file: &fs::File, folder: &Path) -> Result<(), LockError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(LockError::Held { folder: folder.to_owned(), holder: holder(folder) }),
+        Err(TryLockError::Error(source)) => Err(LockError::Io { folder: folder.to_owned(), source }),
+    }
+}
+
+/// A link of this name could lead to any file of this user, which would be overwritten.
+fn open_lock_file(folder: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options.open(folder.join(LOCK_NAME)).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP) => io::Error::other(format!("{LOCK_NAME} is a symbolic link; remove it")),
+        _ => error,
+    })
 }
 
 fn write_pid(file: &mut fs::File) -> io::Result<()> {
@@ -72,9 +88,10 @@ fn write_pid(file: &mut fs::File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-fn holder(file: &mut fs::File) -> String {
+fn holder(folder: &Path) -> String {
     let mut text = String::new();
-    match file.read_to_string(&mut text) {
+    let read = fs::File::open(folder.join(LOCK_NAME)).and_then(|mut file| file.read_to_string(&mut text));
+    match read {
         Ok(_) if !text.trim().is_empty() => format!("process {}", text.trim()),
         Ok(_) | Err(_) => "another process".to_owned(),
     }
@@ -94,6 +111,30 @@ mod tests {
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
         DataLock::take(&folder).unwrap();
+    }
+
+    /// A second server once came in when the locked file was removed.
+    #[test]
+    fn who_removes_the_file_does_not_open_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataLock::take(folder.path()).unwrap();
+        fs::remove_file(folder.path().join(LOCK_NAME)).unwrap();
+        let refused = DataLock::take(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("in use by another process"), "{refused}");
+        drop(first);
+        DataLock::take(folder.path()).unwrap();
+    }
+
+    /// The process id was once written over whatever a link of this name led to.
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join(LOCK_NAME)).unwrap();
+        let refused = DataLock::take(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("lock is a symbolic link"), "{refused}");
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub trait Storage: Clone + Send + Sync + 'static {
     fn sync_directory(&self) -> io::Result<()>;
     /// Bytes that may still be written to this disk.
     fn free_bytes(&self) -> io::Result<u64>;
+    /// Whether somebody else removed, moved or replaced this folder, or a file that was opened or made through it: which, and
+    /// what is found instead.
+    fn displaced(&self) -> Option<String>;
 }
 
 /// An open file. All methods take `&self`: reads may go on beside a write.

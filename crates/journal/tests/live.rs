@@ -70,6 +70,9 @@ impl Storage for Meddled {
     fn free_bytes(&self) -> io::Result<u64> {
         self.disk.free_bytes()
     }
+    fn displaced(&self) -> Option<String> {
+        self.disk.displaced()
+    }
 }
 
 impl File for MeddledFile {

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant, SystemTime};
 use engine::{DoneOrders, Engine, Sequence};
 use feed::{Asker, Former, Known, RECALLED};
 use gateway::{Exchange, Gauge, Pulse, State, Status};
-use journal::{DataLock, Disk, Journal, Options};
+use journal::{DataLock, Disk, Journal, Options, Storage};
 use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
 use web::{Hub, Records};
 
-use crate::archive_gate::ArchiveGate;
-use crate::market::{Clock, Failed, Follower, Market, MarketOptions};
+use crate::archive_gate::{ArchiveGate, GATE_NAME};
+use crate::market::{Clock, DONE_ORDERS_MAX, Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
 use crate::projection::Projection;
 use crate::records::{SqlRecords, former};
-use crate::recovery::{self, Report};
+use crate::recovery::{self, Recovered, Report};
 use crate::settings::{Durability, Settings};
 use crate::snapshots;
 use crate::sql_market::{SqlMarket, SqlOptions};
@@ -108,7 +108,7 @@ impl Backend {
                 let (engine, journal) = market.stop().map_err(|error| error.to_string())?;
                 // A snapshot leaves out what the history holds.
                 projection.map_or(Ok(()), Projection::stop).map_err(|error| error.to_string())?;
-                snapshot_if_cheap(&storage, &engine, &journal, settings);
+                snapshot_if_cheap(&storage, &engine, &journal, settings)?;
                 Ok(engine.sequence())
             }
             Backend::Database(market, followed) => {
@@ -124,6 +124,8 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
+    // Closed until the archive is written to no more by the recovery.
+    let gate = ArchiveGate::make(&storage).map_err(|error| format!("{GATE_NAME}: {error}"))?;
     let options = Options {
         segment_bytes: settings.segment_size.0,
         durability: match settings.durability {
@@ -139,6 +141,7 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
         Ok(projection.as_ref().map(Projection::sink))
     });
     let recovered = recovered.map_err(|error| error.to_string())?;
+    expect_all(&storage, &recovered)?;
     let projection = projection.map(|projection| projection.fit(&recovered.engine, &failed)).transpose();
     let projection = projection.map_err(|error| error.to_string())?;
     let promise = match settings.durability {
@@ -167,17 +170,24 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
         reply_bytes_max: settings.reply_bytes_max(),
         keep_journal: settings.keep_journal,
         snapshot_every: settings.snapshot_every,
-        disk_low_bytes: settings.disk_low.0,
+        disk_low_bytes: settings.disk_low_bytes(),
+        done_orders_max: DONE_ORDERS_MAX,
         pulse,
         clock,
     };
-    let gate = ArchiveGate::open(&settings.data).map_err(|error| format!("archive.gate: {error}"))?;
     let follower = projection
         .as_ref()
         .map(|projection| Follower { events: projection.sink(), checkpoint: projection.checkpoint() });
     let market =
         Market::start(storage.clone(), recovered, gate, market_options, follower, failed).map_err(no_threads)?;
     Ok((Backend::Folder(Box::new(Folder { storage, market, projection, _lock: lock })), opened))
+}
+
+/// Has the disk know all journal files, also those that the recovery had no need of: that they are there is watched.
+fn expect_all(storage: &Disk, recovered: &Recovered<Disk>) -> Result<(), String> {
+    recovered.journal.segments().iter().try_for_each(|segment| {
+        storage.open(&segment.name).map(drop).map_err(|error| format!("{}: {error}", segment.name))
+    })
 }
 
 fn note_recovery(pulse: &Pulse, started: Instant, commands: u64) {
@@ -215,17 +225,25 @@ fn no_threads(error: std::io::Error) -> String {
     format!("cannot start the market's threads: {error}")
 }
 
-fn snapshot_if_cheap(storage: &Disk, engine: &Engine, journal: &Journal<Disk>, settings: &Settings) {
+/// Errors: it could not be written. The journal has it all: the next start only takes longer.
+fn snapshot_if_cheap(
+    storage: &Disk,
+    engine: &Engine,
+    journal: &Journal<Disk>,
+    settings: &Settings,
+) -> Result<(), String> {
     let items = engine.account_count().saturating_add(engine.open_order_count());
     if items > CHEAP_SNAPSHOT_ITEMS || settings.durability == Durability::Written {
-        return;
+        return Ok(());
     }
     match snapshots::write_if_new(storage, engine, journal.point()) {
         Ok(Some(info)) => tracing::info!(sequence = info.sequence.0, bytes = info.bytes, "snapshot taken"),
         Ok(None) => {}
-        // The journal has it all: the next start only takes longer.
-        Err(error) => tracing::warn!(%error, "no snapshot could be taken"),
+        Err(error) => {
+            return Err(format!("stopped, and all that was acknowledged is kept, but without a snapshot: {error}"));
+        }
     }
+    Ok(())
 }
 
 fn open_database(

@@ -1,22 +1,26 @@
 //! `pricetime backup`: a consistent copy of a data folder, also of one that a server is writing to, checked afterwards.
 //!
 //! The order makes it consistent. First the newest snapshot; then the archive, which holds all that was done before that
-//! snapshot, and the history likewise; last the journal. The archive's writer is kept out while its file is copied; journal
-//! files are only ever appended to, and are copied up to their last whole unit.
+//! snapshot, and the history likewise; last the journal. Nobody waits for it: the large files are copied beforehand, while
+//! they change, and then brought up to date, which is quick; the archive while its writer keeps out. Should that take longer
+//! than the writer waits, the archive is brought up to date once more. Journal files are only ever appended to, and are
+//! copied up to their last whole unit.
 
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use engine::Sequence;
 use feed::{CHECKPOINT_NAME, HISTORY_FOLDER, TABLE_NAMES};
-use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, snapshot};
+use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, make_folder, snapshot};
 
-use crate::archive_gate::ArchiveGate;
+use crate::archive_gate::{GATE_NAME, KeptOut};
+use crate::copies::Copies;
+use crate::units::Umask;
 use crate::{inspect, recovery};
 
-/// How often to begin again when the server retires files while they are being copied.
+/// How often to begin again when the server retires files while they are being copied, or cannot wait with the archive.
 const ATTEMPTS: usize = 5;
 
 /// The arguments of `pricetime backup`.
@@ -26,69 +30,83 @@ pub struct BackupArgs {
     pub folder: PathBuf,
     /// Where the copy goes; must not exist or be empty
     pub target: PathBuf,
+    /// Permissions that the files and folders of the copy lack: with 077 they are their owner's alone
+    #[arg(long, env = "PRICETIME_UMASK", default_value_t = Umask::OWNER_ALONE)]
+    pub umask: Umask,
 }
 
 /// Copies and checks. Errors: what kept it from copying, or what is wrong with the copy.
 pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
-    let named = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
-    fs::create_dir_all(&args.target).map_err(|error| named(&args.target, error))?;
-    if fs::read_dir(&args.target).map_err(|error| named(&args.target, error))?.next().is_some() {
-        return Err(format!("{}: this folder is not empty; name a new one", args.target.display()));
-    }
+    args.umask.apply();
     let disk = inspect::open_disk(&args.folder)?;
+    let target = &args.target;
+    make_folder(target).map_err(|error| named(target, error))?;
+    if std::fs::read_dir(target).map_err(|error| named(target, error))?.next().is_some() {
+        return Err(format!("{}: this folder is not empty; name a new one", target.display()));
+    }
+    let mut copies = Copies::new(disk.path(), target);
+    copy_ahead(&mut copies)?;
     let mut attempt = 1;
-    while let Err(error) = copy(&disk, &args.target) {
+    while let Err(error) = copy(&disk, &mut copies) {
         if attempt == ATTEMPTS {
             return Err(format!("cannot copy {}: {error}", args.folder.display()));
         }
         attempt += 1;
-        clear(&args.target).map_err(|error| named(&args.target, error))?;
+        let is_large = |name: &Path| name == Path::new(ARCHIVE_NAME) || name.starts_with(HISTORY_FOLDER);
+        copies.remove_but(is_large).map_err(|error| named(target, error))?;
     }
-    verify(&args.target)?;
+    copies.sync().map_err(|error| named(target, error))?;
+    verify(target)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn copy(disk: &Disk, target: &Path) -> Result<(), String> {
-    copy_snapshot(disk, target).map_err(|error| error.to_string())?;
-    copy_archive(disk.path(), target).map_err(|error| format!("{ARCHIVE_NAME}: {error}"))?;
-    copy_history(disk.path(), target).map_err(|error| format!("{HISTORY_FOLDER}: {error}"))?;
-    copy_journal(disk, target)?;
-    fs::File::open(target).and_then(|folder| folder.sync_all()).map_err(|error| error.to_string())
+fn named(path: &Path, error: io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
-fn copy_snapshot(disk: &Disk, target: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    if let Some(newest) = snapshot::list(disk)?.first() {
-        copy_file(&disk.path().join(&newest.name), &target.join(&newest.name), u64::MAX)?;
+/// Copies what is large, whatever happens to it meanwhile.
+fn copy_ahead(copies: &mut Copies) -> Result<(), String> {
+    for name in TABLE_NAMES.map(|table| Path::new(HISTORY_FOLDER).join(table)) {
+        copies.bring_up(&name)?;
     }
-    Ok(())
+    copies.bring_up(Path::new(ARCHIVE_NAME))
 }
 
-fn copy_archive(folder: &Path, target: &Path) -> io::Result<()> {
-    let gate = ArchiveGate::open(folder)?;
-    let _writer_kept_out = gate.close()?;
-    copy_file(&folder.join(ARCHIVE_NAME), &target.join(ARCHIVE_NAME), u64::MAX)
+fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
+    let newest = snapshot::list(disk).map_err(|error| error.to_string())?.into_iter().next();
+    if let Some(newest) = &newest {
+        copies.bring_up(Path::new(&newest.name))?;
+    }
+    copy_archive(disk.path(), copies)?;
+    copy_history(copies)?;
+    copy_journal(disk, copies, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
+}
+
+fn copy_archive(folder: &Path, copies: &mut Copies) -> Result<(), String> {
+    let gate = |error| format!("{GATE_NAME}: {error}");
+    let kept_out = KeptOut::of(folder).map_err(gate)?;
+    let copied = copies.bring_up(Path::new(ARCHIVE_NAME));
+    match kept_out.still().map_err(gate)? {
+        true => copied,
+        false => Err(format!("{ARCHIVE_NAME} was written to meanwhile; try again when fewer orders are done")),
+    }
 }
 
 /// The checkpoint first: what the files get meanwhile lies behind it, and is written again from the journal.
-fn copy_history(folder: &Path, target: &Path) -> io::Result<()> {
-    let (from, to) = (folder.join(HISTORY_FOLDER), target.join(HISTORY_FOLDER));
-    if !from.join(CHECKPOINT_NAME).exists() {
-        return Ok(());
-    }
-    fs::create_dir(&to)?;
-    copy_file(&from.join(CHECKPOINT_NAME), &to.join(CHECKPOINT_NAME), u64::MAX)?;
-    for table in TABLE_NAMES {
-        copy_file(&from.join(table), &to.join(table), u64::MAX)?;
-    }
-    fs::File::open(&to)?.sync_all()
+fn copy_history(copies: &mut Copies) -> Result<(), String> {
+    copies.bring_up(&Path::new(HISTORY_FOLDER).join(CHECKPOINT_NAME))?;
+    TABLE_NAMES.iter().try_for_each(|table| copies.bring_up(&Path::new(HISTORY_FOLDER).join(table)))
 }
 
-/// Copies all journal files that are kept. The last one may be written to: what stands behind its last whole unit becomes
-/// zeros, as in a file that is not written so far yet.
-fn copy_journal(disk: &Disk, target: &Path) -> Result<(), String> {
-    let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?;
+/// Copies all journal files that are kept, which have to reach back to `from`. The last one may be written to: what stands
+/// behind its last whole unit becomes zeros, as in a file that is not written so far yet.
+fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), String> {
+    let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?.unwrap_or(JournalPoint::ZERO);
+    if oldest.sequence > from {
+        return Err(format!("the journal behind command {from} was retired meanwhile"));
+    }
     let mut segments: Vec<(String, u64)> = Vec::new();
-    let end = journal::visit_batches(disk, oldest.unwrap_or(JournalPoint::ZERO), None, &mut |batch| {
+    let end = journal::visit_batches(disk, oldest, None, &mut |batch| {
         let end = batch.offset + batch.bytes;
         match segments.last_mut().filter(|(name, _)| name == batch.segment) {
             Some((_, known_end)) => *known_end = end,
@@ -100,28 +118,7 @@ fn copy_journal(disk: &Disk, target: &Path) -> Result<(), String> {
     let last = segments.len().saturating_sub(1);
     for (index, (name, end)) in segments.into_iter().enumerate() {
         let bytes = if index == last { end } else { u64::MAX };
-        copy_file(&disk.path().join(&name), &target.join(&name), bytes).map_err(|error| format!("{name}: {error}"))?;
-    }
-    Ok(())
-}
-
-/// Copies the first `bytes` of a file, or all of it, and syncs the copy, which is as long as the file.
-fn copy_file(from: &Path, to: &Path, bytes: u64) -> io::Result<()> {
-    let source = fs::File::open(from)?;
-    let length = source.metadata()?.len();
-    let mut copy = fs::File::create_new(to)?;
-    io::copy(&mut source.take(bytes), &mut copy)?;
-    copy.set_len(length)?;
-    copy.sync_all()
-}
-
-fn clear(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
-        }
+        copies.copy_start(Path::new(&name), bytes)?;
     }
     Ok(())
 }

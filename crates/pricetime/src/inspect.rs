@@ -20,9 +20,9 @@ pub struct Inspected {
     pub unfinished: Option<Cut>,
 }
 
-/// Opens a data folder to read. Errors: a folder that is none.
+/// Opens a data folder to read; nothing in it is changed. Errors: a folder that is none.
 pub fn open_disk(folder: &Path) -> Result<Disk, String> {
-    let disk = Disk::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let disk = Disk::open_to_read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none() {
         return Err(format!("{}: there is no journal in this folder", folder.display()));
     }

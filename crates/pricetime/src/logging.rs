@@ -10,7 +10,9 @@ use crate::settings::LogFormat;
 pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
     let filter = EnvFilter::try_new(level)
         .map_err(|error| format!("log-level `{level}`: {error}; use error, warn, info, debug or trace"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // What cannot be logged would be told to standard error, which is where it cannot be written: that would be a panic.
+    let builder =
+        tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {
         LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
         LogFormat::Json => builder.json().try_init(),

@@ -13,6 +13,7 @@ use pricetime::send::SendArgs;
 use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
 use pricetime::store_tool::{self, StoreArgs};
+use pricetime::units::Umask;
 use pricetime::{check, send, serve};
 
 #[global_allocator]
@@ -56,6 +57,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // What measures makes reports for everybody to read.
+    if !matches!(cli.command, Some(Command::Bench(_))) {
+        Umask::OWNER_ALONE.apply();
+    }
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),

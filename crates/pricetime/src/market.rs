@@ -15,7 +15,7 @@ use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
-use crate::archiver::{self, Archiver, Handover};
+use crate::archiver::{self, Archiver, Handover, Kept};
 use crate::door::Door;
 use crate::inbox::Taken;
 use crate::projection::Checkpoint;
@@ -30,8 +30,8 @@ const TURN_BATCHES_MAX: usize = 8;
 /// Done orders are handed to the archive when so many wait, or after so long.
 const HAND_OVER_ORDERS: usize = 8192;
 const HAND_OVER_AFTER: Duration = Duration::from_millis(50);
-/// Done orders that may wait for the archive before sequencing slows down to it.
-const DONE_ORDERS_MAX: usize = 1 << 20;
+/// What `MarketOptions::done_orders_max` is, unless a test asks for less.
+pub const DONE_ORDERS_MAX: usize = 1 << 20;
 
 /// Settings of the running market.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub struct MarketOptions {
     pub snapshot_every: u64,
     /// Free bytes on the disk below which new orders and accounts are refused.
     pub disk_low_bytes: u64,
+    /// Done orders that may wait for the archive before sequencing slows down to it.
+    pub done_orders_max: usize,
     /// Where it is written down how long turns take, and how things stand.
     pub pulse: Pulse,
     /// What tells the time.
@@ -96,14 +98,13 @@ impl<S: Storage> Market<S> {
         failed: Failed,
     ) -> std::io::Result<Market<S>> {
         let Recovered { engine, journal, archive, report } = recovered;
-        let archive = Arc::new(archive);
+        let kept = Arc::new(Kept::new(archive, gate));
         let (write_failed, read_failed) = (failed.clone(), failed.clone());
-        let (archiver, handover) =
-            Archiver::start(archive.clone(), gate, move |error| write_failed(error.to_string()))?;
-        let lookups = archiver::start_reader(archive, move |error| read_failed(error.to_string()))?;
+        let (archiver, handover) = Archiver::start(kept.clone(), move |error| write_failed(error.to_string()))?;
+        let lookups = archiver::start_reader(kept, move |error| read_failed(error.to_string()))?;
         let door = Arc::new(Door::new(lookups));
         let landmarks = Arc::new(Landmarks::default());
-        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone())?;
+        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone(), failed.clone())?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
         let (events, history) = follower.map(|follower| (follower.events, follower.checkpoint)).unzip();
         let behind = Behind { archive: archiver.sync_handle(), history };
@@ -119,6 +120,7 @@ impl<S: Storage> Market<S> {
             pulse: options.pulse,
             clock: options.clock,
             keep_journal: options.keep_journal,
+            done_orders_max: options.done_orders_max,
             disk_low: disk.low.clone(),
             in_archive: 0,
             handed_over: Sequence::ZERO,
@@ -143,14 +145,17 @@ impl<S: Storage> Market<S> {
     /// Answers what was handed in, archives what is done and ends the threads. Gives what is left: all of it is on the
     /// disk. Errors: the journal's.
     pub fn stop(self) -> Result<(Engine, Journal<S>), JournalError> {
-        self.snapshots.stop();
-        self.disk.stop();
+        // Neither a backup nor a snapshot that is being made holds up the rest.
+        self.archiver.hurry();
+        self.snapshots.hurry();
         self.door.inbox.close();
         let sequencer = match self.sequencer.join() {
             Ok(ended) => ended?,
             Err(panic) => std::panic::resume_unwind(panic),
         };
         self.archiver.stop();
+        self.disk.stop();
+        self.snapshots.stop();
         Ok(sequencer.into_parts())
     }
 }
@@ -165,6 +170,7 @@ struct Run<S: Storage> {
     pulse: Pulse,
     clock: Clock,
     keep_journal: bool,
+    done_orders_max: usize,
     disk_low: Arc<AtomicBool>,
     /// Batches of done orders on their way to the archive.
     in_archive: usize,
@@ -273,7 +279,7 @@ impl<S: Storage> Run<S> {
             self.handover.store(batch, self.handed_over);
             self.in_archive += 1;
         }
-        while self.sequencer.engine().done_order_count() > DONE_ORDERS_MAX && self.forget_one() {}
+        while self.sequencer.engine().done_order_count() > self.done_orders_max && self.forget_one() {}
         self.landmarks.set_closed_through(self.sequencer.closed_through());
         if !self.keep_journal {
             self.sequencer.retire_journal(self.landmarks.covered_through())?;
@@ -323,7 +329,7 @@ pub(crate) fn now() -> Time {
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// Looks how much of the disk is free, twice a second.
+/// Looks twice a second how much of the disk is free, and whether all that we put there still is.
 struct DiskWatch {
     low: Arc<AtomicBool>,
     stop: Sender<()>,
@@ -331,13 +337,19 @@ struct DiskWatch {
 }
 
 impl DiskWatch {
-    fn start<S: Storage>(storage: S, low_bytes: u64, pulse: Pulse) -> std::io::Result<DiskWatch> {
+    fn start<S: Storage>(storage: S, low_bytes: u64, pulse: Pulse, failed: Failed) -> std::io::Result<DiskWatch> {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes, &pulse)));
         let shared = low.clone();
         let thread = std::thread::Builder::new().name("disk-watch".to_string()).spawn(move || {
             while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(500))
             {
+                if let Some(displaced) = storage.displaced() {
+                    return failed(format!(
+                        "{displaced}: it was removed, moved or replaced while the server ran; restore it from a backup \
+                         (docs/JOURNAL.md, recovering by hand)"
+                    ));
+                }
                 let is_low = is_low(&storage, low_bytes, &pulse);
                 if shared.swap(is_low, Ordering::Relaxed) != is_low {
                     match is_low {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use engine::Sequence;
 use gateway::{Gateway, Pulse, State, Status};
 use journal::ARCHIVE_NAME;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -22,7 +23,9 @@ use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
 
 /// How long a stopping server waits for its clients to take their replies.
-const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+/// How long it takes to stop, at most. What was acknowledged is kept by then; what is left would only make the next start shorter.
+const STOP_PATIENCE: Duration = Duration::from_millis(4500);
 /// What an answer may take beyond the patience with the database: room for a question, an order's turn.
 const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
@@ -31,6 +34,7 @@ enum Ending {
     Signal(i32),
     Answered,
     Failed(String),
+    Stopped(Result<Sequence, String>),
 }
 
 /// Runs the server until it is told to stop. Errors: what keeps it from starting or from going on.
@@ -48,6 +52,7 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         print!("{}", settings.to_toml());
         return Ok(ExitCode::SUCCESS);
     }
+    settings.umask.apply();
     logging::start(&settings.log_level, settings.log_format)?;
     abort_on_panic();
     let started = Instant::now();
@@ -69,7 +74,7 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let server = Server::start(&settings, &status, &endings, pulse, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
-    server.run(&settings, &ended, &status, started)
+    server.run(&settings, (endings, &ended), &status, started)
 }
 
 /// What HTTP needs of the settings.
@@ -171,7 +176,7 @@ impl Server {
     fn run(
         self,
         settings: &Settings,
-        ended: &Receiver<Ending>,
+        (endings, ended): (Sender<Ending>, &Receiver<Ending>),
         status: &Status,
         started: Instant,
     ) -> Result<ExitCode, String> {
@@ -184,10 +189,46 @@ impl Server {
                 tracing::error!(%cause, "the server cannot go on and stops; start it again to recover");
                 std::process::exit(1);
             }
+            Ok(Ending::Stopped(_)) => unreachable!("invariant: it is stopped below"),
             Err(_) => return Err("nobody is left who could end the server".to_string()),
         }
         status.set(State::Stopping);
-        self.stop(settings)
+        self.stop_within(STOP_PATIENCE, settings.clone(), endings, ended)
+    }
+
+    /// Stops on a thread of its own, so that nothing holds up the end of the process, and whatever fails meanwhile is seen.
+    fn stop_within(
+        self,
+        patience: Duration,
+        settings: Settings,
+        endings: Sender<Ending>,
+        ended: &Receiver<Ending>,
+    ) -> Result<ExitCode, String> {
+        let deadline = Instant::now() + patience;
+        let stop = move || drop(endings.send(Ending::Stopped(self.stop(&settings))));
+        let started = std::thread::Builder::new().name("stop".to_string()).spawn(stop);
+        started.map_err(|error| format!("cannot start a thread: {error}"))?;
+        loop {
+            match ended.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Ending::Stopped(Ok(last))) => {
+                    tracing::info!(commands = last.0, "stopped");
+                    return Ok(ExitCode::SUCCESS);
+                }
+                Ok(Ending::Stopped(Err(cause))) => return Err(cause),
+                Ok(Ending::Failed(cause)) => {
+                    tracing::error!(%cause, "not all could be written while stopping");
+                    std::process::exit(1);
+                }
+                Ok(Ending::Signal(_) | Ending::Answered) => {}
+                Err(_) => {
+                    tracing::warn!(
+                        "stopping takes longer than {patience:?} and is cut short: all that was acknowledged is kept, and \
+                         the next start reads more of the journal"
+                    );
+                    std::process::exit(0);
+                }
+            }
+        }
     }
 
     /// What `--stop-after-requests` is for.
@@ -201,16 +242,14 @@ impl Server {
     }
 
     /// Answers what is in flight, then brings everything to the disk.
-    fn stop(self, settings: &Settings) -> Result<ExitCode, String> {
+    fn stop(self, settings: &Settings) -> Result<Sequence, String> {
         self.gateway.stop_accepting();
         self.gateway.drain(DRAIN_PATIENCE);
         drop(self.web);
         if let Some(traders) = self.traders {
             traders.stop();
         }
-        let last = self.backend.stop(settings)?;
-        tracing::info!(commands = last.0, "stopped");
-        Ok(ExitCode::SUCCESS)
+        self.backend.stop(settings)
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::place::Place;
-use crate::units::{ByteSize, Span};
+use crate::units::{ByteSize, Span, Umask};
 
 /// When a reply may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -110,7 +110,9 @@ settings! {
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
     /// Take a snapshot when this many commands stand in full journal files since the last
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
-    /// Refuse new orders and accounts while less than this is free on the disk
+    /// Permissions that new files and folders lack: with 077 they are their owner's alone, with 027 the group may read them
+    umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
+    /// Refuse new orders and accounts while less than this would be free on the disk behind the next journal file; 0 for never
     disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
     /// Stop after this many requests and print the time they took; 0 for never
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
@@ -152,6 +154,15 @@ impl Settings {
     /// The longest reply in bytes.
     pub fn reply_bytes_max(&self) -> usize {
         usize::try_from(self.max_reply.0).unwrap_or(usize::MAX)
+    }
+
+    /// Free bytes on the disk below which new orders and accounts are refused: the next journal file takes its room at once,
+    /// and what was to stay free must still be then.
+    pub fn disk_low_bytes(&self) -> u64 {
+        match self.disk_low.0 {
+            0 => 0,
+            low => low.saturating_add(self.segment_size.0),
+        }
     }
 
     fn check(&self) -> Result<(), String> {
@@ -228,6 +239,21 @@ mod tests {
         let line = Given { workers: Some(5), ..Given::default() };
         let settings = line.or(file);
         assert_eq!((settings.workers, settings.max_request), (5, ByteSize(2 << 20)));
+    }
+
+    /// With larger journal files than what was to stay free, the next one ended the server before anything was refused.
+    #[test]
+    fn the_next_journal_file_leaves_free_what_is_to_stay_free() {
+        let low = |segment_size: u64, disk_low: u64| {
+            let given = Given {
+                segment_size: Some(ByteSize(segment_size)),
+                disk_low: Some(ByteSize(disk_low)),
+                ..Given::default()
+            };
+            ServeArgs { given, ..ServeArgs::default() }.settings().expect("sound settings").disk_low_bytes()
+        };
+        assert_eq!((low(64 << 20, 256 << 20), low(1 << 30, 1 << 20)), (320 << 20, (1 << 30) + (1 << 20)));
+        assert_eq!(low(1 << 30, 0), 0);
     }
 
     #[test]

@@ -28,7 +28,7 @@ const ARCHIVE_PATIENCE: Duration = Duration::from_secs(60);
 pub struct Landmarks {
     /// The last command in a full journal file.
     closed_through: AtomicU64,
-    /// Commands up to here are covered by every snapshot that is kept and by the archive.
+    /// Commands up to here are covered by every generation of snapshots and by the archive.
     covered_through: AtomicU64,
     /// Set to end the thread.
     stopping: AtomicBool,
@@ -38,6 +38,11 @@ impl Landmarks {
     /// Noted by the sequencer when a journal file is full.
     pub fn set_closed_through(&self, sequence: Sequence) {
         self.closed_through.store(sequence.0, Ordering::Release);
+    }
+
+    /// Noted when snapshots were looked at. What was covered once stays so.
+    fn set_covered_through(&self, covered: Option<Sequence>) {
+        self.covered_through.fetch_max(covered.map_or(0, |covered| covered.0), Ordering::AcqRel);
     }
 
     /// Journal files up to here can be retired.
@@ -69,6 +74,13 @@ pub struct Behind {
     pub history: Option<Checkpoint>,
 }
 
+/// A snapshot that was written.
+pub struct Published {
+    pub info: SnapshotInfo,
+    /// What `covered_through` says with it.
+    pub covered: Option<Sequence>,
+}
+
 /// The snapshot thread.
 pub struct Snapshots {
     stop: Sender<()>,
@@ -94,9 +106,14 @@ impl Snapshots {
         Ok(Snapshots { stop, landmarks, thread })
     }
 
-    /// Ends the thread; a snapshot that is being made is given up.
-    pub fn stop(self) {
+    /// A snapshot that is being made is given up.
+    pub fn hurry(&self) {
         self.landmarks.stopping.store(true, Ordering::Release);
+    }
+
+    /// Ends the thread.
+    pub fn stop(self) {
+        self.hurry();
         drop(self.stop);
         let _ = self.thread.join();
     }
@@ -113,7 +130,10 @@ fn run<S: Storage>(
 ) {
     // Snapshots give way to requests.
     let _ = rustix::process::setpriority_process(None, 19);
-    note_covered(storage, landmarks);
+    match covered_through(storage) {
+        Ok(covered) => landmarks.set_covered_through(covered),
+        Err(error) => tracing::error!(%error, "the journal is kept until the next snapshot"),
+    }
     loop {
         match stopped.recv_timeout(Duration::from_millis(200)) {
             Err(RecvTimeoutError::Timeout) => {}
@@ -126,13 +146,13 @@ fn run<S: Storage>(
         let started = Instant::now();
         let replicated = replicate(storage, closed, &landmarks.stopping);
         match replicated.and_then(|(engine, point)| publish(storage, &engine, point, behind)) {
-            Ok(info) => {
+            Ok(Published { info, covered }) => {
                 last = info.sequence;
                 note_made(pulse, SystemTime::now());
                 tracing::info!(sequence = last.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
-                note_covered(storage, landmarks);
+                landmarks.set_covered_through(covered);
             }
-            Err(MakeError::Stopping) => return,
+            Err(_) if landmarks.stopping.load(Ordering::Acquire) => return,
             Err(error) => {
                 tracing::error!(%error, "no snapshot could be made; trying again after as many commands");
                 last = closed;
@@ -181,20 +201,28 @@ pub fn publish<S: Storage>(
     engine: &Engine,
     point: JournalPoint,
     behind: &Behind,
-) -> Result<SnapshotInfo, MakeError> {
+) -> Result<Published, MakeError> {
     if !behind.archive.wait_for(point.sequence, ARCHIVE_PATIENCE) {
         return Err(MakeError::ArchiveBehind(ARCHIVE_PATIENCE));
     }
     if behind.history.as_ref().is_some_and(|checkpoint| !checkpoint()) {
         return Err(MakeError::HistoryBehind);
     }
-    let info = write(storage, engine, point)?;
-    snapshot::retire(storage, GENERATIONS)?;
-    Ok(info)
+    Ok(write_and_retire(storage, engine, point)?)
 }
 
-/// Writes a snapshot. The archive must durably hold every order that was done before it.
-pub fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
+/// Writes a snapshot and removes those that it makes needless. The archive must durably hold every order that was done
+/// before it.
+pub fn write_and_retire<S: Storage>(
+    storage: &S,
+    engine: &Engine,
+    point: JournalPoint,
+) -> Result<Published, SnapshotError> {
+    let info = write(storage, engine, point)?;
+    Ok(Published { info, covered: snapshot::retire(storage, GENERATIONS)? })
+}
+
+fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
     assert!(engine.sequence() == point.sequence, "invariant: a snapshot stands where its engine does");
     snapshot::write(storage, point, engine.state_hash(), &mut |visit| {
         let mut give_way = GiveWay::default();
@@ -205,19 +233,17 @@ pub fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> R
     })
 }
 
-/// Writes a snapshot, as `write` does, unless one stands there already.
+/// Writes a snapshot, as `write_and_retire` does, unless a sound one stands there already.
 pub fn write_if_new<S: Storage>(
     storage: &S,
     engine: &Engine,
     point: JournalPoint,
 ) -> Result<Option<SnapshotInfo>, SnapshotError> {
-    let newest = snapshot::list(storage)?.first().map_or(Sequence::ZERO, |info| info.sequence);
+    let newest = snapshot::oldest_of(storage, 1)?.unwrap_or(Sequence::ZERO);
     if newest >= point.sequence {
         return Ok(None);
     }
-    let info = write(storage, engine, point)?;
-    snapshot::retire(storage, GENERATIONS)?;
-    Ok(Some(info))
+    write_and_retire(storage, engine, point).map(|published| Some(published.info))
 }
 
 /// Writes down when the newest snapshot was made.
@@ -226,9 +252,6 @@ pub fn note_made(pulse: &Pulse, at: SystemTime) {
 }
 
 /// With all generations there, the journal up to the oldest of them is covered.
-fn note_covered<S: Storage>(storage: &S, landmarks: &Landmarks) {
-    let Ok(snapshots) = snapshot::list(storage) else { return };
-    if let Some(oldest) = snapshots.get(GENERATIONS - 1) {
-        landmarks.covered_through.store(oldest.sequence.0, Ordering::Release);
-    }
+pub fn covered_through<S: Storage>(storage: &S) -> Result<Option<Sequence>, SnapshotError> {
+    snapshot::oldest_of(storage, GENERATIONS)
 }

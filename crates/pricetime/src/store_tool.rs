@@ -9,6 +9,7 @@ use engine::{DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
 use journal::{Archive, ArchiveBatch, DataLock, Disk, Journal, JournalPoint, VisitError};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
 
+use crate::archive_gate::ArchiveGate;
 use crate::place::GivenUrl;
 use crate::{inspect, recovery, snapshots};
 
@@ -68,8 +69,11 @@ fn connect(url: &StoreUrl) -> Result<Store, String> {
 }
 
 fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
-    let disk = inspect::open_disk(folder)?;
+    inspect::open_disk(folder)?;
     let _lock = DataLock::take(folder).map_err(say)?;
+    let disk = Disk::open(folder).map_err(say)?;
+    // The archive may have to be repaired: no backup copies it meanwhile.
+    let _gate = ArchiveGate::make(&disk).map_err(say)?;
     let mut store = connect(url)?;
     store.migrate().map_err(say)?;
     let sequence = store.standing().map_err(say)?.head.sequence;

@@ -1,9 +1,10 @@
-//! Sizes and durations as people write them: `64MiB`, `10s`.
+//! Sizes, durations and permissions as people write them: `64MiB`, `10s`, `077`.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes, written `512`, `64KiB`, `1MiB`, `2GiB` (or `K`, `M`, `G`).
@@ -15,6 +16,22 @@ pub struct ByteSize(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Text", into = "String")]
 pub struct Span(pub Duration);
+
+/// The permissions that new files and folders lack, in octal: with `077` they are their owner's alone, with `027` the group may
+/// read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Umask(u32);
+
+impl Umask {
+    /// What nothing else is asked for: whoever reads the files knows all of the market, and whoever writes them owns it.
+    pub const OWNER_ALONE: Umask = Umask(0o077);
+
+    /// Has all files and folders that this process makes from now on lack these permissions.
+    pub fn apply(self) {
+        rustix::process::umask(Mode::from_bits_truncate(self.0));
+    }
+}
 
 /// A setting's value in a file: with a unit, or a bare number.
 #[derive(Deserialize)]
@@ -51,6 +68,36 @@ impl FromStr for Span {
         let span = scaled(text, &SPANS);
         let span = span.map(|millis| Span(Duration::from_millis(millis)));
         span.ok_or_else(|| format!("`{text}` is not a length of time; write seconds, or a number with ms, s or m"))
+    }
+}
+
+impl FromStr for Umask {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Umask, String> {
+        // With less the server itself could not use what it made.
+        let mask = u32::from_str_radix(text, 8).ok().filter(|mask| *mask <= 0o077);
+        mask.map(Umask).ok_or_else(|| format!("`{text}` is no mask of permissions; write 077, 027 or 022, at most 077"))
+    }
+}
+
+impl TryFrom<String> for Umask {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Umask, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Umask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:03o}", self.0)
+    }
+}
+
+impl From<Umask> for String {
+    fn from(mask: Umask) -> String {
+        mask.to_string()
     }
 }
 
@@ -122,6 +169,15 @@ mod tests {
         assert_eq!("5m".parse(), Ok(Span(Duration::from_secs(300))));
         assert!("1 parsec".parse::<ByteSize>().is_err());
         assert!("-1s".parse::<Span>().is_err());
+    }
+
+    #[test]
+    fn a_mask_leaves_the_owner_all_permissions() {
+        assert_eq!("077".parse(), Ok(Umask::OWNER_ALONE));
+        assert_eq!("27".parse::<Umask>().map(|mask| mask.to_string()), Ok("027".to_string()));
+        for wrong in ["100", "777", "8", "-1", "", "u=rwx"] {
+            assert!(wrong.parse::<Umask>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -360,6 +360,11 @@ impl Storage for SimulatedDisk {
     fn free_bytes(&self) -> io::Result<u64> {
         Ok(self.begin_other()?.free_bytes)
     }
+
+    /// Nobody else reaches this disk.
+    fn displaced(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A file of a [`SimulatedDisk`].

@@ -60,6 +60,13 @@ impl SmallDisk {
         }
     }
 
+    /// Fills it until only so many bytes are free.
+    pub fn fill_but(&self, free: u64) {
+        let room = rustix::fs::statvfs(&self.folder).unwrap();
+        let fill = (room.f_bavail * room.f_frsize).checked_sub(free).expect("more is free");
+        std::fs::write(self.ballast(), vec![0; fill as usize]).unwrap();
+    }
+
     /// Takes away what filled it.
     pub fn make_room(&self) {
         std::fs::remove_file(self.ballast()).unwrap();

@@ -185,6 +185,10 @@ impl Storage for Process {
         self.begin(Kind::Read)?;
         self.disk.free_bytes()
     }
+
+    fn displaced(&self) -> Option<String> {
+        self.disk.displaced()
+    }
 }
 
 /// A file that a process has open.

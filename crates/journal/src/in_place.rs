@@ -1,0 +1,91 @@
+//! Which file or folder stands under which path, as far as we opened, made or named it ourselves: so that it is noticed when
+//! somebody else removes, moves or replaces one. It does not know what they hold.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What tells a file from every other one, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    pub fn of(metadata: &Metadata) -> Identity {
+        Identity { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// Paths and what stands there. Shared by a folder and those in it.
+#[derive(Debug, Default)]
+pub(crate) struct InPlace {
+    known: Mutex<BTreeMap<PathBuf, Identity>>,
+}
+
+impl InPlace {
+    /// Does what opens or makes a file, and remembers it. Nobody looks in between.
+    pub fn enter<T>(
+        &self,
+        path: &Path,
+        open: impl FnOnce() -> io::Result<T>,
+        metadata: impl FnOnce(&T) -> io::Result<Metadata>,
+    ) -> io::Result<T> {
+        let mut known = self.lock();
+        let opened = open()?;
+        known.insert(path.to_owned(), Identity::of(&metadata(&opened)?));
+        Ok(opened)
+    }
+
+    /// Renames a file, or a folder with all that is in it.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut known = self.lock();
+        std::fs::rename(from, to)?;
+        known.retain(|path, _| !path.starts_with(to));
+        let moved: Vec<PathBuf> = known.keys().filter(|path| path.starts_with(from)).cloned().collect();
+        for path in moved {
+            if let (Some(identity), Ok(rest)) = (known.remove(&path), path.strip_prefix(from)) {
+                let new = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+                known.insert(new, identity);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut known = self.lock();
+        std::fs::remove_file(path)?;
+        known.remove(path);
+        Ok(())
+    }
+
+    /// The first path where what we know to be there is not, and what is found instead; none if all is in place.
+    pub fn displaced(&self) -> Option<(PathBuf, String)> {
+        // Looking takes its time with many files: the journal need not wait for it.
+        let all = self.lock().clone();
+        let suspects = all.iter().filter(|(path, identity)| found_instead(path, **identity).is_some());
+        suspects.into_iter().find_map(|(path, _)| {
+            let known = self.lock();
+            // We may have renamed or removed it ourselves meanwhile.
+            let found = found_instead(path, *known.get(path)?)?;
+            Some((path.clone(), found))
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Identity>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn found_instead(path: &Path, identity: Identity) -> Option<String> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if Identity::of(&metadata) == identity => None,
+        Ok(_) => Some("another one stands in its place".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}

@@ -1,0 +1,105 @@
+//! Copies of files that may change while they are copied: each can be brought up to date later, and then only what changed is
+//! written. It does not know what the files hold, nor when they stand still.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// What is compared, and written anew when it changed, at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A folder's files and their copies in another one, by the same names.
+pub struct Copies {
+    from: PathBuf,
+    to: PathBuf,
+    /// Of each file what its pieces were when they were copied.
+    copied: BTreeMap<PathBuf, Vec<u128>>,
+}
+
+impl Copies {
+    /// Of nothing so far.
+    pub fn new(from: &Path, to: &Path) -> Copies {
+        Copies { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
+    }
+
+    /// Makes the copy of a file what the file is now. A file that is missing is not copied.
+    pub fn bring_up(&mut self, name: &Path) -> Result<(), String> {
+        self.bring_up_start(name, u64::MAX).map_err(|error| format!("{}: {error}", name.display()))
+    }
+
+    /// As `bring_up`, of the first `bytes`; those behind them are zeros in the copy.
+    pub fn copy_start(&mut self, name: &Path, bytes: u64) -> Result<(), String> {
+        self.bring_up_start(name, bytes).map_err(|error| format!("{}: {error}", name.display()))
+    }
+
+    fn bring_up_start(&mut self, name: &Path, bytes: u64) -> io::Result<()> {
+        let source = match File::open(self.from.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.remove(name),
+            opened => opened?,
+        };
+        let to = self.to.join(name);
+        let pieces = match self.copied.get_mut(name) {
+            Some(pieces) => pieces,
+            None => {
+                if let Some(folder) = to.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                File::create_new(&to)?;
+                self.copied.entry(name.to_owned()).or_default()
+            }
+        };
+        let copy = OpenOptions::new().write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&to)?;
+        copy_changed(&source, bytes, &copy, pieces)
+    }
+
+    /// Removes all copies but those to keep.
+    pub fn remove_but(&mut self, keep: impl Fn(&Path) -> bool) -> io::Result<()> {
+        let others: Vec<PathBuf> = self.copied.keys().filter(|name| !keep(name)).cloned().collect();
+        others.iter().try_for_each(|name| self.remove(name))
+    }
+
+    fn remove(&mut self, name: &Path) -> io::Result<()> {
+        match self.copied.remove(name) {
+            Some(_) => fs::remove_file(self.to.join(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes all copies durable.
+    pub fn sync(&self) -> io::Result<()> {
+        let mut folders = BTreeSet::from([self.to.clone()]);
+        for name in self.copied.keys() {
+            let copy = self.to.join(name);
+            File::open(&copy)?.sync_all()?;
+            folders.extend(copy.parent().map(Path::to_owned));
+        }
+        folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
+    }
+}
+
+/// Writes the pieces that are not what they were, and makes the copy as long as the source.
+fn copy_changed(source: &File, bytes: u64, copy: &File, pieces: &mut Vec<u128>) -> io::Result<()> {
+    let length = source.metadata()?.len();
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    let mut from = source.take(bytes.min(length));
+    let mut index = 0;
+    loop {
+        piece.clear();
+        if from.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece)? == 0 {
+            break;
+        }
+        let hash = xxh3_128(&piece);
+        if pieces.get(index) != Some(&hash) {
+            copy.write_all_at(&piece, index as u64 * PIECE_BYTES as u64)?;
+            pieces.splice(index..pieces.len().min(index + 1), [hash]);
+        }
+        index += 1;
+    }
+    pieces.truncate(index);
+    copy.set_len(length)
+}
