@@ -110,6 +110,17 @@ fn the_position_goes_back_and_never_forward_on_request() {
     assert_eq!(Archive::open(&disk).unwrap().position(), Sequence(20));
 }
 
+/// Whoever retires journal files goes by the position: what it covers must not be lost with the machine.
+#[test]
+fn the_position_tells_only_of_what_was_synced() {
+    let archive = Archive::open(&SimulatedDisk::new()).unwrap();
+    archive.store(&batch(1..9), Sequence(50), true).unwrap();
+    archive.store(&batch(9..20), Sequence(70), false).unwrap();
+    assert_eq!(archive.position(), Sequence(50), "what is only written can still be lost");
+    archive.store(&batch(20..30), Sequence(80), true).unwrap();
+    assert_eq!(archive.position(), Sequence(80));
+}
+
 #[test]
 fn a_file_that_is_no_archive_is_named_with_what_to_do() {
     for contents in [&b""[..], &[0; 4096], b"something else entirely"] {

@@ -1,5 +1,6 @@
 //! The baseline writer on a PostgreSQL that the tests start: it does what the naive model does, conflicts included it loses
 //! nothing, and a row that is wrong is found. A baseline that cheats would be no comparison.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

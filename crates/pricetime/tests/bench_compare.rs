@@ -1,5 +1,6 @@
 //! `pricetime bench compare` and `bench echo` through the real binary: figures that can be computed again, programs that
 //! are missing, and an echo that really syncs before it answers.
+//! Not quick: needs strace.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! `pricetime bench` on a PostgreSQL that the tests start: each run has a database of its own, which is gone afterwards, and
 //! no password is told to anybody.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

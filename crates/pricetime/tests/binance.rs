@@ -2,9 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-#[path = "../../store/tests/common/postgres.rs"]
-#[allow(dead_code)]
-mod postgres;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -180,6 +177,18 @@ fn refusals_have_the_codes_that_clients_know() {
 }
 
 #[test]
+fn nobody_sees_the_done_order_of_another() {
+    let folder = Folder::new("binance-others");
+    let (server, http, keys) = start(&folder);
+    let mut other = server.client();
+    other.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="99"/><cancel id="1"/></transactions>"#);
+    assert_eq!(code(&keys.send(&http, "GET", "order", "symbol=SPYUSD&orderId=1")), (400, -2013));
+    assert_eq!(http.get("/api/v1/orders/1?account=1").code(), (404, "unknown-order"));
+    assert_eq!(http.read("/api/v1/orders/1?account=2")["status"], "canceled");
+    server.stop();
+}
+
+#[test]
 fn only_our_own_pages_and_names_are_served() {
     let folder = Folder::new("binance-guard");
     let (server, http, keys) = start(&folder);
@@ -295,43 +304,5 @@ fn every_price_and_quantity_that_the_filters_allow_is_accepted() {
         assert_eq!((&placed.body["price"], &placed.body["origQty"]), (&json!(price), &json!(quantity)));
         keys.send(&http, "DELETE", "openOrders", "symbol=SPYUSD");
     }
-    server.stop();
-}
-
-#[test]
-fn with_a_database_the_history_comes_from_its_rows() {
-    let folder = Folder::new("binance-postgres");
-    let database = postgres::database();
-    let keys = KeyFile::new(&folder);
-    let server = keys.launch(&folder).in_database(database.url().secret()).start();
-    server.ask(MARKET);
-    let http = Http::new(server.http);
-    let placed = keys.send(&http, "POST", "order", ORDER).body;
-    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-0.25" limit="9"/></transactions>"#);
-    let query = format!("symbol=SPYUSD&orderId={}", placed["orderId"]);
-    assert_eq!(keys.send(&http, "GET", "order", &query).body["status"], "PARTIALLY_FILLED");
-    assert_eq!(http.read("/binance/api/v3/trades?symbol=SPYUSD").as_array().unwrap().len(), 1);
-    let own = keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body;
-    assert_eq!(
-        (&own[0]["id"], &own[0]["orderId"], &own[0]["qty"]),
-        (&json!(1), &placed["orderId"], &json!("0.25000000"))
-    );
-    let open = keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body;
-    assert_eq!((&open[0]["orderId"], &open[0]["status"]), (&placed["orderId"], &json!("PARTIALLY_FILLED")));
-    assert_eq!(http.read("/binance/api/v3/aggTrades?symbol=SPYUSD&fromId=1")[0]["a"], 1);
-    let canceled = keys.send(&http, "DELETE", "order", &query).body;
-    assert_eq!(
-        (&canceled["executedQty"], &canceled["cummulativeQuoteQty"]),
-        (&json!("0.25000000"), &json!("2.50000000"))
-    );
-    let told = keys.send(&http, "GET", "order", &query).body;
-    assert_eq!((&told["status"], &told["cummulativeQuoteQty"]), (&json!("CANCELED"), &json!("2.50000000")));
-    assert_eq!(code(&keys.send(&http, "DELETE", "order", &query)), (400, -2011));
-    server.stop();
-    let server = keys.launch(&folder).in_database(database.url().secret()).start();
-    let http = Http::new(server.http);
-    assert_eq!(keys.send(&http, "GET", "order", &query).body, told);
-    assert_eq!(keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body, json!([told]));
-    assert_eq!(keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body, own);
     server.stop();
 }

@@ -1,5 +1,6 @@
 //! Clients written for Binance, as they come from PyPI, trade here against users of XML: the scripts of clients/, and the
 //! snippets of docs/BINANCE.md.
+//! Not quick: needs Python.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,5 @@
 //! The descriptions for programs: OpenAPI beside what REST answers, AsyncAPI beside what the WebSocket sends.
+//! Not quick: needs Python.
 #![allow(clippy::unwrap_used)]
 
 mod common;

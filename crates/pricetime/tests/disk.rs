@@ -1,5 +1,6 @@
 //! A disk that fails or is full under the real binary: it stops without a false acknowledgement, says why, and what it
 //! acknowledged before is there after the next start.
+//! Not quick: needs strace.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

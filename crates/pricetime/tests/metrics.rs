@@ -1,4 +1,5 @@
 //! What `/metrics` tells: that it is right, well formed and documented, and that the dashboard asks for what there is.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! The `orders` channel from a sequence on: whoever was away, however often and for however long, hears of everything
 //! that happened to an account's orders, in order and once, through restarts and retired journal files.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

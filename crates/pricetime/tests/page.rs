@@ -1,4 +1,5 @@
 //! The live page in a real browser, on a real server: web/tests/browser.js clicks through it and looks at it.
+//! Not quick: needs a browser.
 #![allow(clippy::unwrap_used)]
 
 mod common;

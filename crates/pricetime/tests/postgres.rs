@@ -1,4 +1,5 @@
 //! The exchange on a PostgreSQL that the tests start: what a client was told is what SQL shows, whatever is killed.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

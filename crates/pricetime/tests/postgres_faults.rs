@@ -1,5 +1,6 @@
 //! What a database may do to the exchange without being gone: its disks are full, it is slow, it answers no more, it takes rights
 //! away. Nothing is acknowledged that is not there afterwards, and service goes on when the cause is gone.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

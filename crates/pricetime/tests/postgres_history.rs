@@ -1,5 +1,6 @@
 //! The same random market on a data folder and in a database, on one clock: whoever asks for what was gets the same answers,
 //! page by page, from files and from SQL; also after a restart.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

@@ -1,4 +1,5 @@
 //! The past in a database that is away or slow: it is refused or waited for, and holds nobody up who trades.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

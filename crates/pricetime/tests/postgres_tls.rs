@@ -1,4 +1,5 @@
 //! TLS to the database, end to end: who is let in with which certificate, and that the password stays unsaid.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

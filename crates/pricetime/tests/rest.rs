@@ -147,6 +147,39 @@ fn refusals_have_a_code_and_name_the_field() {
 }
 
 #[test]
+fn pages_of_accounts_and_orders_show_each_once() {
+    const ACCOUNTS: usize = 25;
+    let folder = Folder::new("rest-pages");
+    let (server, http) = start(&folder);
+    server.ask(MARKET);
+    for number in 3..=ACCOUNTS {
+        http.make("/api/v1/accounts", &json!({"account": number.to_string(), "balance": "1"}));
+    }
+    for _ in 0..ACCOUNTS {
+        http.make("/api/v1/orders", &order("1", "buy", "1", "2"));
+    }
+    let pages = |path: &str, list: &str, field: &str, cursor: &str| -> Vec<String> {
+        let (mut shown, mut behind) = (Vec::new(), String::new());
+        loop {
+            let page = http.read(&format!("{path}limit=4{behind}"));
+            shown.extend(page[list].as_array().unwrap().iter().map(|one| one[field].to_string()));
+            assert!(shown.len() <= 2 * ACCOUNTS, "pages without end: {shown:?}");
+            match &page["next"] {
+                Value::Null => return shown,
+                next => behind = format!("&{cursor}={}", next.to_string().trim_matches('"')),
+            }
+        }
+    };
+    let accounts: Vec<String> = (1..=ACCOUNTS).map(|number| format!("\"{number}\"")).collect();
+    assert_eq!(pages("/api/v1/accounts?", "accounts", "account", "after"), accounts);
+    let orders: Vec<String> = (1..=ACCOUNTS).rev().map(|number| number.to_string()).collect();
+    for path in ["/api/v1/accounts/1/orders?", "/api/v1/accounts/1/orders?status=all&"] {
+        assert_eq!(pages(path, "orders", "order_id", "before"), orders, "{path}");
+    }
+    server.stop();
+}
+
+#[test]
 fn a_client_order_id_stands_for_one_order() {
     let folder = Folder::new("rest-client-ids");
     let launch = Launch::new(&folder.data());

@@ -1,5 +1,6 @@
 //! The journal, snapshots, archive and history under a market that lives on a simulated disk: every operation of the disk
 //! fails, lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
+//! Not quick: takes minutes.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
 //! The setting `store`: where it may be given, which one counts, and that nothing ever shows its password.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! The order of system calls: no reply leaves before the sync that covers its command has succeeded. The same check must
 //! fail on a server that is told not to sync, or it would prove nothing.
+//! Not quick: needs strace.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

@@ -12,6 +12,9 @@ use common::server::{Ended, Launch, PATIENCE};
 use common::trader::{End, Trader};
 use rustix::process::Signal;
 
+/// A server that waited for somebody would take until that one's idle timeout, a minute.
+const LONGEST_STOP: Duration = Duration::from_secs(20);
+
 fn refused(launch: &Launch) -> Ended {
     match launch.try_start() {
         Ok(server) => panic!("a second server started: {}", server.banner),
@@ -83,7 +86,7 @@ fn a_signal_under_load_loses_no_reply_and_leaves_a_snapshot() {
             assert_eq!(ended.status.code(), Some(0), "{ended:?}");
             (trading.into_iter().map(|trading| trading.join().unwrap()).collect::<Vec<End>>(), asked.elapsed())
         });
-        assert!(took < Duration::from_secs(4), "it took {took:?} to stop");
+        assert!(took < LONGEST_STOP, "it took {took:?} to stop");
         assert!(ends.iter().all(|end| *end == End::Closed), "replies, and then the end of the stream: {ends:?}");
         let acknowledged: u64 = traders.iter().map(|trader| trader.acknowledged).sum();
         println!("{signal:?}: stopped in {took:?} after {acknowledged} acknowledged commands");
@@ -108,7 +111,7 @@ fn a_stopping_server_does_not_wait_for_those_who_do_nothing() {
     let asked = Instant::now();
     let ended = server.process.wait_for_end(PATIENCE);
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-    assert!(asked.elapsed() < Duration::from_secs(4), "it took {:?} to stop", asked.elapsed());
+    assert!(asked.elapsed() < LONGEST_STOP, "it took {:?} to stop", asked.elapsed());
     idle.iter_mut().for_each(|client| assert_eq!(client.rest().expect("an end, not a reset"), ""));
 }
 

@@ -1,5 +1,6 @@
 //! What the database does to us: dropped connections, restarts, kills, timeouts, a full disk, a bank's auditor.
 //! Never a lost effect, never a double one, and never a commit that was not one.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

@@ -1,4 +1,5 @@
 //! One server writes: two servers on one database, take-overs, standbys, and people who change rows by hand.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

@@ -1,5 +1,6 @@
 //! What the questions about the past read of full tables, by the database's own count: they go along indexes and look at
 //! what they show, whether the database knows how large the tables are or not.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

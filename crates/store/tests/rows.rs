@@ -1,4 +1,5 @@
 //! What was committed is what plain SQL shows and what a recovery reads: random markets against the naive model.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

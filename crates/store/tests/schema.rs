@@ -1,5 +1,6 @@
 //! The schema's own errors: versions, alterations, rights, names that are taken; every migration on a filled database; and
 //! what a person finds described in it.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;

@@ -1,4 +1,5 @@
 //! A market moved into an empty database and out again.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 mod common;
