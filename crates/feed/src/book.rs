@@ -52,6 +52,11 @@ impl Book {
         }
     }
 
+    /// How many levels there are, of both sides.
+    pub fn count(&self) -> usize {
+        self.buys.len() + self.sells.len()
+    }
+
     /// The best limit of a side.
     pub fn best(&self, side: Side) -> Option<Price> {
         match side {

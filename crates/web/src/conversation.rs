@@ -1,24 +1,31 @@
-//! A WebSocket connection, whatever is spoken over it: what is heard goes to a party, what waits in an outbox is sent, and
-//! whoever does not read is disconnected.
+//! A WebSocket connection, whatever is spoken over it: what is heard goes to a party, what waits in an outbox is sent. Nothing
+//! more is heard before what waits was handed over; so whoever does not read is not read either, and whoever reads nothing,
+//! or says nothing and does not even answer a ping, is disconnected.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
-use futures_util::SinkExt;
-use tokio::sync::mpsc::UnboundedReceiver;
+use axum::response::Response;
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use crate::outbox::Outbox;
+use crate::hub::Hub;
+use crate::outbox::{Outbox, Piece};
 use crate::site::Site;
+use crate::text::Text;
+use crate::upgrade::{Socket, Upgrade};
 
-/// The longest message from a client.
-const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-/// The library fills this much with zeros whenever it looks whether a client sent something.
-const READ_BYTES: usize = 1024;
-/// Messages sent before the socket is flushed.
+/// Pieces sent before it is looked whether the client says something.
 const SENT_AT_ONCE: usize = 256;
 
 /// Who speaks on this side.
-pub(crate) trait Party: Send {
+pub(crate) trait Party: Send + 'static {
+    /// What comes before anything is heard.
+    fn begin(&mut self) -> impl Future<Output = ()> + Send;
+
     /// Does what a client asks for, and answers.
     fn heard(&mut self, text: &str) -> impl Future<Output = ()> + Send;
 
@@ -26,42 +33,100 @@ pub(crate) trait Party: Send {
     fn no_text(&mut self);
 
     /// What a client that proved too slow is told, if anything.
-    fn farewell(&self) -> Option<Utf8Bytes>;
+    fn farewell(&self) -> Option<Text>;
 }
 
-/// With the bounds of every connection.
-pub(crate) fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-    upgrade.max_message_size(MESSAGE_BYTES_MAX).read_buffer_size(READ_BYTES)
+/// Agrees to speak, and lets a party do so until either side ends it. Whatever it was subscribed to, it leaves then.
+pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(Site, Outbox) -> P) -> Response {
+    let outbox = Outbox::new(site.spool());
+    let mut party = party(site.clone(), outbox.clone());
+    upgrade.then(move |socket| async move {
+        let _counted = site.instruments().websockets.enter();
+        party.begin().await;
+        converse(&site, socket, &mut party, &outbox).await;
+        outbox.close();
+        if let Ok(market) = site.market() {
+            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
+        }
+    })
 }
 
-/// Speaks until either side ends it.
-pub(crate) async fn converse(
-    site: &Site,
-    mut socket: WebSocket,
-    party: &mut impl Party,
-    outbox: &Outbox,
-    mut messages: UnboundedReceiver<Utf8Bytes>,
-) {
-    let _counted = site.instruments().websockets.enter();
+async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbox: &Outbox) {
+    let mut sender = Sender { outbox, patience: site.silence_max(), midway: false };
+    let mut silence = Silence::of(site.silence_max());
+    let mut look = pin!(sleep(silence.until_looked_at()));
     loop {
         tokio::select! {
-            received = socket.recv() => match received {
-                Some(Ok(Message::Text(text))) => party.heard(&text).await,
-                // Pongs are sent by the library.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Binary(_))) => party.no_text(),
-                Some(Ok(Message::Close(_))) => return answer_close(socket).await,
-                Some(Err(_)) | None => return,
-            },
-            Some(message) = messages.recv() => {
-                let sending = site.telling().count(send(&mut socket, message, &mut messages, outbox));
-                tokio::select! {
-                    sent = sending => if sent.is_err() { return },
-                    () = outbox.too_slow() => return too_slow(socket, party.farewell()).await,
+            heard = socket.next() => {
+                silence.broken();
+                match heard {
+                    Some(Ok(Message::Text(text))) => party.heard(&text).await,
+                    // The library answers pings when something is sent next.
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Binary(_) | Message::Frame(_))) => party.no_text(),
+                    Some(Ok(Message::Close(_))) => return answer_close(socket).await,
+                    Some(Err(_)) | None => return,
                 }
             }
-            () = outbox.too_slow() => return too_slow(socket, party.farewell()).await,
+            () = outbox.filled() => {}
+            () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
+            () = &mut look => {
+                match silence.lasts() {
+                    Lasts::NotLong => {}
+                    Lasts::Long => if socket.feed(Message::Ping(Bytes::new())).await.is_err() { return },
+                    Lasts::TooLong => return,
+                }
+                look.as_mut().reset(Instant::now() + silence.until_looked_at());
+            }
         }
+        tokio::select! {
+            sent = site.telling().count(sender.send(&mut socket)) => if sent.is_none() { return },
+            () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
+        }
+    }
+}
+
+/// How long a client has said nothing.
+struct Silence {
+    longest: Duration,
+    since: Instant,
+    pinged: bool,
+}
+
+enum Lasts {
+    NotLong,
+    /// The client is to be asked whether it is there.
+    Long,
+    /// It did not answer that.
+    TooLong,
+}
+
+impl Silence {
+    fn of(longest: Duration) -> Silence {
+        Silence { longest, since: Instant::now(), pinged: false }
+    }
+
+    fn broken(&mut self) {
+        self.since = Instant::now();
+        self.pinged = false;
+    }
+
+    fn lasts(&mut self) -> Lasts {
+        let lasted = self.since.elapsed();
+        if self.pinged && lasted >= self.longest {
+            return Lasts::TooLong;
+        }
+        if self.pinged || lasted < self.longest / 2 {
+            return Lasts::NotLong;
+        }
+        self.pinged = true;
+        Lasts::Long
+    }
+
+    /// How long until that is to be asked again.
+    fn until_looked_at(&self) -> Duration {
+        let due = if self.pinged { self.longest } else { self.longest / 2 };
+        due.saturating_sub(self.since.elapsed())
     }
 }
 
@@ -69,42 +134,44 @@ pub(crate) async fn converse(
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A client said that it ends: the library answers so, when it gets to write.
-async fn answer_close(mut socket: WebSocket) {
+async fn answer_close(mut socket: Socket) {
     // Whoever does not wait for it does not want it.
-    let _ = tokio::time::timeout(FAREWELL_PATIENCE, SinkExt::<Message>::close(&mut socket)).await;
+    let _ = timeout(FAREWELL_PATIENCE, SinkExt::<Message>::close(&mut socket)).await;
 }
 
-/// Sends a message and those that wait behind it, then flushes.
-async fn send(
-    socket: &mut WebSocket,
-    first: Utf8Bytes,
-    messages: &mut UnboundedReceiver<Utf8Bytes>,
-    outbox: &Outbox,
-) -> Result<(), axum::Error> {
-    let mut next = Some(first);
-    for _ in 0..SENT_AT_ONCE {
-        let Some(message) = next else { break };
-        let length = message.len();
-        socket.feed(Message::Text(message)).await?;
-        outbox.sent(length);
-        next = messages.try_recv().ok();
-    }
-    if let Some(message) = next {
-        let length = message.len();
-        socket.feed(Message::Text(message)).await?;
-        outbox.sent(length);
-    }
-    socket.flush().await
+/// Hands over what waits.
+struct Sender<'a> {
+    outbox: &'a Outbox,
+    /// How long a client may take none of it.
+    patience: Duration,
+    /// Of a message, a part was sent.
+    midway: bool,
 }
 
-/// Says so, if the client still listens, and ends.
-async fn too_slow(mut socket: WebSocket, farewell: Option<Utf8Bytes>) {
-    let frame = CloseFrame { code: close_code::AGAIN, reason: "too-slow".into() };
-    let told = async {
-        if let Some(farewell) = farewell {
-            let _ = socket.send(Message::Text(farewell)).await;
+impl Sender<'_> {
+    /// Sends some of what waits, and what the library has to say. None when the connection is to end.
+    async fn send(&mut self, socket: &mut Socket) -> Option<()> {
+        for _ in 0..SENT_AT_ONCE {
+            let Some(Piece { bytes, first, last }) = self.outbox.take() else { break };
+            self.midway = !last;
+            let part = if first { Data::Text } else { Data::Continue };
+            let frame = Frame::message(bytes, OpCode::Data(part), last);
+            timeout(self.patience, socket.feed(Message::Frame(frame))).await.ok()?.ok()?;
         }
-        let _ = socket.send(Message::Close(Some(frame))).await;
-    };
-    let _ = tokio::time::timeout(FAREWELL_PATIENCE, told).await;
+        timeout(self.patience, SinkExt::<Message>::flush(socket)).await.ok()?.ok()
+    }
+
+    /// Says so, if the client still listens, and ends.
+    async fn too_slow(&self, mut socket: Socket, farewell: Option<Text>) {
+        let frame = CloseFrame { code: CloseCode::Again, reason: "too-slow".into() };
+        let told = async {
+            // Within a message there is no place for another one.
+            if let Some(farewell) = farewell.filter(|_| !self.midway) {
+                let frame = Frame::message(farewell.bytes().clone(), OpCode::Data(Data::Text), true);
+                let _ = socket.send(Message::Frame(frame)).await;
+            }
+            let _ = socket.send(Message::Close(Some(frame))).await;
+        };
+        let _ = timeout(FAREWELL_PATIENCE, told).await;
+    }
 }

@@ -1,59 +1,96 @@
 //! Any page that a browser shows can send requests to a server on its own machine: so a request must name this server as
 //! its host, and a write that comes from a page must come from ours.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::binance;
+use crate::listener::Life;
 use crate::problem::Problem;
 use crate::site::Site;
 
+/// What every answer says to a browser, unless it says something else there: what it is not called it is not, no other site
+/// may show it or use it, and nobody keeps it.
+const SAID_ALWAYS: [(HeaderName, &str); 3] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
 /// Lets a request through, or refuses it.
-pub(crate) async fn guard(State(site): State<Site>, request: Request, next: Next) -> Response {
-    match check(&site, &request) {
+pub(crate) async fn guard(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = match check(site.hosts(), life.here(), &request) {
         Ok(()) => next.run(request).await,
         Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
+    };
+    for (name, value) in SAID_ALWAYS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
+    response
 }
 
-fn check(site: &Site, request: &Request) -> Result<(), Problem> {
+/// `here` is the address of ours that the request came to.
+fn check(hosts: &[String], here: IpAddr, request: &Request) -> Result<(), Problem> {
     // Probes name whatever they were configured with, and learn nothing.
     if matches!(request.uri().path(), "/health" | "/ready") {
         return Ok(());
     }
-    let host = text(request.headers(), header::HOST);
-    if !host.is_some_and(|host| is_ours(host, site.hosts())) {
-        let detail = format!(
-            "requests to the host {:?} are not answered; name it with --http-hosts if it is this server",
-            host.unwrap_or_default()
-        );
-        return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-host", "Foreign host", detail));
+    let host = only(request, header::HOST)?;
+    // A request may name the host with its path, and then whatever stands beside it does not count.
+    let named = request.uri().authority().map(|authority| authority.as_str());
+    for host in [host, named.or(host)] {
+        if !host.is_some_and(|host| is_ours(host, here, hosts)) {
+            let detail = format!(
+                "requests to the host {:?} are not answered; name it with --http-hosts if it is this server",
+                host.unwrap_or_default()
+            );
+            return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-host", "Foreign host", detail));
+        }
     }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let upgrades = request.headers().contains_key(header::UPGRADE);
-    let Some(origin) = request.headers().get(header::ORIGIN).filter(|_| upgrades || !reads) else { return Ok(()) };
-    let ours = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
-    if ours.is_none() || ours != host {
+    if reads && !upgrades || !request.headers().contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let origin = only(request, header::ORIGIN)?;
+    let ours = origin.and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    if ours.is_none() || ours != named.or(host) {
         let detail = "only pages of this server may send this request from a browser";
         return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail));
     }
     Ok(())
 }
 
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
+/// The one value of a header, if it is text.
+fn only(request: &Request, name: HeaderName) -> Result<Option<&str>, Problem> {
+    let mut values = request.headers().get_all(&name).iter();
+    let first = values.next();
+    if values.next().is_some() {
+        return Err(Problem::field(name.as_str(), format!("a request has one {name}")));
+    }
+    Ok(first.and_then(|value| value.to_str().ok()))
 }
 
 /// An address is nobody's name, so that no name server can make a foreign page's name point at it; nor can it at
-/// `localhost`.
-fn is_ours(host: &str, hosts: &[String]) -> bool {
+/// `localhost`. Other addresses than ours are not for us all the same.
+fn is_ours(host: &str, here: IpAddr, hosts: &[String]) -> bool {
     let name = without_port(host);
-    name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+    let address = match name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None => name.parse::<Ipv4Addr>().ok().map(IpAddr::V4),
+    };
+    let is_our_address = address.map(|address| address.to_canonical());
+    is_our_address.is_some_and(|address| address.is_loopback() || address == here)
         || name.eq_ignore_ascii_case("localhost")
         || hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
 }
@@ -72,11 +109,19 @@ mod tests {
     #[test]
     fn only_names_of_this_server_are_answered() {
         let hosts = ["exchange.example".to_owned()];
+        let here = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
         for ours in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "[::1]", "Exchange.Example:80"] {
-            assert!(is_ours(ours, &hosts), "{ours}");
+            assert!(is_ours(ours, here, &hosts), "{ours}");
+        }
+        for ours in ["192.0.2.7", "192.0.2.7:8080", "[::ffff:192.0.2.7]:8080"] {
+            assert!(is_ours(ours, here, &hosts), "{ours}");
         }
         for foreign in ["evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "", ":8080"] {
-            assert!(!is_ours(foreign, &hosts), "{foreign}");
+            assert!(!is_ours(foreign, here, &hosts), "{foreign}");
+        }
+        for foreign in ["192.0.2.8", "]127.0.0.1[", "[127.0.0.1]", "::1", "[::1", "[[::1]]", "[2001:db8::1]", "0x7f.1"]
+        {
+            assert!(!is_ours(foreign, here, &hosts), "{foreign}");
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Who is told what, and telling them: messages are written once and shared by all who get them. Lives in the feed's thread.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, OrderId, SymbolIndex, Time};
 use feed::{Canceled, Ended, Interval, News, Open, Report, ReportKey, Scene, Trade, Watcher};
 
 use crate::binance::{Envelope, Stream, Streams};
 use crate::messages;
-use crate::outbox::Outbox;
+use crate::outbox::{Kept, Outbox};
 use crate::replay::{REPORTS_AT_ONCE, whole};
 use crate::rest::now;
 use crate::shapes::SymbolShape;
+use crate::subscriptions::{Change, Subject, Subscriptions};
 use crate::telling::{Telling, own_cpu};
+use crate::text::Text;
 use crate::vitals::Vitals;
 
 /// For the processor time that telling takes, in this thread and in that of the sockets, so many times of it are left to
@@ -24,6 +24,8 @@ const SHARE: u32 = 9;
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Reports that are held back for one subscriber at most.
 const HELD_MAX: usize = 1 << 16;
+/// A snapshot of more levels or orders waits for its turn to be made.
+const ROWS_AT_ONCE: usize = 4096;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
@@ -44,19 +46,14 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    fn symbol(self) -> Option<SymbolIndex> {
+    pub(crate) fn subject(self) -> Option<Subject> {
         match self {
             Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
-                Some(symbol)
+                Some(Subject::Symbol(symbol))
             }
-            Topic::Orders(_) | Topic::Reports(_) | Topic::User(..) | Topic::Symbols | Topic::Status => None,
-        }
-    }
-
-    fn account(self) -> Option<AccountIndex> {
-        match self {
-            Topic::Orders(account) | Topic::Reports(account) | Topic::User(account, _) => Some(account),
-            Topic::Book(_) | Topic::Trades(_) | Topic::Candles(..) | Topic::Stream(..) => None,
+            Topic::Orders(account) | Topic::Reports(account) | Topic::User(account, _) => {
+                Some(Subject::Account(account))
+            }
             Topic::Symbols | Topic::Status => None,
         }
     }
@@ -66,11 +63,20 @@ impl Topic {
 struct Held {
     replay: u64,
     reports: VecDeque<Report>,
+    /// What they cost.
+    kept: Kept,
+}
+
+impl Held {
+    /// Counts what is held as it is now.
+    fn weigh(&mut self, outbox: &Outbox) {
+        self.kept = outbox.keep(self.reports.len() * size_of::<Report>());
+    }
 }
 
 /// All subscriptions.
 pub struct Hub {
-    subscribers: HashMap<Topic, Vec<Outbox>>,
+    subscriptions: Subscriptions,
     /// Reports for subscribers, by number, who are told what was before; when that is told they are told these.
     held: HashMap<(u64, AccountIndex), Held>,
     /// Tells a replay from another of the same subscriber.
@@ -93,7 +99,7 @@ impl Hub {
     pub fn new() -> Hub {
         let now = Instant::now();
         Hub {
-            subscribers: HashMap::new(),
+            subscriptions: Subscriptions::default(),
             held: HashMap::new(),
             replays: 0,
             vitals: None,
@@ -119,17 +125,15 @@ impl Hub {
     pub(crate) fn subscribe(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         // What happened so far is in the snapshot: nobody is told it twice.
         Hub::publish(scene);
-        let subscribers = scene.watcher.subscribers.entry(topic).or_default();
-        if subscribers.contains(outbox) {
-            return false;
+        match scene.watcher.subscriptions.add(topic, outbox) {
+            Change::None => return false,
+            Change::OneOfMany => {}
+            Change::OnlyOne => {
+                Hub::watch(scene, topic, true);
+                Streams::begin(scene, topic);
+            }
         }
-        subscribers.push(outbox.clone());
-        let first = subscribers.len() == 1;
-        Hub::watch(scene, topic, true);
-        if first {
-            Streams::begin(scene, topic);
-        }
-        if let Some(snapshot) = messages::snapshot(scene, topic) {
+        if let Some(snapshot) = Hub::snapshot(scene, topic) {
             outbox.send(snapshot);
         }
         true
@@ -137,60 +141,80 @@ impl Hub {
 
     /// False if it was not subscribed.
     pub(crate) fn unsubscribe(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox) -> bool {
-        let Entry::Occupied(mut subscribers) = scene.watcher.subscribers.entry(topic) else { return false };
-        let before = subscribers.get().len();
-        subscribers.get_mut().retain(|subscriber| subscriber != outbox);
-        let left = subscribers.get().len();
-        if left == 0 {
-            subscribers.remove();
-            Hub::unwatch(scene, topic);
+        match scene.watcher.subscriptions.remove(topic, outbox) {
+            Change::None => return false,
+            Change::OneOfMany => {}
+            Change::OnlyOne => Hub::unwatch(scene, topic),
         }
         if let Topic::Reports(account) = topic {
             scene.watcher.release(account, outbox);
         }
-        left < before
+        true
+    }
+
+    /// Whether subscribing takes long, because a long snapshot is to be made for it.
+    pub(crate) fn takes_long(scene: &Scene<Hub>, topic: Topic) -> bool {
+        let rows = match topic {
+            Topic::Book(symbol) => scene.view.listing(symbol).book.count(),
+            Topic::Orders(account) => scene.view.account(account).open_orders as usize,
+            Topic::Trades(_)
+            | Topic::Candles(..)
+            | Topic::Reports(_)
+            | Topic::Symbols
+            | Topic::Status
+            | Topic::Stream(..)
+            | Topic::User(..) => 0,
+        };
+        rows > ROWS_AT_ONCE && scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_none()
+    }
+
+    /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,
+    /// for the topics that can say much: those are told the same message until there is another command.
+    fn snapshot(scene: &mut Scene<Hub>, topic: Topic) -> Option<Text> {
+        let sequence = scene.view.sequence();
+        if let (Topic::Book(_) | Topic::Orders(_), Some(told)) =
+            (topic, scene.watcher.subscriptions.snapshot(topic, sequence))
+        {
+            return Some(told);
+        }
+        let snapshot = messages::snapshot(scene, topic)?;
+        scene.watcher.subscriptions.remember(topic, sequence, &snapshot);
+        Some(snapshot)
     }
 
     /// A connection ended.
     pub(crate) fn leave(scene: &mut Scene<Hub>, outbox: &Outbox) {
-        let topics: Vec<Topic> = scene.watcher.subscribers.keys().copied().collect();
-        for topic in topics {
+        for topic in scene.watcher.subscriptions.topics(outbox) {
             Hub::unsubscribe(scene, topic, outbox);
         }
     }
 
     fn has(&self, topic: Topic) -> bool {
-        self.subscribers.contains_key(&topic)
+        self.subscriptions.has(topic)
     }
 
     fn watch(scene: &mut Scene<Hub>, topic: Topic, watched: bool) {
-        if let Some(symbol) = topic.symbol() {
-            scene.view.watch_symbol(symbol, watched);
-        }
-        if let Some(account) = topic.account() {
-            scene.view.watch_account(account, watched);
+        match topic.subject() {
+            Some(Subject::Symbol(symbol)) => scene.view.watch_symbol(symbol, watched),
+            Some(Subject::Account(account)) => scene.view.watch_account(account, watched),
+            None => {}
         }
     }
 
     /// Nobody has this topic any more; another of the same symbol or account may still be watched.
     fn unwatch(scene: &mut Scene<Hub>, topic: Topic) {
-        let of_the_same = |other: &Topic| match (topic.symbol(), topic.account()) {
-            (None, None) => false,
-            its => its == (other.symbol(), other.account()),
-        };
-        let still = scene.watcher.subscribers.keys().any(of_the_same);
-        let still_user =
-            scene.watcher.subscribers.keys().any(|other| matches!(other, Topic::User(..)) && of_the_same(other));
-        scene.watcher.streams.end(topic, still_user);
-        if !still {
+        let Hub { subscriptions, streams, .. } = &mut scene.watcher;
+        streams.end(topic, |account| subscriptions.has_user(account));
+        if !topic.subject().is_some_and(|subject| subscriptions.has_about(subject)) {
             Hub::watch(scene, topic, false);
         }
     }
 
-    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Utf8Bytes) {
-        let Some(subscribers) = self.subscribers.get(&topic) else { return };
-        let message = message();
-        subscribers.iter().for_each(|outbox| outbox.send(message.clone()));
+    pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Text) {
+        if self.has(topic) {
+            let message = message();
+            self.subscriptions.of(topic).for_each(|outbox| outbox.send(message.clone()));
+        }
     }
 
     /// Tells what happened since the last time.
@@ -222,7 +246,7 @@ impl Hub {
 
     /// Tells what happened to an account's orders to those who are told as it happens, and holds it for the others.
     fn report(scene: &mut Scene<Hub>, account: AccountIndex, reports: &[Report]) {
-        let mut pieces: Vec<Utf8Bytes> = Vec::new();
+        let mut pieces: Vec<Text> = Vec::new();
         let mut rest = reports;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(rest.len().min(REPORTS_AT_ONCE));
@@ -233,11 +257,14 @@ impl Hub {
             pieces.push(messages::reports(&scene.view, account, piece, through, true));
             rest = behind;
         }
-        let Hub { subscribers, held, .. } = &mut scene.watcher;
-        for outbox in subscribers.get(&Topic::Reports(account)).into_iter().flatten() {
+        let Hub { subscriptions, held, .. } = &mut scene.watcher;
+        for outbox in subscriptions.of(Topic::Reports(account)) {
             match held.get_mut(&(outbox.number(), account)) {
                 Some(held) if held.reports.len() + reports.len() > HELD_MAX => outbox.overflow(),
-                Some(held) => held.reports.extend(reports),
+                Some(held) => {
+                    held.reports.extend(reports);
+                    held.weigh(outbox);
+                }
                 None => pieces.iter().for_each(|piece| outbox.send(piece.clone())),
             }
         }
@@ -246,7 +273,7 @@ impl Hub {
     /// What happens to an account's orders from now on is held for a subscriber. Gives its replay a number.
     pub(crate) fn hold(&mut self, account: AccountIndex, outbox: &Outbox) -> u64 {
         self.replays += 1;
-        let held = Held { replay: self.replays, reports: VecDeque::new() };
+        let held = Held { replay: self.replays, reports: VecDeque::new(), kept: outbox.keep(0) };
         self.held.insert((outbox.number(), account), held);
         self.replays
     }
@@ -265,6 +292,7 @@ impl Hub {
     ) -> (Vec<Report>, Option<ReportKey>) {
         let Some(held) = self.held.get_mut(&(outbox.number(), account)) else { return (Vec::new(), None) };
         let taken = held.reports.drain(..held.reports.len().min(most)).collect();
+        held.weigh(outbox);
         (taken, held.reports.front().map(Report::key))
     }
 
@@ -320,18 +348,10 @@ impl Hub {
     }
 
     fn publish_status(scene: &mut Scene<Hub>) {
-        let connections = scene.watcher.connections();
+        let connections = scene.watcher.subscriptions.connections();
         let Some(vitals) = &mut scene.watcher.vitals else { return };
         let measured = vitals.measure(&scene.view, connections);
         scene.watcher.tell(Topic::Status, || messages::status(&measured));
-    }
-
-    /// Connections that are subscribed to anything.
-    fn connections(&self) -> usize {
-        let mut all: Vec<u64> = self.subscribers.values().flatten().map(Outbox::number).collect();
-        all.sort_unstable();
-        all.dedup();
-        all.len()
     }
 }
 

@@ -1,12 +1,15 @@
 //! What requests carry, read strictly: JSON bodies and query strings of known fields, and the values in them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use engine::{AccountId, AmountError, ClientOrderId, Decimal, Money, OrderId, Position, Price, Shares, Symbol};
 use feed::Interval;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 
 use crate::problem::Problem;
 
@@ -30,6 +33,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             }
             _ => Problem::malformed(rejection.body_text()),
         })?;
+        // What is read into named fields would be taken from a list, too, in their order.
+        if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
+            return Err(Problem::malformed("the body is a JSON object"));
+        }
         serde_json::from_slice(&bytes).map(Body).map_err(|error| named(&error.to_string()))
     }
 }
@@ -52,6 +59,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
             }
         }
     }
+}
+
+/// A number in a query: digits, and nothing that a parser of numbers may take besides.
+pub(crate) fn number<'de, D: Deserializer<'de>, N: FromStr>(from: D) -> Result<Option<N>, D::Error>
+where
+    N::Err: fmt::Display,
+{
+    let text = String::deserialize(from)?;
+    match digits(&text) {
+        true => text.parse().map(Some).map_err(D::Error::custom),
+        false => Err(D::Error::custom("invalid digit found in string")),
+    }
+}
+
+/// Whether a text is made of digits alone.
+pub(crate) fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What stands in the path.

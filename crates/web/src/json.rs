@@ -1,9 +1,12 @@
-//! Our shapes as JSON. Whether a shape can be written follows from its type alone: only keys that are no text, and flattening
+//! Our shapes as JSON, and requests of it. Whether a shape can be written follows from its type alone: only keys that are no text, and flattening
 //! what is no object, can fail, and no shape does either. The tests make all of them (`describe/`, and those that
 //! compare what is told with what is described), so a fault here is one of this program and shows there.
 
-use serde::Serialize;
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 const WRITABLE: &str = "invariant: a shape is made of objects with text for keys";
 
@@ -13,4 +16,51 @@ pub(crate) fn text(shape: &impl Serialize) -> String {
 
 pub(crate) fn value(shape: impl Serialize) -> Value {
     serde_json::to_value(shape).expect(WRITABLE)
+}
+
+/// A request: an object. Errors: what is wrong; also two fields of one name, of which nobody knows which is meant.
+pub(crate) fn request(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).map(|Request(fields)| Value::Object(fields))
+}
+
+struct Request(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Request {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Request, D::Error> {
+        from.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Request;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Request, A::Error> {
+        let mut fields = Map::new();
+        while let Some((name, value)) = from.next_entry::<String, Value>()? {
+            if fields.contains_key(&name) {
+                return Err(A::Error::custom(format!("duplicate field `{name}`")));
+            }
+            fields.insert(name, value);
+        }
+        Ok(Request(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_object_with_each_field_once() {
+        assert_eq!(request(r#"{"a":1,"b":{"a":2}}"#).ok(), Some(serde_json::json!({"a": 1, "b": {"a": 2}})));
+        for wrong in ["", "[]", "[1]", "1", "null", r#"{"a":1}{"#, r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#] {
+            assert!(request(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! knows no engine, no journal and no database.
 
 mod binance;
+mod body;
 mod conversation;
 mod describe;
 mod desk;
@@ -21,12 +22,17 @@ mod page;
 mod past;
 mod problem;
 mod replay;
+mod reserve;
 mod rest;
 mod server;
 mod session;
 mod shapes;
 mod site;
+mod spool;
+mod subscriptions;
 mod telling;
+mod text;
+mod upgrade;
 mod vitals;
 
 pub use binance::{Key, Keys};

@@ -1,33 +1,40 @@
-//! Accepts so many connections at once; further ones wait in the kernel's backlog. Whoever keeps a place and asks nothing
-//! loses it.
+//! Accepts so many connections at once; those beyond have places to ask how the server does, and no others. Whoever keeps a
+//! place and asks nothing loses it.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::binance;
 use crate::headcount::{Headcount, Present};
+use crate::problem::Problem;
+use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
 
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
     listener: TcpListener,
     room: Arc<Semaphore>,
+    reserve: Reserve,
     connections: Headcount,
     bounds: Bounds,
 }
+
+/// What has begun is to come to its end: the head of a request, its first byte being there, and a body, its head being there.
+pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +52,14 @@ pub(crate) struct Placed {
     bounds: Bounds,
     /// When to look again whether it is idle.
     look: Pin<Box<Sleep>>,
-    _place: Option<OwnedSemaphorePermit>,
+    place: Place,
     _counted: Present,
+}
+
+/// What a connection holds while it is there.
+enum Place {
+    Usual { _permit: OwnedSemaphorePermit },
+    Reserved(Reserved),
 }
 
 impl Bounded {
@@ -57,7 +70,8 @@ impl Bounded {
         connections: Headcount,
         bounds: Bounds,
     ) -> Bounded {
-        Bounded { listener, room: Arc::new(Semaphore::new(connections_max)), connections, bounds }
+        let room = Arc::new(Semaphore::new(connections_max));
+        Bounded { listener, room, reserve: Reserve::new(), connections, bounds }
     }
 }
 
@@ -66,6 +80,8 @@ impl Bounded {
 enum Doing {
     /// It asks nothing.
     Idle(Instant),
+    /// It has begun to ask.
+    Asking(Instant),
     /// It has asked, and is not answered yet.
     Asked(Instant),
     /// It became a WebSocket: that may be silent.
@@ -74,26 +90,63 @@ enum Doing {
 
 /// What a connection does.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(Arc<Mutex<Doing>>);
+pub(crate) struct Life(Arc<Known>);
+
+#[derive(Debug)]
+struct Known {
+    doing: Mutex<Doing>,
+    begun: Instant,
+    /// The address of ours that it came to.
+    here: IpAddr,
+    /// It has one of the reserved places.
+    is_reserved: bool,
+}
 
 impl Life {
-    fn begin() -> Life {
-        Life(Arc::new(Mutex::new(Doing::Idle(Instant::now()))))
+    fn begin(here: IpAddr, is_reserved: bool) -> Life {
+        let begun = Instant::now();
+        Life(Arc::new(Known { doing: Mutex::new(Doing::Idle(begun)), begun, here, is_reserved }))
     }
 
-    fn doing(&self) -> Doing {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The address of ours that it came to.
+    pub(crate) fn here(&self) -> IpAddr {
+        self.0.here
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Doing> {
+        self.0.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn does(&self, doing: Doing) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = doing;
+        *self.lock() = doing;
     }
 
     fn goes_on(&self) {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.lock() {
             Doing::Idle(since) | Doing::Asked(since) => *since = Instant::now(),
-            Doing::Lasting => {}
+            Doing::Asking(_) | Doing::Lasting => {}
         }
+    }
+
+    /// The first bytes of a request are there. False if that is no news.
+    fn begins_to_ask(&self) -> bool {
+        let mut doing = self.lock();
+        let begins = matches!(*doing, Doing::Idle(_));
+        if begins {
+            *doing = Doing::Asking(Instant::now());
+        }
+        begins
+    }
+
+    /// Until when something has to happen; none for what may last.
+    fn until(&self, bounds: &Bounds) -> Option<Instant> {
+        let until = match *self.lock() {
+            Doing::Idle(since) => since + bounds.idle,
+            Doing::Asking(since) => since + bounds.idle.min(ASKING_PATIENCE),
+            Doing::Asked(since) => since + bounds.answer,
+            Doing::Lasting => return None,
+        };
+        Some(if self.0.is_reserved { until.min(self.0.begun + RESERVED_FOR) } else { until })
     }
 }
 
@@ -103,10 +156,18 @@ impl Connected<IncomingStream<'_, Bounded>> for Life {
     }
 }
 
-/// Notes that a connection asks, that its answer is there, and what becomes a WebSocket.
+/// Notes that a connection asks, that its answer is there, and what becomes a WebSocket. Reserved places are for some
+/// questions only, and for one of them.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
     life.does(Doing::Asked(Instant::now()));
-    let response = next.run(request).await;
+    let mut response = match life.0.is_reserved && !reserve::is_for(request.uri().path()) {
+        true if binance::is_for(&request) => binance::Refusal::from(Problem::too_many_connections()).into_response(),
+        true => Problem::too_many_connections().into_response(),
+        false => next.run(request).await,
+    };
+    if life.0.is_reserved {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     life.does(match response.status() {
         StatusCode::SWITCHING_PROTOCOLS => Doing::Lasting,
         _ => Doing::Idle(Instant::now()),
@@ -125,15 +186,16 @@ impl Placed {
         }
     }
 
-    /// Ready with an error when nothing has happened for too long.
+    /// Ready with an error when nothing has happened for too long, or somebody else needs the place.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        if let Place::Reserved(Reserved { wanted, .. }) = &mut self.place
+            && Pin::new(wanted).poll(cx).is_ready()
+        {
+            return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "somebody else needs the place"));
+        }
         loop {
             ready!(self.look.as_mut().poll(cx));
-            let until = match self.life.doing() {
-                Doing::Idle(since) => since + self.bounds.idle,
-                Doing::Asked(since) => since + self.bounds.answer,
-                Doing::Lasting => return Poll::Pending,
-            };
+            let Some(until) = self.life.until(&self.bounds) else { return Poll::Pending };
             if until <= Instant::now() {
                 return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing happened for too long"));
             }
@@ -147,15 +209,19 @@ impl Listener for Bounded {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Placed, SocketAddr) {
-        // The semaphore is never closed: there is always a place.
-        let place = self.room.clone().acquire_owned().await.ok();
         let (stream, address) = Listener::accept(&mut self.listener).await;
+        let place = match self.room.clone().try_acquire_owned() {
+            Ok(permit) => Place::Usual { _permit: permit },
+            Err(_) => Place::Reserved(self.reserve.enter(address.ip()).await),
+        };
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);
+        // Of a connection that is gone already, nothing will be read.
+        let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
+        let life = Life::begin(here, matches!(place, Place::Reserved(_)));
         let bounds = self.bounds;
-        let look = Box::pin(sleep_until(Instant::now() + bounds.idle));
-        let (life, _counted) = (Life::begin(), self.connections.enter());
-        (Placed { stream, life, bounds, look, _place: place, _counted }, address)
+        let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));
+        (Placed { stream, life, bounds, look, place, _counted: self.connections.enter() }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -167,7 +233,14 @@ impl AsyncRead for Placed {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_read(cx, into) {
             Poll::Pending => self.idle(cx).map(Err),
-            read => read,
+            Poll::Ready(read) => {
+                if self.life.begins_to_ask()
+                    && let Some(until) = self.life.until(&self.bounds)
+                {
+                    self.look.as_mut().reset(until);
+                }
+                Poll::Ready(read)
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What goes over the WebSocket, as text.
 
-use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex, Time};
 use feed::{Candle, HistoryError, Interval, Report, Scene, Trade, View};
 use serde::Serialize;
@@ -14,6 +13,7 @@ use crate::shapes::{
     AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, ReportShape, SymbolShape, TradeShape,
     checksum, level,
 };
+use crate::text::Text;
 use crate::vitals::Measured;
 
 /// Trades and candles that a snapshot shows.
@@ -21,7 +21,7 @@ const TRADES_SHOWN: usize = 50;
 const CANDLES_SHOWN: usize = 500;
 
 /// How a topic stands; none for those that have nothing but updates.
-pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
+pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
     let view = &scene.view;
     let made = match topic {
         Topic::Book(symbol) => Ok(book_snapshot(view, symbol)),
@@ -47,7 +47,7 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Utf8Bytes> {
     }
 }
 
-fn text(message: &impl Serialize) -> Utf8Bytes {
+fn text(message: &impl Serialize) -> Text {
     crate::json::text(message).into()
 }
 
@@ -61,7 +61,7 @@ struct Message<T> {
     content: T,
 }
 
-fn book_snapshot(view: &View, symbol: SymbolIndex) -> Utf8Bytes {
+fn book_snapshot(view: &View, symbol: SymbolIndex) -> Text {
     text(&Message { kind: "snapshot", channel: "book", content: BookShape::of(view, symbol, usize::MAX) })
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct BookUpdate {
 }
 
 /// Levels that changed, as they stand.
-pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> Utf8Bytes {
+pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> Text {
     let listing = view.listing(symbol);
     let of = |wanted: Side| {
         let its = levels.iter().filter(|(side, _)| *side == wanted);
@@ -110,7 +110,7 @@ pub(crate) struct TradesTold {
 }
 
 /// Trades, oldest first.
-pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Utf8Bytes {
+pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Text {
     let content = TradesTold {
         symbol: view.listing(symbol).name.to_string(),
         trades: trades.iter().map(|trade| TradeShape::of(view, trade)).collect(),
@@ -118,7 +118,7 @@ pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trade
     text(&Message { kind, channel: "trades", content })
 }
 
-fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval) -> Result<Utf8Bytes, HistoryError> {
+fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval) -> Result<Text, HistoryError> {
     let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
     let content = CandlesShape {
         symbol: scene.view.listing(symbol).name.to_string(),
@@ -138,7 +138,7 @@ pub(crate) struct CandleUpdate {
 }
 
 /// The candle that trades have changed.
-pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Utf8Bytes {
+pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Text {
     let symbol = view.listing(symbol).name.to_string();
     let content = CandleUpdate { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
     text(&Message { kind: "update", channel: "candles", content })
@@ -161,7 +161,7 @@ pub(crate) struct OrdersUpdate {
     executions: Vec<ExecutionShape>,
 }
 
-fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Utf8Bytes, HistoryError> {
+fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Text, HistoryError> {
     let (view, history) = (&scene.view, scene.history.as_ref());
     let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(view, history, open)).collect();
     let content =
@@ -170,7 +170,7 @@ fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Utf8Byte
 }
 
 /// What an account has been told of.
-pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &AccountNews) -> Utf8Bytes {
+pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &AccountNews) -> Text {
     let (view, history) = (&scene.view, scene.history.as_ref());
     let ended = news.ended.iter().map(|ended| OrderShape::ended(view, history, ended));
     let open = news.open.iter().filter_map(|order| view.open_order(*order));
@@ -199,13 +199,7 @@ pub(crate) struct Reports {
 }
 
 /// Reports in order.
-pub(crate) fn reports(
-    view: &View,
-    account: AccountIndex,
-    reports: &[Report],
-    through: Sequence,
-    live: bool,
-) -> Utf8Bytes {
+pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], through: Sequence, live: bool) -> Text {
     let reports = reports.iter().map(|report| ReportShape::of(view, report)).collect();
     let account = view.account(account).id.to_string();
     let content = Reports { account, reports, through: through.0, live };
@@ -217,16 +211,16 @@ pub(crate) struct SymbolsShown {
     symbols: Vec<SymbolShape>,
 }
 
-pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>) -> Utf8Bytes {
+pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>) -> Text {
     text(&Message { kind, channel: "symbols", content: SymbolsShown { symbols } })
 }
 
-pub(crate) fn status(measured: &Measured) -> Utf8Bytes {
+pub(crate) fn status(measured: &Measured) -> Text {
     text(&Message { kind: "update", channel: "status", content: measured })
 }
 
 /// The answer to a request that was understood.
-pub(crate) fn done(kind: &'static str, request: &Value) -> Utf8Bytes {
+pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
     let mut told = json!({"type": kind});
     for field in ["id", "channel", "symbol", "account", "interval", "from"] {
         if let Some(value) = request.get(field) {
@@ -236,7 +230,7 @@ pub(crate) fn done(kind: &'static str, request: &Value) -> Utf8Bytes {
     text(&told)
 }
 
-pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> Utf8Bytes {
+pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> Text {
     let mut told = json!({"type": "error", "code": code, "detail": detail});
     if let Some(id) = id {
         told["id"] = id.clone();

@@ -1,13 +1,20 @@
 //! What waits to be sent to one connection: bounded, because whoever does not read must not cost memory. Whoever reads may
 //! fall further behind than that for a moment: one request can bring about more than it could take meanwhile.
+//!
+//! A message leaves in pieces, and what was not handed over yet waits here, not with the library that frames it: so what
+//! counts as taken is what the kernel took, but for a piece or two.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use axum::extract::ws::Utf8Bytes;
-use tokio::sync::{Notify, mpsc};
+use bytes::Bytes;
+use tokio::sync::Notify;
 use tokio::time::timeout;
+
+use crate::spool::{Counted, Spool};
+use crate::text::Text;
 
 /// Bytes that may wait while none of them is taken.
 const STALLED_MAX: usize = 1024 * 1024;
@@ -19,22 +26,64 @@ const WAITING_MAX: usize = 16 * 1024 * 1024;
 /// With less than this, there is room for what can wait.
 const ROOM_BELOW: usize = 256 * 1024;
 
+/// Bytes of a message that are handed over at once.
+const PIECE: usize = 32 * 1024;
+
 /// Where messages for a connection are left. Equal to its clones alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     number: u64,
-    messages: mpsc::UnboundedSender<Utf8Bytes>,
-    waiting: AtomicUsize,
-    /// Messages that were handed to the kernel.
-    taken: AtomicU64,
-    too_slow: AtomicBool,
+    spool: Spool,
+    queue: Mutex<Queue>,
+    /// Something waits.
+    filled: Notify,
     /// More waits than may for long.
     slowed: Notify,
-    /// Something was sent, or the connection has ended.
+    /// Something was taken, or the connection has ended.
     eased: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    texts: VecDeque<Text>,
+    /// Bytes of the first that were taken.
+    begun: usize,
+    /// Bytes that wait.
+    waiting: usize,
+    /// Bytes that are kept for it elsewhere.
+    kept: usize,
+    /// Pieces that were taken.
+    taken: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Open,
+    /// The client proved too slow: the connection is to end.
+    TooSlow,
+    /// The connection has ended.
+    Closed,
+}
+
+/// A part of a message.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) bytes: Bytes,
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+}
+
+/// Bytes that are kept for a connection outside of its outbox, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    outbox: Outbox,
+    bytes: usize,
+    _counted: Counted,
 }
 
 impl PartialEq for Outbox {
@@ -43,58 +92,112 @@ impl PartialEq for Outbox {
     }
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.spool.remove(self.number);
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.outbox.queue().kept -= self.bytes;
+    }
+}
+
 impl Outbox {
-    /// With the end that messages are taken from.
-    pub(crate) fn new() -> (Outbox, mpsc::UnboundedReceiver<Utf8Bytes>) {
+    /// One more of those whose messages are counted together.
+    pub(crate) fn new(spool: &Spool) -> Outbox {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let (messages, receiver) = mpsc::unbounded_channel();
-        let (waiting, taken, too_slow) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
-        (
-            Outbox(Arc::new(Inner {
-                number,
-                messages,
-                waiting,
-                taken,
-                too_slow,
-                slowed: Notify::new(),
-                eased: Notify::new(),
-            })),
-            receiver,
-        )
+        let outbox = Outbox(Arc::new(Inner {
+            number,
+            spool: spool.clone(),
+            queue: Mutex::default(),
+            filled: Notify::new(),
+            slowed: Notify::new(),
+            eased: Notify::new(),
+        }));
+        spool.add(number, Arc::downgrade(&outbox.0));
+        outbox
+    }
+
+    /// The outbox, if its connection is there still.
+    pub(crate) fn there(inner: &Weak<Inner>) -> Option<Outbox> {
+        inner.upgrade().map(Outbox)
     }
 
     pub(crate) fn number(&self) -> u64 {
         self.0.number
     }
 
-    /// Leaves a message, unless far too much waits: then the connection is to end.
-    pub(crate) fn send(&self, message: Utf8Bytes) {
-        if self.0.too_slow.load(Ordering::Relaxed) {
-            return;
-        }
-        let length = message.len();
-        let before = self.0.waiting.fetch_add(length, Ordering::Relaxed);
-        if before > WAITING_MAX {
-            return self.overflow();
-        }
-        if before <= STALLED_MAX && before + length > STALLED_MAX {
-            self.0.slowed.notify_one();
-        }
-        // When the connection has ended nobody wants it.
-        let _ = self.0.messages.send(message);
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A message was handed to the kernel.
-    pub(crate) fn sent(&self, length: usize) {
-        self.0.waiting.fetch_sub(length, Ordering::Relaxed);
-        self.0.taken.fetch_add(1, Ordering::Relaxed);
+    /// Bytes that its client costs.
+    pub(crate) fn held(&self) -> usize {
+        let queue = self.queue();
+        queue.waiting + queue.kept
+    }
+
+    /// Leaves a message, unless far too much waits: then the connection is to end.
+    pub(crate) fn send(&self, text: Text) {
+        let mut queue = self.queue();
+        if queue.state != State::Open {
+            return;
+        }
+        let before = queue.waiting;
+        if before > WAITING_MAX {
+            drop(queue);
+            return self.overflow();
+        }
+        text.count(|| self.0.spool.count(text.len()));
+        queue.waiting += text.len();
+        queue.texts.push_back(text);
+        if before <= STALLED_MAX && queue.waiting > STALLED_MAX {
+            self.0.slowed.notify_one();
+        }
+        drop(queue);
+        self.0.filled.notify_one();
+        self.0.spool.relieve();
+    }
+
+    /// Takes what is to be sent next.
+    pub(crate) fn take(&self) -> Option<Piece> {
+        let mut queue = self.queue();
+        let (text, begun) = (queue.texts.front()?, queue.begun);
+        let until = text.len().min(begun + PIECE);
+        let (bytes, last) = (text.bytes().slice(begun..until), until == text.len());
+        queue.waiting -= bytes.len();
+        queue.taken += 1;
+        queue.begun = until;
+        if last {
+            queue.begun = 0;
+            queue.texts.pop_front();
+        }
+        drop(queue);
         self.0.eased.notify_waiters();
+        Some(Piece { bytes, first: begun == 0, last })
+    }
+
+    /// Returns when something waits.
+    pub(crate) async fn filled(&self) {
+        while self.queue().texts.is_empty() {
+            self.0.filled.notified().await;
+        }
+    }
+
+    /// Counts bytes that are kept for this connection elsewhere.
+    pub(crate) fn keep(&self, bytes: usize) -> Kept {
+        self.queue().kept += bytes;
+        let kept = Kept { outbox: self.clone(), bytes, _counted: self.0.spool.count(bytes) };
+        self.0.spool.relieve();
+        kept
     }
 
     /// The connection has ended: nobody is to wait for room any more.
     pub(crate) fn close(&self) {
-        self.0.eased.notify_waiters();
+        self.end(State::Closed);
     }
 
     /// Returns when little waits; false when the connection has ended.
@@ -104,35 +207,59 @@ impl Outbox {
             let mut eased = std::pin::pin!(eased);
             // What eases from here on is not missed.
             eased.as_mut().enable();
-            if self.0.messages.is_closed() || self.0.too_slow.load(Ordering::Relaxed) {
+            let (state, waiting) = {
+                let queue = self.queue();
+                (queue.state, queue.waiting)
+            };
+            if state != State::Open {
                 return false;
             }
-            if self.0.waiting.load(Ordering::Relaxed) < ROOM_BELOW {
+            if waiting < ROOM_BELOW {
                 return true;
             }
             eased.await;
         }
     }
 
-    /// Far too much waits elsewhere for this connection: it is to end.
+    /// Far too much waits for this connection: it is to end, and nothing waits any more.
     pub(crate) fn overflow(&self) {
-        self.0.too_slow.store(true, Ordering::Relaxed);
+        self.end(State::TooSlow);
         self.0.slowed.notify_one();
+    }
+
+    fn end(&self, state: State) {
+        let left = {
+            let mut queue = self.queue();
+            queue.state = state;
+            queue.waiting = 0;
+            queue.begun = 0;
+            std::mem::take(&mut queue.texts)
+        };
+        drop(left);
+        self.0.eased.notify_waiters();
+    }
+
+    /// Whether it is to end, whether too much waits, and how much was taken so far.
+    fn progress(&self) -> (bool, bool, u64) {
+        let queue = self.queue();
+        (queue.state == State::TooSlow, queue.waiting > STALLED_MAX, queue.taken)
     }
 
     /// Returns when the client has proved too slow.
     pub(crate) async fn too_slow(&self) {
-        let stalls = || self.0.waiting.load(Ordering::Relaxed) > STALLED_MAX;
-        while !self.0.too_slow.load(Ordering::Relaxed) {
-            let taken = self.0.taken.load(Ordering::Relaxed);
+        loop {
             let slowed = self.0.slowed.notified();
-            if !stalls() {
+            let (ends, stalls, taken) = self.progress();
+            if ends {
+                return;
+            }
+            if !stalls {
                 slowed.await;
-            } else if timeout(PATIENCE, slowed).await.is_err()
-                && stalls()
-                && self.0.taken.load(Ordering::Relaxed) == taken
-            {
-                return self.overflow();
+            } else if timeout(PATIENCE, slowed).await.is_err() {
+                let (_, still_stalls, still_taken) = self.progress();
+                if still_stalls && still_taken == taken {
+                    return self.overflow();
+                }
             }
         }
     }
@@ -149,28 +276,38 @@ mod tests {
         runtime.expect("a runtime").block_on(test);
     }
 
-    fn message() -> Utf8Bytes {
-        Utf8Bytes::from("x".repeat(1000))
+    fn message() -> Text {
+        Text::from("x".repeat(1000))
+    }
+
+    /// What waits, taken by a client that reads.
+    fn taken(outbox: &Outbox) -> usize {
+        std::iter::from_fn(|| outbox.take()).map(|piece| piece.bytes.len()).sum()
     }
 
     #[test]
     fn a_client_that_does_not_read_costs_no_more_than_the_bound() {
         run(async {
-            let (outbox, mut messages) = Outbox::new();
-            (0..100_000).for_each(|_| outbox.send(message()));
+            let outbox = Outbox::new(&Spool::default());
+            let held = || {
+                (0..100_000)
+                    .map(|_| {
+                        outbox.send(message());
+                        outbox.held()
+                    })
+                    .max()
+            };
+            let most = held().expect("many");
+            assert!(most <= WAITING_MAX + 1000 && most > WAITING_MAX - 1000, "{most}");
             outbox.too_slow().await;
-            let mut waiting = 0;
-            while let Ok(message) = messages.try_recv() {
-                waiting += message.len();
-            }
-            assert!(waiting <= WAITING_MAX + 1000 && waiting > WAITING_MAX - 1000, "{waiting}");
+            assert_eq!(taken(&outbox), 0, "nothing waits for whoever is to go");
         });
     }
 
     #[test]
     fn a_client_that_takes_nothing_of_a_megabyte_is_too_slow_after_a_while() {
         run(async {
-            let (outbox, _messages) = Outbox::new();
+            let outbox = Outbox::new(&Spool::default());
             (0..1000).for_each(|_| outbox.send(message()));
             assert!(timeout(2 * PATIENCE, outbox.too_slow()).await.is_err(), "less than that may wait");
             (0..100).for_each(|_| outbox.send(message()));
@@ -178,17 +315,29 @@ mod tests {
         });
     }
 
+    /// A long message was handed over whole, and counted as taken: nobody noticed who took none of it.
+    #[test]
+    fn a_client_that_takes_nothing_of_one_long_message_is_too_slow_after_a_while() {
+        run(async {
+            let outbox = Outbox::new(&Spool::default());
+            outbox.send("x".repeat(2 * STALLED_MAX).into());
+            let piece = outbox.take().expect("it waits");
+            assert!(piece.first && !piece.last && piece.bytes.len() == PIECE);
+            outbox.too_slow().await;
+        });
+    }
+
     #[test]
     fn a_client_that_reads_may_fall_behind() {
         run(async {
-            let (outbox, mut messages) = Outbox::new();
+            let outbox = Outbox::new(&Spool::default());
             (0..10_000).for_each(|_| outbox.send(message()));
             // Longer than all that may wait: somebody's book.
             outbox.send("x".repeat(2 * WAITING_MAX).into());
             let reading = async {
                 for _ in 0..60 {
                     sleep(PATIENCE / 20).await;
-                    outbox.sent(messages.recv().await.expect("more waits").len());
+                    outbox.take().expect("more waits");
                 }
             };
             tokio::select! {
@@ -196,5 +345,41 @@ mod tests {
                 () = reading => {}
             }
         });
+    }
+
+    #[test]
+    fn a_message_leaves_in_pieces_that_are_the_message() {
+        let outbox = Outbox::new(&Spool::default());
+        let long: String = (0..PIECE).map(|at| at.to_string()).collect();
+        outbox.send(long.clone().into());
+        outbox.send(message());
+        let (mut told, mut messages) = (Vec::new(), 0);
+        while let Some(piece) = outbox.take() {
+            assert_eq!(piece.first, told.is_empty() || messages == 1);
+            if messages == 0 {
+                told.extend_from_slice(&piece.bytes);
+            }
+            messages += usize::from(piece.last);
+        }
+        assert_eq!((told, messages), (long.into_bytes(), 2));
+    }
+
+    /// One message for many who do not read is there once; a message of its own for each of them is not.
+    #[test]
+    fn what_waits_for_all_together_is_bounded_and_what_they_share_counts_once() {
+        const LONG: usize = 8 * 1024 * 1024;
+        let spool = Spool::default();
+        let outboxes: Vec<Outbox> = (0..100).map(|_| Outbox::new(&spool)).collect();
+        let shared = Text::from("x".repeat(LONG));
+        outboxes.iter().for_each(|outbox| outbox.send(shared.clone()));
+        assert!(outboxes.iter().all(|outbox| outbox.held() == LONG), "nobody goes");
+        let honest = Outbox::new(&spool);
+        honest.send(message());
+        outboxes.iter().for_each(|outbox| outbox.send("x".repeat(LONG).into()));
+        let left = outboxes.iter().filter(|outbox| outbox.held() > 0).count();
+        assert!((25..40).contains(&left), "the largest go, and no more than it takes: {left} are left");
+        assert_eq!(honest.held(), 1000);
+        drop(outboxes);
+        assert_eq!(spool.held(), 1000 + LONG, "what nobody holds is not counted");
     }
 }

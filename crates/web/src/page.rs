@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{LazyLock, OnceLock};
 
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -26,8 +26,8 @@ static COMPRESSED: LazyLock<HashMap<&'static str, OnceLock<Vec<u8>>>> = LazyLock
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A file of the page.
-pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
+/// A file of the page. Files are read, and nothing else is done with them.
+pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = match path {
         "" => "index.html",
@@ -38,6 +38,10 @@ pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
         return (StatusCode::NOT_FOUND, "there is nothing here; the page is at /, the interface at /api/v1\n")
             .into_response();
     };
+    if !matches!(method, Method::GET | Method::HEAD) {
+        let detail = format!("{method} is not for a file of the page; GET and HEAD are\n");
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")], detail).into_response();
+    }
     let contents = file.contents();
     let compressed = takes_gzip(&headers).then(|| compressed(path, contents)).flatten();
     // It changes with the program alone. What is compressed is another representation, with a tag of its own.
@@ -46,7 +50,6 @@ pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response {
     let headers_sent = [
         (header::CONTENT_TYPE, kind(path).to_owned()),
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
         (header::VARY, header::ACCEPT_ENCODING.to_string()),

@@ -61,6 +61,12 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
     }
 
+    /// The connection has one of the places that are kept for other questions.
+    pub fn too_many_connections() -> Problem {
+        let detail = "all connections are taken; until one is free, /health, /ready and /metrics are answered";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-connections", "Too many connections", detail)
+    }
+
     /// What became of the request will be known later.
     pub fn unknown_outcome() -> Problem {
         let detail = "what became of the request is not known yet: it may still be done; ask for its order later";

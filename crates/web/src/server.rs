@@ -17,9 +17,9 @@ use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, note};
 use crate::site::{About, Counting, Market, Site};
-use crate::{binance, describe, metrics, page, rest, session};
+use crate::{binance, body, describe, metrics, page, rest, session};
 
-/// Connections at once; further ones wait.
+/// Connections at once; further ones may ask how the server does.
 const CONNECTIONS_MAX: usize = 1024;
 
 /// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
@@ -57,7 +57,8 @@ impl Web {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (site, handle) = (Site::new(status, settings.hosts, about, pulse), runtime.handle().clone());
+        let site = Site::new(status, settings.hosts, settings.idle_timeout, about, pulse);
+        let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
@@ -124,6 +125,7 @@ async fn serve(
         .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn(body::in_time))
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
         .with_state(site.clone());

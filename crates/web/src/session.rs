@@ -1,11 +1,12 @@
 //! One WebSocket connection: requests in, messages out.
 
+use std::time::Instant;
+
 use axum::extract::State;
-use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
 use axum::response::Response;
 use serde_json::Value;
 
-use crate::conversation::{Party, bounded, converse};
+use crate::conversation::{self, Party};
 use crate::hub::{Hub, Topic};
 use crate::input;
 use crate::messages::{done, refusal};
@@ -13,21 +14,18 @@ use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::replay;
 use crate::site::Site;
+use crate::text::Text;
+use crate::upgrade::Upgrade;
+
+/// After a long snapshot, so many times what it took is left to others before the next one.
+const REST: u32 = 4;
 
 /// Subscriptions of one connection at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
 
-pub(crate) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Problem> {
+pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
     site.market()?;
-    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
-        let (outbox, messages) = Outbox::new();
-        let mut session = Session { site: site.clone(), outbox: outbox.clone(), topics: 0 };
-        converse(&site, socket, &mut session, &outbox, messages).await;
-        outbox.close();
-        if let Ok(market) = site.market() {
-            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
-        }
-    }))
+    Ok(conversation::begin(site, upgrade, |site, outbox| Session { site, outbox, topics: 0 }))
 }
 
 struct Session {
@@ -46,6 +44,7 @@ enum Request {
 }
 
 /// A topic by the names that clients use.
+#[derive(Clone, Copy)]
 enum Channel {
     Book(engine::Symbol),
     Trades(engine::Symbol),
@@ -56,8 +55,10 @@ enum Channel {
 }
 
 impl Party for Session {
+    async fn begin(&mut self) {}
+
     async fn heard(&mut self, text: &str) {
-        let request: Value = match serde_json::from_str(text) {
+        let request: Value = match crate::json::request(text) {
             Ok(request) => request,
             Err(error) => return self.outbox.send(refusal(None, "malformed", &error.to_string())),
         };
@@ -70,7 +71,7 @@ impl Party for Session {
         self.outbox.send(refusal(None, "malformed", "requests are JSON objects in text messages"));
     }
 
-    fn farewell(&self) -> Option<Utf8Bytes> {
+    fn farewell(&self) -> Option<Text> {
         Some(refusal(None, "too-slow", "messages were not read in time"))
     }
 }
@@ -81,13 +82,7 @@ impl Session {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
-                let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
-                let subscribed = self.site.look(move |scene| {
-                    let topic = channel.topic(scene)?;
-                    outbox.send(answer);
-                    Ok(Hub::subscribe(scene, topic, &outbox))
-                });
-                self.topics += usize::from(subscribed.await??);
+                self.subscribe(channel, done("subscribed", request)).await?;
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
@@ -118,6 +113,35 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// A long snapshot waits for its turn: they are made one at a time, with rests, so that others get to ask.
+    async fn subscribe(&mut self, channel: Channel, answer: Text) -> Result<(), Problem> {
+        let mut turn = None;
+        loop {
+            let (outbox, answer, has_turn) = (self.outbox.clone(), answer.clone(), turn.is_some());
+            let subscribed = self.site.look(move |scene| {
+                let topic = channel.topic(scene)?;
+                if !has_turn && Hub::takes_long(scene, topic) {
+                    return Ok::<_, Problem>(None);
+                }
+                let begun = Instant::now();
+                outbox.send(answer);
+                Ok(Some((Hub::subscribe(scene, topic, &outbox), begun.elapsed())))
+            });
+            let Some((is_new, took)) = subscribed.await?? else {
+                turn = self.site.snapshots().clone().acquire_owned().await.ok();
+                continue;
+            };
+            self.topics += usize::from(is_new);
+            if let Some(turn) = turn {
+                tokio::spawn(async move {
+                    tokio::time::sleep(took.saturating_mul(REST)).await;
+                    drop(turn);
+                });
+            }
+            return Ok(());
+        }
     }
 
     fn room_for_one(&self) -> Result<(), Problem> {

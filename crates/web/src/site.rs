@@ -1,7 +1,7 @@
 //! What all handlers share: how the server stands, and the market once there is one.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use feed::{Asker, Scene};
 use gateway::{Counters, Exchange, Gauge, Pulse, Status};
@@ -13,6 +13,7 @@ use crate::headcount::Headcount;
 use crate::hub::Hub;
 use crate::past::{Library, Records};
 use crate::problem::Problem;
+use crate::spool::Spool;
 use crate::telling::Telling;
 use crate::vitals::Vitals;
 
@@ -80,11 +81,16 @@ struct Inner {
     instruments: Instruments,
     /// Who may replay at the moment.
     replays: Semaphore,
+    /// Whose long snapshot may be made at the moment.
+    snapshots: Arc<Semaphore>,
     telling: Telling,
+    spool: Spool,
+    /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
+    silence_max: Duration,
 }
 
 impl Site {
-    pub(crate) fn new(status: Status, hosts: Vec<String>, about: About, pulse: Pulse) -> Site {
+    pub(crate) fn new(status: Status, hosts: Vec<String>, silence_max: Duration, about: About, pulse: Pulse) -> Site {
         let (connections, websockets) = (Headcount::default(), Headcount::default());
         let instruments = Instruments { about, pulse, counters: OnceLock::new(), connections, websockets };
         Site(Arc::new(Inner {
@@ -94,7 +100,10 @@ impl Site {
             hosts,
             instruments,
             replays: Semaphore::new(1),
+            snapshots: Arc::new(Semaphore::new(1)),
             telling: Telling::default(),
+            spool: Spool::default(),
+            silence_max,
         }))
     }
 
@@ -134,12 +143,25 @@ impl Site {
         &self.0.telling
     }
 
+    /// What waits for all clients of WebSockets.
+    pub(crate) fn spool(&self) -> &Spool {
+        &self.0.spool
+    }
+
+    pub(crate) fn silence_max(&self) -> Duration {
+        self.0.silence_max
+    }
+
     pub(crate) fn hosts(&self) -> &[String] {
         &self.0.hosts
     }
 
     pub(crate) fn replays(&self) -> &Semaphore {
         &self.0.replays
+    }
+
+    pub(crate) fn snapshots(&self) -> &Arc<Semaphore> {
+        &self.0.snapshots
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {

@@ -1,11 +1,11 @@
 //! Attacks on REST and on the HTTP server.
 
 use std::io::Write;
-
-use serde_json::json;
+use std::net::TcpStream;
 
 use crate::attack::{ORDINARY, Scene};
 use crate::common::http::Http;
+use crate::common::raw;
 use crate::common::server::PATIENCE;
 use crate::common::wait::wait_until;
 use crate::peers::{allow_many_files, connect_many, has_ended};
@@ -18,19 +18,66 @@ fn silent_connections_make_room_for_those_who_ask_over_http() {
     let scene = Scene::set("1,100 silent HTTP connections", ORDINARY, |launch| launch.with("--idle-timeout 500ms"));
     let attack = scene.attack();
     let http = Http::new(attack.server().http);
-    let mut socket = http.listen();
-    socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "symbols"}));
     let mut silent = connect_many(attack.server().http, SILENT);
-    // Some begin to ask and do not go on.
-    silent.iter_mut().step_by(2).for_each(|stream| stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo").unwrap());
+    // Some begin to ask and do not go on; those beyond the bound may be gone already.
+    for stream in silent.iter_mut().step_by(2) {
+        let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo");
+    }
     assert_eq!(http.get("/health").status, 200);
     for stream in &silent {
         wait_until("whoever asks nothing is told nothing and loses the place", PATIENCE, || has_ended(stream));
     }
-    // A WebSocket may be silent for as long as it likes.
-    attack
-        .server()
-        .ask(r#"<create><account id="1" balance="1"/><symbol sym="NEW"><account id="1">1</account></symbol></create>"#);
-    socket.next_of("update", "symbols");
+    attack.end("disconnected");
+}
+
+/// A thousand connections that asked nothing, or began to and did not go on, kept even `/health` from being answered.
+#[test]
+fn whoever_looks_after_the_server_is_answered_when_all_places_are_taken() {
+    const TAKEN: usize = 1_100;
+    allow_many_files(TAKEN);
+    let scene = Scene::set("all HTTP places taken", ORDINARY, |launch| launch.with("--idle-timeout 10m"));
+    let attack = scene.attack();
+    let http = attack.server().http;
+    let ask =
+        |path: &str| raw::ask(http, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"));
+    let check = || {
+        for path in ["/health", "/ready", "/metrics"].repeat(30) {
+            let answer = ask(path);
+            assert_eq!(raw::status(&answer), 200, "{path}: {answer}");
+        }
+    };
+    let silent = connect_many(http, TAKEN);
+    check();
+    let answer = ask("/api/v1/status");
+    assert!(raw::status(&answer) == 503 && answer.contains(r#""code":"too-many-connections""#), "{answer}");
+    let answer = ask("/binance/api/v3/ping");
+    assert!(raw::status(&answer) == 503 && answer.contains(r#""code":-1001"#), "{answer}");
+    drop(silent);
+    wait_until("there is room", PATIENCE, || raw::status(&ask("/api/v1/status")) == 200);
+    let mut halves = connect_many(http, TAKEN);
+    for stream in &mut halves {
+        // Those beyond the bound may be gone already.
+        let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo");
+    }
+    check();
+    // Whoever began to ask has to go on.
+    wait_until("there is room again", PATIENCE, || raw::status(&ask("/api/v1/status")) == 200);
+    attack.end("operators are answered");
+}
+
+#[test]
+fn a_head_or_a_body_that_trickles_keeps_no_connection() {
+    let attack = Scene::set("heads and bodies that trickle", ORDINARY, |launch| launch).attack();
+    let mut head = TcpStream::connect(attack.server().http).unwrap();
+    head.write_all(b"GET /health HTTP/1.1\r\nhost: lo").unwrap();
+    let mut body = TcpStream::connect(attack.server().http).unwrap();
+    let announced = "host: localhost\r\ncontent-type: application/json\r\ncontent-length: 60000";
+    body.write_all(format!("POST /api/v1/accounts HTTP/1.1\r\n{announced}\r\n\r\n{{").as_bytes()).unwrap();
+    wait_until("both are ended", PATIENCE, || {
+        // They may be ended just now.
+        let _ = head.write_all(b"a").and_then(|()| body.write_all(b" "));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        raw::has_ended(&head) && raw::has_ended(&body)
+    });
     attack.end("disconnected");
 }

@@ -127,6 +127,11 @@ impl Socket {
         self.0.send(Message::text(request.to_string())).unwrap();
     }
 
+    /// Sends a text as it is.
+    pub fn send_text(&mut self, text: &str) {
+        self.0.send(Message::text(text)).unwrap();
+    }
+
     /// The next message; none when the server has ended the connection.
     pub fn try_next(&mut self) -> Option<Value> {
         self.told().ok()

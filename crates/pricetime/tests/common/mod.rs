@@ -12,6 +12,7 @@ pub mod keys;
 pub mod load;
 pub mod orders;
 pub mod proxy;
+pub mod raw;
 pub mod reply;
 pub mod server;
 pub mod small_disk;

@@ -1,5 +1,7 @@
 //! What a request carries: parameters behind the `?`, in the body, or in both, and who signed them.
 
+use std::collections::HashSet;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
@@ -8,6 +10,7 @@ use engine::AccountId;
 use super::keys::Key;
 use super::numbers::now;
 use super::refusal::Refusal;
+use crate::input::digits;
 use crate::site::Site;
 
 /// How old a signed request may be, in milliseconds, unless it says otherwise, and at most.
@@ -36,14 +39,14 @@ impl<S: Send + Sync> FromRequest<S> for Asked {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::too_large(),
             _ => Refusal::new(-1130, rejection.body_text()),
         })?;
-        let parsed = form_urlencoded::parse(query.as_bytes()).chain(form_urlencoded::parse(&body));
-        let parameters = parsed.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        let mut parameters = parsed(query.as_bytes())?;
+        parameters.extend(parsed(&body)?);
         Ok(Asked { key, query, body, parameters })
     }
 }
 
 impl Asked {
-    /// A parameter; the first of its name counts.
+    /// A parameter; that of the query counts, if the body has it too.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
@@ -58,8 +61,7 @@ impl Asked {
     }
 
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
-        let number = |text: &str| text.parse().map_err(|_| Refusal::illegal(name, "^[0-9]{1,20}$"));
-        self.text(name).map(number).transpose()
+        self.text(name).map(|text| number(name, text)).transpose()
     }
 
     /// A time, in the market's microseconds.
@@ -109,6 +111,12 @@ pub(super) fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal
     }
 }
 
+/// A parameter that is a number: digits, and nothing that a parser of numbers may take besides.
+pub(super) fn number(name: &str, text: &str) -> Result<u64, Refusal> {
+    let number = Some(text).filter(|text| digits(text)).and_then(|text| text.parse().ok());
+    number.ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
+}
+
 /// Whether a signed request is of now.
 pub(super) fn check_time(timestamp: u64, window: Option<u64>) -> Result<(), Refusal> {
     let (now, window) = (now(), window.unwrap_or(WINDOW));
@@ -123,6 +131,16 @@ pub(super) fn check_time(timestamp: u64, window: Option<u64>) -> Result<(), Refu
         return Err(Refusal::new(-1021, "Timestamp for this request is outside of the recvWindow."));
     }
     Ok(())
+}
+
+/// Parameters, each of its own name.
+fn parsed(text: &[u8]) -> Result<Vec<(String, String)>, Refusal> {
+    let mut names = HashSet::new();
+    let parsed = form_urlencoded::parse(text).map(|(name, value)| match names.insert(name.clone()) {
+        true => Ok((name.into_owned(), value.into_owned())),
+        false => Err(Refusal::new(-1101, format!("Duplicate values for parameter '{name}'."))),
+    });
+    parsed.collect()
 }
 
 /// Parameters as they came, without the signature, which is of the others.

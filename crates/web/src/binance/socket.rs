@@ -1,6 +1,5 @@
 //! A connection that follows streams: those that its path names, and those that it asks for later.
 
-use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::Response;
 use feed::Scene;
@@ -9,17 +8,23 @@ use serde_json::{Value, json};
 use super::asked::Asked;
 use super::refusal::Refusal;
 use super::stream::{self, Envelope};
-use crate::conversation::{Party, bounded, converse};
+use crate::conversation::{self, Party};
 use crate::hub::{Hub, Topic};
 use crate::outbox::Outbox;
+use crate::problem::Problem;
 use crate::site::Site;
+use crate::text::Text;
+use crate::upgrade::Upgrade;
 
 /// Streams that one connection may follow.
 const STREAMS_MAX: usize = 200;
 
 /// Follows what it asks for later.
-pub(super) async fn upgrade_bare(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Refusal> {
-    follow(site, upgrade, Envelope::Raw, Vec::new()).await
+pub(super) async fn upgrade_bare(
+    State(site): State<Site>,
+    upgrade: Result<Upgrade, Problem>,
+) -> Result<Response, Refusal> {
+    follow(site, upgrade?, Envelope::Raw, Vec::new()).await
 }
 
 /// Follows the streams of its path: their names, or a listen key. A number is nobody's stream: some clients number their
@@ -27,40 +32,27 @@ pub(super) async fn upgrade_bare(State(site): State<Site>, upgrade: WebSocketUpg
 pub(super) async fn upgrade_raw(
     State(site): State<Site>,
     Path(streams): Path<String>,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<Upgrade, Problem>,
 ) -> Result<Response, Refusal> {
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let names = streams.split('/').filter(|name| !is_number(name)).map(str::to_owned).collect();
-    follow(site, upgrade, Envelope::Raw, names).await
+    follow(site, upgrade?, Envelope::Raw, names).await
 }
 
 /// Follows the streams of `?streams=`, and says of each event which it belongs to.
 pub(super) async fn upgrade_combined(
     State(site): State<Site>,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<Upgrade, Problem>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let streams = asked.text("streams").unwrap_or_default();
     let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    follow(site, upgrade, Envelope::Combined, names).await
+    follow(site, upgrade?, Envelope::Combined, names).await
 }
 
-async fn follow(
-    site: Site,
-    upgrade: WebSocketUpgrade,
-    envelope: Envelope,
-    names: Vec<String>,
-) -> Result<Response, Refusal> {
+async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
     let topics = find_all(&site, envelope, names).await?;
-    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
-        let (outbox, messages) = Outbox::new();
-        let mut follower = Follower { site: site.clone(), outbox: outbox.clone(), envelope, topics: Vec::new() };
-        follower.subscribe(topics, None).await;
-        converse(&site, socket, &mut follower, &outbox, messages).await;
-        if let Ok(market) = site.market() {
-            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
-        }
-    }))
+    Ok(conversation::begin(site, upgrade, move |site, outbox| Follower { site, outbox, envelope, topics }))
 }
 
 /// A stream, and the name that it was asked for by.
@@ -71,12 +63,18 @@ struct Follower {
     site: Site,
     outbox: Outbox,
     envelope: Envelope,
+    /// What it follows; before it begins, what it is to follow.
     topics: Vec<Named>,
 }
 
 impl Party for Follower {
+    async fn begin(&mut self) {
+        let topics = std::mem::take(&mut self.topics);
+        self.subscribe(topics, None).await;
+    }
+
     async fn heard(&mut self, text: &str) {
-        let request: Value = match serde_json::from_str(text) {
+        let request: Value = match crate::json::request(text) {
             Ok(request) => request,
             Err(error) => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
         };
@@ -105,7 +103,7 @@ impl Party for Follower {
         self.refuse(&Value::Null, 3, "Invalid JSON: requests are text messages");
     }
 
-    fn farewell(&self) -> Option<Utf8Bytes> {
+    fn farewell(&self) -> Option<Text> {
         None
     }
 }
@@ -119,7 +117,7 @@ impl Follower {
         find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await
     }
 
-    async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Utf8Bytes>) {
+    async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Text>) {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
         let subscribed = self.site.look(move |scene| {
             if let Some(answer) = answer {
@@ -137,7 +135,7 @@ impl Follower {
         }
     }
 
-    async fn unsubscribe(&mut self, topics: Vec<Named>, answer: Utf8Bytes) {
+    async fn unsubscribe(&mut self, topics: Vec<Named>, answer: Text) {
         self.topics.retain(|(_, topic)| !topics.iter().any(|(_, gone)| gone == topic));
         let outbox = self.outbox.clone();
         let unsubscribed = self.site.look(move |scene| {
@@ -156,7 +154,7 @@ impl Follower {
     }
 }
 
-fn answer(id: &Value, result: &Value) -> Utf8Bytes {
+fn answer(id: &Value, result: &Value) -> Text {
     json!({"result": result, "id": id}).to_string().into()
 }
 

@@ -1,30 +1,25 @@
 //! The WebSocket API, as far as clients need it to follow their account: the request for that is signed.
 
 use axum::extract::State;
-use axum::extract::ws::{Utf8Bytes, WebSocketUpgrade};
 use axum::response::Response;
 use engine::AccountId;
 use serde_json::{Map, Value, json};
 
-use super::asked::{check_time, find_key};
+use super::asked::{self, check_time, find_key};
 use super::numbers;
 use super::refusal::Refusal;
 use super::stream::Envelope;
-use crate::conversation::{Party, bounded, converse};
+use crate::conversation::{self, Party};
 use crate::hub::{Hub, Topic};
 use crate::outbox::Outbox;
+use crate::problem::Problem;
 use crate::site::Site;
+use crate::text::Text;
+use crate::upgrade::Upgrade;
 
-pub(super) async fn upgrade(State(site): State<Site>, upgrade: WebSocketUpgrade) -> Result<Response, Refusal> {
+pub(super) async fn upgrade(State(site): State<Site>, upgrade: Result<Upgrade, Problem>) -> Result<Response, Refusal> {
     site.market()?;
-    Ok(bounded(upgrade).on_upgrade(move |socket| async move {
-        let (outbox, messages) = Outbox::new();
-        let mut caller = Caller { site: site.clone(), outbox: outbox.clone(), followed: Vec::new() };
-        converse(&site, socket, &mut caller, &outbox, messages).await;
-        if let Ok(market) = site.market() {
-            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
-        }
-    }))
+    Ok(conversation::begin(site, upgrade?, |site, outbox| Caller { site, outbox, followed: Vec::new() }))
 }
 
 /// A connection.
@@ -35,8 +30,10 @@ struct Caller {
 }
 
 impl Party for Caller {
+    async fn begin(&mut self) {}
+
     async fn heard(&mut self, text: &str) {
-        let request: Value = match serde_json::from_str(text) {
+        let request: Value = match crate::json::request(text) {
             Ok(request) => request,
             Err(error) => {
                 let refusal = Refusal::new(-1135, format!("Invalid JSON Request: {error}"));
@@ -54,7 +51,7 @@ impl Party for Caller {
         self.outbox.send(refused(&Value::Null, &refusal));
     }
 
-    fn farewell(&self) -> Option<Utf8Bytes> {
+    fn farewell(&self) -> Option<Text> {
         None
     }
 }
@@ -126,8 +123,8 @@ fn signed(site: &Site, parameters: &Map<String, Value>) -> Result<AccountId, Ref
     let number = |name: &str| match parameters.get(name) {
         None => Ok(None),
         Some(value) => {
-            let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
-            number.map(Some).ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            asked::number(name, &text).map(Some)
         }
     };
     let timestamp = number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
@@ -153,10 +150,10 @@ fn signed_text(parameters: &Map<String, Value>) -> String {
     parts.join("&")
 }
 
-fn answered(id: &Value, result: &Value) -> Utf8Bytes {
+fn answered(id: &Value, result: &Value) -> Text {
     json!({"id": id, "status": 200, "result": result, "rateLimits": []}).to_string().into()
 }
 
-fn refused(id: &Value, refusal: &Refusal) -> Utf8Bytes {
+fn refused(id: &Value, refusal: &Refusal) -> Text {
     json!({"id": id, "status": refusal.status.as_u16(), "error": refusal.body(), "rateLimits": []}).to_string().into()
 }

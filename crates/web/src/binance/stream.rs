@@ -58,6 +58,10 @@ pub(crate) enum Envelope {
     Api,
 }
 
+impl Envelope {
+    pub(crate) const ALL: [Envelope; 3] = [Envelope::Raw, Envelope::Combined, Envelope::Api];
+}
+
 impl Stream {
     /// What stands behind the pair.
     pub(super) fn parse(name: &str) -> Option<Stream> {

@@ -8,7 +8,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use axum::extract::ws::Utf8Bytes;
 use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
 use feed::{Candle, News, Scene, Trade};
 
@@ -18,6 +17,7 @@ use super::stream::{Envelope, Stream};
 use super::tickers::best;
 use crate::hub::{Hub, Topic};
 use crate::rest::now;
+use crate::text::Text;
 
 /// Tickers are told at most so often.
 const TICKER_EVERY: Duration = Duration::from_secs(1);
@@ -89,8 +89,8 @@ impl Streams {
         }
     }
 
-    /// Nobody follows this topic any more. `still` says whether another topic of the same account is followed.
-    pub(crate) fn end(&mut self, topic: Topic, still: bool) {
+    /// Nobody follows this topic any more. `still` says whether another one of an account is followed.
+    pub(crate) fn end(&mut self, topic: Topic, still: impl FnOnce(AccountIndex) -> bool) {
         match topic {
             Topic::Stream(symbol, stream, envelope) => {
                 if let Some(followed) = self.of_symbols.get_mut(&symbol) {
@@ -101,7 +101,7 @@ impl Streams {
                 }
             }
             Topic::User(account, _) => {
-                if !still {
+                if !still(account) {
                     self.of_accounts.remove(&account);
                 }
             }
@@ -204,7 +204,7 @@ impl Streams {
                     Envelope::Raw | Envelope::Combined => event.clone(),
                     Envelope::Api => events::of_subscription(account, &event),
                 };
-                scene.watcher.tell(Topic::User(account, envelope), || Utf8Bytes::from(message()));
+                scene.watcher.tell(Topic::User(account, envelope), || Text::from(message()));
             }
         }
     }
@@ -291,7 +291,7 @@ impl Followed {
 
 fn tell(scene: &Scene<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
     scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
-        Utf8Bytes::from(match envelope {
+        Text::from(match envelope {
             Envelope::Raw | Envelope::Api => event(),
             Envelope::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 23] = [
+const CODES: [(&str, u16, &str); 24] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -27,6 +27,7 @@ const CODES: [(&str, u16, &str); 23] = [
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
     ("full", 503, "The exchange cannot hold more"),
+    ("too-many-connections", 503, "All connections are taken: only /health, /ready and /metrics are answered"),
     ("not-ready", 503, "The server is starting, waiting or stopping"),
     ("outcome-unknown", 504, "The database went away meanwhile: ask for the order later"),
 ];
@@ -98,7 +99,8 @@ mod tests {
             Reject::NothingOpen,
             Reject::Full,
         ];
-        let others = [Problem::not_ready(), Problem::unknown_outcome(), Problem::malformed("")];
+        let others =
+            [Problem::not_ready(), Problem::too_many_connections(), Problem::unknown_outcome(), Problem::malformed("")];
         for problem in rejects.iter().map(Problem::of).chain(others) {
             let sent = crate::json::value(&problem);
             let described = CODES.iter().find(|(code, ..)| *code == problem.code);

@@ -26,6 +26,7 @@ pub(crate) struct List {
     after: Option<String>,
     /// Accounts of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
 }
 
@@ -129,9 +130,11 @@ pub(crate) struct Executions {
     symbol: Option<String>,
     /// Trades of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
     #[param(value_type = Option<values::Trade>)]
+    #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
 

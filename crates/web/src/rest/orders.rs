@@ -217,9 +217,11 @@ pub(crate) struct List {
     symbol: Option<String>,
     /// Orders of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
     #[param(value_type = Option<values::Order>)]
+    #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
 

@@ -56,6 +56,7 @@ pub(crate) async fn one(State(site): State<Site>, Named(name): Named<String>) ->
 pub(crate) struct Depth {
     /// Levels, or orders, a side.
     #[param(minimum = 1, maximum = 1000, default = 50)]
+    #[serde(default, deserialize_with = "input::number")]
     depth: Option<usize>,
 }
 
@@ -125,9 +126,11 @@ pub(crate) async fn queues(
 pub(crate) struct Trades {
     /// Trades of a page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// The `next` of the page before.
     #[param(value_type = Option<values::Trade>)]
+    #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
 
@@ -169,9 +172,11 @@ pub(crate) struct Candles {
     interval: Option<String>,
     /// Candles of a page.
     #[param(minimum = 1, maximum = 1500, default = 500)]
+    #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
     /// Those that began before this time.
     #[param(value_type = Option<values::Time>)]
+    #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
 
@@ -244,6 +249,11 @@ pub(crate) async fn issue(
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
+    // A refusal makes no symbol. An account that is there stays there.
+    let is_there = site.look(move |scene| scene.view.find_account(account).is_some());
+    if !is_there.await? {
+        return Err(Problem::unknown_account());
+    }
     let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
     let answers = site.desk()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {

@@ -1,0 +1,34 @@
+//! What a request carries has a deadline, as its head has: a byte now and then keeps no place.
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::{StreamExt, stream};
+use tokio::time::{Instant, timeout_at};
+
+use crate::listener::ASKING_PATIENCE;
+
+/// Gives on a request whose body ends with an error when it is late.
+pub(crate) async fn in_time(request: Request, next: Next) -> Response {
+    match request.body().is_end_stream() {
+        true => next.run(request).await,
+        false => next.run(request.map(timely)).await,
+    }
+}
+
+fn timely(body: Body) -> Body {
+    let until = Instant::now() + ASKING_PATIENCE;
+    let parts = stream::unfold(Some(body.into_data_stream()), move |coming| async move {
+        let mut coming = coming?;
+        match timeout_at(until, coming.next()).await {
+            Ok(part) => part.map(|part| (part, Some(coming))),
+            Err(_) => Some((Err(axum::Error::new(late())), None)),
+        }
+    });
+    Body::from_stream(parts)
+}
+
+fn late() -> String {
+    format!("it was not there {} s after its head", ASKING_PATIENCE.as_secs())
+}

@@ -1,0 +1,68 @@
+//! Places beyond all others, for whoever looks after the server: what is asked there is how it does, and nothing else. Nobody
+//! keeps one: an answer ends its connection, and when all are held, one goes of the address that holds the most, the oldest.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// How many there are.
+pub(crate) const RESERVED: usize = 16;
+
+/// How long one may be kept, whatever happens on it.
+pub(crate) const RESERVED_FOR: Duration = Duration::from_secs(5);
+
+/// All of them.
+pub(crate) struct Reserve {
+    room: Arc<Semaphore>,
+    /// Those that are held, oldest first.
+    held: Vec<Holder>,
+}
+
+struct Holder {
+    address: IpAddr,
+    wanted: oneshot::Sender<()>,
+}
+
+/// One of them.
+pub(crate) struct Reserved {
+    /// Resolves when somebody else needs it.
+    pub(crate) wanted: oneshot::Receiver<()>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Reserve {
+    pub(crate) fn new() -> Reserve {
+        Reserve { room: Arc::new(Semaphore::new(RESERVED)), held: Vec::new() }
+    }
+
+    /// Takes a place for a client of this address; from another client, if there is no other.
+    pub(crate) async fn enter(&mut self, address: IpAddr) -> Reserved {
+        self.held.retain(|holder| !holder.wanted.is_closed());
+        if self.held.len() >= RESERVED
+            && let Some(who) = self.largest()
+        {
+            drop(self.held.remove(who));
+        }
+        // The semaphore is never closed, and whoever was told to go does so at once.
+        let place = self.room.clone().acquire_owned().await.ok();
+        let (held, wanted) = oneshot::channel();
+        self.held.push(Holder { address, wanted: held });
+        Reserved { wanted, _place: place }
+    }
+
+    /// The oldest of the address that holds the most.
+    fn largest(&self) -> Option<usize> {
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        self.held.iter().for_each(|holder| *counts.entry(holder.address).or_default() += 1);
+        let most = counts.values().max().copied()?;
+        self.held.iter().position(|holder| counts[&holder.address] == most)
+    }
+}
+
+/// Whether a path is for those who look after the server.
+pub(crate) fn is_for(path: &str) -> bool {
+    matches!(path, "/health" | "/ready" | "/metrics")
+}

@@ -1,0 +1,73 @@
+//! What waits for all connections together: bounded, so that many clients that do not read cost no more than a few.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::outbox::{Inner, Outbox};
+
+/// Bytes that may wait for all clients together, a message that waits for many counted once. Beyond that, whoever holds the
+/// most is disconnected.
+const HELD_MAX: usize = 256 * 1024 * 1024;
+
+/// All outboxes of a server. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spool(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    held: AtomicUsize,
+    outboxes: Mutex<HashMap<u64, Weak<Inner>>>,
+}
+
+/// So many bytes, held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    spool: Spool,
+    bytes: usize,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.spool.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Spool {
+    /// Counts bytes that are held from now on.
+    pub(crate) fn count(&self, bytes: usize) -> Counted {
+        self.0.held.fetch_add(bytes, Ordering::Relaxed);
+        Counted { spool: self.clone(), bytes }
+    }
+
+    pub(crate) fn add(&self, number: u64, outbox: Weak<Inner>) {
+        self.lock().insert(number, outbox);
+    }
+
+    pub(crate) fn remove(&self, number: u64) {
+        self.lock().remove(&number);
+    }
+
+    /// Bytes that are held.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
+    /// Ends the connections for which the most waits, until what waits for all of them is within its bound.
+    pub(crate) fn relieve(&self) {
+        while self.0.held.load(Ordering::Relaxed) > HELD_MAX {
+            let outboxes: Vec<Outbox> = self.lock().values().filter_map(Outbox::there).collect();
+            let largest = outboxes.iter().max_by_key(|outbox| outbox.held());
+            match largest.filter(|outbox| outbox.held() > 0) {
+                Some(outbox) => outbox.overflow(),
+                // What is left is being handed over, or nobody's.
+                None => return,
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Weak<Inner>>> {
+        self.0.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
