@@ -157,7 +157,8 @@ fn many_who_leave_at_once_hold_nobody_up() {
     const SYMBOLS: usize = 100;
     let clients = size(300, 900);
     allow_many_files(clients);
-    let limits = Limits { longest: Duration::from_millis(200), ..ORDINARY };
+    let (p99, longest) = (Duration::from_millis(200), Duration::from_millis(200));
+    let limits = Limits { p99, longest, ..ORDINARY };
     let scene = Scene::set("leaving 200 streams each", limits, |launch| launch);
     let names: String = (0..SYMBOLS).map(|at| format!(r#"<symbol sym="S{at}"/>"#)).collect();
     scene.server.ask(&format!("<create>{names}</create>"));
