@@ -76,16 +76,13 @@ fn every_snapshot_that_a_reader_sees_adds_up() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut auditor = database.store("auditor");
-            let (mut audits, mut last) = (0, 0);
-            let until = Instant::now() + Duration::from_secs(3);
-            while Instant::now() < until {
+            let mut last = 0;
+            for _ in 0..12 {
                 let (verified, engine) = auditor.verify().unwrap();
                 engine.check_invariants();
                 assert!(verified.standing.head.sequence.0 >= last, "the sequence goes forward");
                 last = verified.standing.head.sequence.0;
-                audits += 1;
             }
-            assert!(audits > 5, "{audits} audits");
             done.store(true, Ordering::Release);
         });
         run_until(&mut market, &mut writer, &database, &done);
@@ -105,7 +102,7 @@ fn waits_out(market: &mut Market, writer: &mut Writer, database: &Database, trou
     market.play(50);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let deadline = Instant::now() + Duration::from_secs(20);
+            let deadline = Instant::now() + Duration::from_secs(60);
             while database.sql("SELECT last_value >= 4 FROM public.attempts") != ["t"] {
                 assert!(Instant::now() < deadline, "the writer does not try again");
                 std::thread::sleep(Duration::from_millis(10));
@@ -151,8 +148,6 @@ fn a_writer_that_waits_can_be_told_to_stop() {
     let mut market = Market::new(11);
     market.run(&mut writer, 100);
     server.end("KILL");
-    // A process of the database that had not noticed yet could still commit.
-    std::thread::sleep(Duration::from_millis(500));
     market.play(10);
     std::thread::scope(|scope| {
         scope.spawn(|| {

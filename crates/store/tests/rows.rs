@@ -53,7 +53,7 @@ fn a_done_order_is_found_by_its_id() {
     let mut writer = database.writer("one");
     let mut market = Market::new(3);
     market.run(&mut writer, 1500);
-    let mut history = History::connect(&database.url(), "history", Duration::from_secs(5), Stop::new()).unwrap();
+    let mut history = History::connect(&database.url(), "history", Duration::from_secs(60), Stop::new()).unwrap();
     let ids: Vec<OrderId> = (0..=market.model.orders_placed() + 1).map(OrderId).collect();
     let found: Vec<_> = history.done_orders(&ids).unwrap().into_iter().flatten().collect();
     assert_eq!(found, market.done_orders());

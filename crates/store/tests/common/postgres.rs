@@ -82,11 +82,24 @@ impl Server {
             .output()
             .expect(MISSING);
         assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = Server { folder, port, settings, keeper: None };
-        server.run();
-        server
+        let mut server = Server { folder, port: 0, settings, keeper: None };
+        loop {
+            server.port = port();
+            server.run();
+            if server.is_ours() {
+                return server;
+            }
+            // Another test's server was faster.
+            server.end("KILL");
+        }
+    }
+
+    /// Whether it is this one that answers on its port.
+    fn is_ours(&self) -> bool {
+        let asked = runtime()
+            .block_on(async { connect(self.port, "postgres").await?.query_one("SHOW data_directory", &[]).await });
+        asked.is_ok_and(|row| Path::new(row.get::<_, &str>(0)) == self.folder.join("data"))
     }
 
     /// Starts the server's process and waits until it answers.
@@ -128,9 +141,7 @@ impl Server {
 
     /// Whether the server's process is gone, or would be if its keeper had looked.
     pub fn has_ended(&self) -> bool {
-        let Some(keeper) = &self.keeper else { return true };
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", keeper.server)).unwrap_or_default();
-        stat.is_empty() || stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+        self.keeper.as_ref().is_none_or(|keeper| parent_of(&keeper.server).is_none())
     }
 
     fn answers(&self) -> bool {
@@ -138,11 +149,18 @@ impl Server {
         runtime.block_on(async { connect(self.port, "postgres").await.is_ok() })
     }
 
-    /// Ends the server with a signal: KILL as a crash would, INT for an orderly restart.
+    /// Ends the server with a signal: KILL as a crash would, INT for an orderly restart. Returns when all its processes are gone:
+    /// after a KILL they go by themselves, and one that has not noticed yet could still commit.
     pub fn end(&mut self, signal: &str) {
         let mut keeper = self.keeper.take().unwrap();
+        let children = children_of(&keeper.server);
         writeln!(keeper.pipe, "{signal}").unwrap();
         keeper.process.wait().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while children.iter().any(|child| parent_of(child).is_some()) {
+            assert!(Instant::now() < deadline, "PostgreSQL's processes outlive it: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// What the server wrote to its log.
@@ -203,6 +221,8 @@ impl Database {
     /// A server that has made the schema and taken over.
     pub fn writer(&self, name: &str) -> Writer {
         let mut store = self.store(name);
+        // The database may not have noticed yet that the one before is gone.
+        store.wait_for_lock().unwrap();
         store.migrate().unwrap();
         store.take_over().unwrap()
     }
@@ -241,14 +261,50 @@ impl Database {
         self.try_sql(sql).expect_err(sql).as_db_error().expect("the database's word").message().to_owned()
     }
 
-    /// Ends the processes behind the connections of servers.
+    /// Ends the session of the server that has the lock, as an operator does, or a network that fails.
+    pub fn end_the_writer(&self) {
+        self.sql(
+            "SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        );
+    }
+
+    /// Ends the processes behind the connections of servers, and waits until they are gone.
     pub fn end_connections(&self, purpose: &str) -> usize {
         self.sql(&format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
              WHERE datname = current_database() AND application_name LIKE 'pricetime {purpose}%'"
         ))
         .len()
     }
+}
+
+/// The processes that another one has started.
+fn children_of(process: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = all.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.parse::<u32>().is_ok());
+    ids.filter(|id| parent_of(id).as_deref() == Some(process)).collect()
+}
+
+/// Who has started a process, or has taken it over. None when it is gone, or nobody has asked yet how it ended.
+fn parent_of(process: &str) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    fields.next().filter(|state| *state != "Z")?;
+    fields.next().map(str::to_owned)
+}
+
+/// One that nobody listens on, and below those that the system gives to whoever connects to somewhere: a server that was ended
+/// finds it free again.
+fn port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const PORTS: std::ops::Range<u32> = 15_000..32_000;
+    let first = std::process::id().wrapping_mul(7919);
+    let mut ports = std::iter::repeat_with(|| {
+        let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        u16::try_from(PORTS.start + number % (PORTS.end - PORTS.start)).unwrap()
+    });
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 fn runtime() -> Runtime {
