@@ -39,6 +39,8 @@ const OPEN = 1;
 const GOOD_MS = 5_000;
 /** After so long without a message the server is asked whether it is there, and after as long again it is not. */
 const SILENCE_MS = 5_000;
+/** A topic that is refused while the database is away is asked for again so much later. */
+const AWAY_MS = 2_000;
 
 export class Feed extends Watched {
   /** @type {"connecting"|"open"|"lost"} */
@@ -156,10 +158,17 @@ export class Feed extends Watched {
 
   /** @param {FeedError} error */
   #refused(error) {
-    for (const [key, { id, handler }] of this.#subscriptions) {
-      if (id !== error.id) continue;
-      this.#subscriptions.delete(key);
-      handler.failed?.(error);
+    for (const [key, subscription] of this.#subscriptions) {
+      if (subscription.id !== error.id) continue;
+      if (error.code === "store-away") {
+        this.#clock.after(() => {
+          const still = this.#subscriptions.get(key) === subscription && subscription.id === error.id;
+          if (still && this.state === "open") this.#ask(subscription);
+        }, AWAY_MS);
+      } else {
+        this.#subscriptions.delete(key);
+        subscription.handler.failed?.(error);
+      }
     }
   }
 

@@ -218,6 +218,20 @@ test("a refusal reaches who asked, by its id, and is not asked for again", () =>
   assert.deepEqual(last().sent.map(({ channel }) => channel), ["orders"]);
 });
 
+test("while the database is away a topic is asked for again and again, until it is no longer wanted", () => {
+  const { feed, clock, last } = begin();
+  feed.subscribe(BOOK, { message() {}, failed: () => assert.fail("it comes back") });
+  last().onopen();
+  const away = (/** @type {number} */ id) => last().says({ type: "error", id, code: "store-away", detail: "away" });
+  away(1);
+  clock.turn(2_000);
+  assert.deepEqual(last().sent.map(({ op, id }) => [op, id]), [["subscribe", 1], ["subscribe", 2]]);
+  away(2);
+  feed.unsubscribe(BOOK);
+  clock.turn(2_000);
+  assert.deepEqual(last().sent.map(({ op }) => op), ["subscribe", "subscribe", "unsubscribe"]);
+});
+
 test("nothing is said to a socket that is closing, and all is asked for on the next", () => {
   const { feed, clock, last } = begin();
   last().onopen();

@@ -42,6 +42,8 @@ pub struct Batch {
     pub(crate) reserved: usize,
     /// Nobody knows yet what becomes of its requests: there are no answers.
     pub(crate) abandoned: bool,
+    /// Nothing was done of it: all its answers say why.
+    pub(crate) refused: bool,
     home: Home<Box<Batch>>,
 }
 
@@ -102,6 +104,20 @@ impl Batch {
         self.post();
     }
 
+    /// Gives the batch back with the same refusal for each op: nothing was changed, and nothing is told.
+    pub fn refuse(mut self: Box<Self>, why: Unavailable) {
+        let ops = self.requests.ops().len();
+        self.answers.clear();
+        self.answers.resize(ops, Answer::Unavailable(why));
+        self.refused = true;
+        self.give_back();
+    }
+
+    /// Whether it came back with nothing but a refusal, which a request without ops has no answer to tell from.
+    pub fn is_refused(&self) -> bool {
+        self.refused
+    }
+
     /// Whether it came back without answers.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned
@@ -136,6 +152,7 @@ impl Batch {
         self.body_bytes = 0;
         self.reserved = 0;
         self.abandoned = false;
+        self.refused = false;
     }
 
     fn with_home(home: Home<Box<Batch>>) -> Box<Batch> {
@@ -149,6 +166,7 @@ impl Batch {
             body_bytes: 0,
             reserved: 0,
             abandoned: false,
+            refused: false,
             home,
         })
     }

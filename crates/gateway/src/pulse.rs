@@ -31,7 +31,7 @@ pub enum Stage {
     Journal,
     /// Applying commands and answering queries.
     Apply,
-    /// With a database: from then until the transaction is committed.
+    /// With a database: from then until the transaction is committed, or, of queries alone, the market is seen to be ours.
     Commit,
     /// Making replies and writing to sockets.
     Reply,

@@ -244,7 +244,11 @@ impl Server {
     /// Answers what is in flight, then brings everything to the disk.
     fn stop(self, settings: &Settings) -> Result<Sequence, String> {
         self.gateway.stop_accepting();
-        self.gateway.drain(DRAIN_PATIENCE);
+        if !self.gateway.drain(DRAIN_PATIENCE) {
+            tracing::warn!(
+                "clients did not take their replies in {DRAIN_PATIENCE:?}; they find by queries what was done"
+            );
+        }
         drop(self.web);
         if let Some(traders) = self.traders {
             traders.stop();

@@ -2,7 +2,8 @@
 //!
 //! One thread orders and applies what gateways hand in, at once; another commits what came of it. While one transaction
 //! is on its way, all that is applied meanwhile gathers for the next. No reply leaves before its transaction, and those
-//! of queries wait with them: nobody is told what SQL does not show.
+//! of queries wait with them: nobody is told what SQL does not show. Where nothing but queries gathered, the database says
+//! instead that no other server has taken over since: so an answer to a query is as true as a commit.
 //!
 //! While the database is away what is applied waits, for a while: then its connections are closed, since nobody knows
 //! what will become of it, and what comes is refused. When it is back, what was applied is committed first.
@@ -16,7 +17,7 @@ use engine::{Engine, OrderId};
 use feed::{EventBatch, EventSink};
 use gateway::{Batch, Lookup, Pulse, Stage, State, Status};
 use store::{Effects, History, Probe, Stop, StoreError, Writer};
-use wire::{Answer, Unavailable};
+use wire::Unavailable;
 
 use crate::answering::{ReplyLimits, Work, answer};
 use crate::door::Door;
@@ -27,7 +28,7 @@ use crate::market::{Clock, Failed, note_market};
 const GATHERED_OPS_MAX: usize = 1 << 14;
 /// How often the sequencer looks up while something is on its way to the database.
 const GLANCE: Duration = Duration::from_millis(50);
-/// With nothing to commit the database is asked so often whether it is there: `/ready` tells.
+/// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
 /// Done orders looked up at once.
 const LOOKUPS_MAX: usize = 256;
@@ -164,6 +165,19 @@ struct Waiting {
 struct Applied {
     batch: Box<Batch>,
     at: Instant,
+    /// Whether it is of queries alone.
+    unchanging: bool,
+}
+
+impl Applied {
+    /// Ends the wait for a database that is away. What a command came to nobody knows yet, so that any reply would be a
+    /// guess; a query changed nothing and can be refused.
+    fn let_go(self) {
+        match self.unchanging {
+            true => self.batch.refuse(Unavailable::StoreAway),
+            false => self.batch.abandon(),
+        }
+    }
 }
 
 struct Committing {
@@ -175,10 +189,17 @@ struct Committing {
 enum Next {
     /// Commit what was gathered: so many ops.
     Commit { ops: usize },
-    /// See whether the database is there: nothing was to be committed for a while.
+    /// See whether the database is there: nothing was to be answered for a while.
     Probe,
     /// Nothing will come.
     End,
+}
+
+impl Shared {
+    /// Nothing is on its way any more. Gives those who waited for what was.
+    fn take_back(&mut self) -> Waiting {
+        self.committing.take().map(|committing| committing.waiting).unwrap_or_default()
+    }
 }
 
 impl Between {
@@ -203,7 +224,7 @@ impl Between {
         None
     }
 
-    /// Lets go of those who wait for a database that is away: their connections are closed.
+    /// Lets go of those who wait for a database that is away: connections with commands are closed, queries are refused.
     /// Returns whether there is anything that waits for the database.
     fn look_after(&self) -> bool {
         let mut shared = self.lock();
@@ -219,7 +240,7 @@ impl Between {
         drop(shared);
         self.status.replace(&State::Ready, State::StoreAway);
         // A worker gets its batches in the order in which it gave them, whichever way round they come.
-        batches.into_iter().for_each(|applied| applied.batch.abandon());
+        batches.into_iter().for_each(Applied::let_go);
         busy
     }
 
@@ -269,7 +290,7 @@ impl Between {
             tracing::info!("the database answers again");
             self.status.replace(&State::StoreAway, State::Ready);
         }
-        shared.committing.take().map(|committing| committing.waiting).unwrap_or_default()
+        shared.take_back()
     }
 }
 
@@ -295,16 +316,30 @@ impl Committer {
     }
 
     fn commit(&mut self, effects: &Effects, ops: usize) -> Result<(), StoreError> {
-        self.pulse.turned(ops, usize::try_from(self.pulse.ops_in_flight()).unwrap_or(usize::MAX));
-        let begun = Instant::now();
-        self.writer.commit(effects)?;
+        if ops > 0 {
+            self.pulse.turned(ops, usize::try_from(self.pulse.ops_in_flight()).unwrap_or(usize::MAX));
+        }
+        if effects.is_empty() {
+            // An answer to a query leaves when the market was seen to be ours after the query was handed in.
+            match self.writer.confirm() {
+                Err(StoreError::Stopped) => {
+                    // Nothing is lost.
+                    self.between.lock().take_back().batches.into_iter().for_each(Applied::let_go);
+                    return Ok(());
+                }
+                confirmed => confirmed?,
+            }
+        } else {
+            let begun = Instant::now();
+            self.writer.commit(effects)?;
+            self.pulse.kept(begun.elapsed());
+        }
         let committed = Instant::now();
-        self.pulse.kept(committed - begun);
         let waiting = self.between.arrived();
         if let Some(events) = &self.events {
             waiting.events.into_iter().for_each(|batch| events.push(batch));
         }
-        for Applied { batch, at } in waiting.batches {
+        for Applied { batch, at, .. } in waiting.batches {
             self.pulse.spent(Stage::Commit, batch.requests.len(), committed - at);
             batch.give_back();
         }
@@ -360,15 +395,11 @@ impl Run {
 
     /// Applies a batch and leaves it to the committer; refuses it when the database is away.
     fn apply(&mut self, mut batch: Box<Batch>) {
-        let Some(mut shared) = self.between.room() else {
-            let count = batch.requests.ops().len();
-            batch.answers.resize(count, Answer::Unavailable(Unavailable::StoreAway));
-            return batch.give_back();
-        };
+        let Some(mut shared) = self.between.room() else { return batch.refuse(Unavailable::StoreAway) };
         let Group { effects, waiting, ops } = &mut shared.gathered;
         let begun = Instant::now();
         self.pulse.taken(&batch, begun);
-        let time = (self.clock.0)().max(self.engine.time());
+        let (time, before) = ((self.clock.0)().max(self.engine.time()), self.engine.sequence());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
         let mut events = self.events.as_ref().map(EventSink::batch);
@@ -389,7 +420,7 @@ impl Run {
         let applied = Instant::now();
         self.pulse.spent(Stage::Apply, batch.requests.len(), applied - begun);
         note_market(&self.pulse, &self.engine);
-        waiting.batches.push(Applied { batch, at: applied });
+        waiting.batches.push(Applied { batch, at: applied, unchanging: self.engine.sequence() == before });
         drop(shared);
         self.between.changed.notify_all();
     }

@@ -224,10 +224,7 @@ fn a_server_that_was_replaced_acknowledges_nothing_more() {
     let standby = launch(&folder, &database).with("--standby").spawn();
     wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
     // As when the network between the first and its database breaks: the lock goes, the server does not know.
-    database.sql(
-        "SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
-    );
+    database.end_the_writer();
     let second = standby.serving().expect("a server that took over");
     let mut client = first.client();
     client.send_request(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#).unwrap();

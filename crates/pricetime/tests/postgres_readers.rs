@@ -1,5 +1,5 @@
-//! The past in a database that is away or slow: it is refused or waited for, and holds nobody up who trades.
-//! Not quick: needs PostgreSQL.
+//! Looking at a market whose database is away, slow, or another server's by now: what cannot be known is refused or waited
+//! for, and holds nobody up who trades. Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,14 +8,15 @@ mod common;
 mod postgres;
 
 use common::folder::Folder;
-use common::http::Http;
+use common::http::{Http, Socket};
+use common::proxy::{Proxy, Way};
 use common::server::{Launch, PATIENCE, Server};
 use common::wait::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 #[test]
-fn while_the_database_is_away_the_past_is_too() {
+fn while_the_database_is_away_past_and_present_are_too() {
     let folder = Folder::new("postgres-readers-away");
     let mut cluster = postgres::Server::start(&[]);
     let database = cluster.database();
@@ -30,13 +31,15 @@ fn while_the_database_is_away_the_past_is_too() {
         "/api/v1/accounts/1/executions",
         "/api/v1/accounts/1/orders?status=all",
         "/api/v1/orders/7?account=1",
+        // In memory, but nobody knows then whether it is still so: another server may have taken over.
+        "/api/v1/accounts/1/orders",
+        "/api/v1/accounts/1",
     ];
     let told = paths.map(|path| http.get(path).body);
     cluster.end("KILL");
     for path in paths {
         assert_eq!(http.get(path).code(), (503, "store-away"), "{path}");
     }
-    assert!(http.read("/api/v1/accounts/1/orders")["orders"].as_array().unwrap().is_empty(), "memory has what is open");
     cluster.run();
     for (path, told) in paths.iter().zip(told) {
         wait_until("the past is there again", PATIENCE, || http.get(path).body == told);
@@ -193,4 +196,102 @@ fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_clos
     assert_eq!(http.get("/api/v1/symbols/SPY/trades").code(), (503, "store-away"));
     signal(&slow, Signal::CONT);
     market.server.stop();
+}
+
+const MARKET: &str =
+    r#"<create><account id="1" balance="1000"/><symbol sym="SPY"><account id="1">10</account></symbol></create>"#;
+const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
+const QUERY: &str = r#"<transactions id="1"><query id="1"/></transactions>"#;
+/// Every way to look at the market that does not read rows alone, which tell the truth by themselves.
+const READS: [&str; 11] = [
+    "/api/v1/accounts",
+    "/api/v1/accounts/1",
+    "/api/v1/accounts/1/orders",
+    "/api/v1/accounts/1/orders?status=all",
+    "/api/v1/orders/1?account=1",
+    "/api/v1/symbols",
+    "/api/v1/symbols/SPY/book",
+    "/api/v1/symbols/SPY/book/orders",
+    "/api/v1/symbols/SPY/candles",
+    "/binance/api/v3/depth?symbol=SPYUSD",
+    "/binance/api/v3/ticker/bookTicker?symbol=SPYUSD",
+];
+
+/// Talks to its database through the proxy.
+fn behind(proxy: &Proxy, folder: &Folder, database: &postgres::Database) -> Launch {
+    Launch::new(&folder.data()).in_database(&format!("postgres://postgres@127.0.0.1:{}/{}", proxy.port, database.name))
+}
+
+/// Subscribes to a channel on a new connection; gives what is told instead of a snapshot, if that is so.
+fn subscription(http: &Http, channel: &str) -> Result<Socket, Option<serde_json::Value>> {
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": channel, "symbol": "SPY"}));
+    loop {
+        match socket.try_next() {
+            Some(told) if told["type"] == "snapshot" || told["type"] == "update" => return Ok(socket),
+            Some(told) if told["type"] == "subscribed" => {}
+            other => return Err(other),
+        }
+    }
+}
+
+/// The story: a server that was replaced while nobody but queries came answered them from its memory for ever.
+#[test]
+fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_replaced() {
+    let (folder, database) = (Folder::new("postgres-replaced"), postgres::database());
+    let proxy = Proxy::to(database.port);
+    let mut first = behind(&proxy, &folder, &database).with("--store-patience 500ms").start();
+    first.ask(MARKET);
+    assert!(first.ask(ORDER).contains("<opened"));
+    let standby = Launch::new(&folder.data()).in_database(database.url().secret()).with("--standby").spawn();
+    let http = Http::new(first.http);
+    READS.iter().for_each(|path| drop(http.read(path)));
+    let mut listener = subscription(&http, "book").unwrap();
+    proxy.hold(Way::Out);
+    database.end_the_writer();
+    let second = standby.serving().expect("a server that took over");
+    assert!(second.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#).contains("<canceled"));
+    // It does not know, and it knows that it does not know.
+    for _ in 0..3 {
+        assert!(first.ask(QUERY).contains("database is away"));
+    }
+    for path in READS {
+        let answer = http.get(path);
+        assert!(answer.status == 503 && answer.text.contains("database is away"), "{path}: {}", answer.text);
+    }
+    let refused = subscription(&http, "book").err().flatten().expect("a refusal");
+    assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("store-away")), "{refused}");
+    // What tells of the server itself is told.
+    assert_eq!(http.read("/api/v1/status")["status"], "store-away");
+    assert!(subscription(&http, "status").is_ok());
+    proxy.release();
+    let ended = first.process.wait_for_end(PATIENCE);
+    assert!(!ended.status.success() && ended.stderr.contains("took over this database"), "{ended:?}");
+    while let Some(told) = listener.try_next() {
+        assert_eq!(told["type"], "update", "nothing happened that it could tell: {told}");
+    }
+    assert!(second.ask(QUERY).contains("<canceled"));
+    second.stop();
+}
+
+/// A query waits for the database's word as a command waits for its commit.
+#[test]
+fn an_answer_to_a_query_waits_until_the_database_was_asked() {
+    let (folder, database) = (Folder::new("postgres-asked"), postgres::database());
+    let proxy = Proxy::to(database.port);
+    let server = behind(&proxy, &folder, &database).with("--store-patience 300s").start();
+    server.ask(MARKET);
+    server.ask(ORDER);
+    let mut client = server.client();
+    for way in [Way::Out, Way::Back] {
+        proxy.hold(way);
+        client.send_request(QUERY).unwrap();
+        wait_until("the database is asked", PATIENCE, || proxy.holds(way));
+        client.stream.set_nonblocking(true).unwrap();
+        assert!(client.stream.peek(&mut [0]).is_err(), "{way:?}: it is told before the database has said so");
+        client.stream.set_nonblocking(false).unwrap();
+        proxy.release();
+        assert!(client.reply().unwrap().contains("<open shares=\"1\"/>"));
+    }
+    server.stop();
 }

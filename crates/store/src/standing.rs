@@ -3,6 +3,7 @@
 //! sequence row is what keeps an old server from writing.
 
 use engine::{OrderId, Sequence};
+use tokio_postgres::Statement;
 
 use crate::column::Single;
 use crate::effects::Head;
@@ -30,13 +31,19 @@ pub struct Standing {
 /// The advisory lock that a server holds: "pricetim" in ASCII.
 const LOCK_KEY: i64 = i64::from_be_bytes(*b"pricetim");
 
-const STANDING: &str = "
+pub(crate) const STANDING: &str = "
     SELECT sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')
     FROM pricetime.command_sequence";
 
 /// Reads the sequence row.
 pub(crate) async fn standing(session: &Session) -> Result<Standing, tokio_postgres::Error> {
-    let row = session.client.query_one(STANDING, &[]).await?;
+    let statement = session.client.prepare(STANDING).await?;
+    stands(session, &statement).await
+}
+
+/// Reads it in one round trip, by what was prepared of `STANDING`.
+pub(crate) async fn stands(session: &Session, statement: &Statement) -> Result<Standing, tokio_postgres::Error> {
+    let row = session.client.query_one(statement, &[]).await?;
     Ok(read(&row).unwrap_or_else(|_| unreadable()))
 }
 

@@ -14,7 +14,7 @@ use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::effects::{Effects, Head};
-use crate::error::{StoreError, Verdict, verdict};
+use crate::error::{StoreError, Verdict, final_error, verdict};
 use crate::load::{self, Loaded};
 use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Standing};
@@ -60,6 +60,15 @@ pub struct Writer {
 struct Link {
     session: Session,
     write_batch: Statement,
+    standing: Statement,
+}
+
+impl Link {
+    async fn new(session: Session) -> Result<Link, tokio_postgres::Error> {
+        let write_batch = session.client.prepare(&statement::write_batch()).await?;
+        let standing = session.client.prepare(standing::STANDING).await?;
+        Ok(Link { session, write_batch, standing })
+    }
 }
 
 /// What a probe found.
@@ -87,10 +96,11 @@ impl Writer {
         standing: &Standing,
         stop: Stop,
     ) -> Result<Writer, StoreError> {
-        let write_batch = runtime.block_on(session.prepare(&statement::write_batch(), "write"))?;
+        let (last, place) = (session.backend().clone(), connector.place());
+        let link = runtime.block_on(Link::new(session)).map_err(|error| final_error(&error, "write", &place))?;
         Ok(Writer {
-            last: Some(session.backend().clone()),
-            link: Some(Link { session, write_batch }),
+            last: Some(last),
+            link: Some(link),
             runtime,
             connector,
             epoch: standing.epoch,
@@ -116,7 +126,7 @@ impl Writer {
         let loaded = self.runtime.block_on(async {
             let session = self.connector.open(Purpose::Read).await;
             let place = self.connector.place();
-            let session = session.map_err(|error| crate::error::final_error(&error, "read the market", &place))?;
+            let session = session.map_err(|error| final_error(&error, "read the market", &place))?;
             load::load(&session, hash_seed, done_orders).await
         })?;
         match loaded.standing.epoch == self.epoch && loaded.standing.head == self.head {
@@ -142,11 +152,29 @@ impl Writer {
         outcome
     }
 
-    /// Asks the database where it stands, on a new connection if need be: for a writer that has nothing to commit. Waits some
+    /// Returns once the database has said, after this was called, that no other server has taken over: what this one knows
+    /// was all that was committed then. For answers to queries, which commit nothing. While the database is away it waits
+    /// and asks again, for ever unless told to stop. Errors: as `commit`, whose next call would fail.
+    pub fn confirm(&mut self) -> Result<(), StoreError> {
+        let mut pause = PAUSE_MIN;
+        while let Probe::Missed { fault } = self.see(FOR_EVER)? {
+            tracing::warn!(fault, "the database does not say who writes to it; asking again");
+            self.rest(pause)?;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        Ok(())
+    }
+
+    /// Asks the database where it stands, on a new connection if need be: for a writer that has nothing to do. Waits some
     /// seconds at most. Errors: as `commit`, whose next call would fail.
     pub fn probe(&mut self) -> Result<Probe, StoreError> {
+        self.see(PROBE)
+    }
+
+    /// Sees whether the database stands where this writer left it.
+    fn see(&mut self, patience: Patience) -> Result<Probe, StoreError> {
         assert!(!self.poisoned, "invariant: a writer that failed is not used again");
-        match self.ask(PROBE) {
+        match self.ask(patience) {
             Ok(standing) if (standing.epoch, standing.head) == (self.epoch, self.head) => Ok(Probe::Answered),
             Ok(standing) => Err(self.over(self.displaced(&standing))),
             Err(Attempt::Again(fault)) => Ok(Probe::Missed { fault }),
@@ -220,7 +248,7 @@ impl Writer {
             self.reconnect(patience.connect)?;
         }
         let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
-        let answer = in_time(standing::standing(&link.session), patience.answer);
+        let answer = in_time(standing::stands(&link.session, &link.standing), patience.answer);
         match self.runtime.block_on(unless_stopped(answer, &self.stop)) {
             Some(Some(Ok(standing))) => Ok(standing),
             Some(Some(Err(error))) => Err(self.judge(&error)),
@@ -237,8 +265,7 @@ impl Writer {
                 session.end(last).await?;
             }
             let locked = standing::try_lock(&session).await?;
-            let write_batch = session.client.prepare(&statement::write_batch()).await?;
-            Ok((Link { session, write_batch }, locked))
+            Ok((Link::new(session).await?, locked))
         };
         match self.runtime.block_on(unless_stopped(in_time(opening, patience), &self.stop)) {
             Some(Some(Ok((link, locked)))) => {

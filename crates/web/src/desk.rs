@@ -25,27 +25,34 @@ struct Inner {
     pulse: Pulse,
     room: Semaphore,
     waiting: Mutex<Waiting>,
-    answered: mpsc::UnboundedSender<(Box<Batch>, Vec<Asked>)>,
+    answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
 
 /// What the next batch takes along.
 #[derive(Default)]
 struct Waiting {
     requests: Requests,
-    asked: Vec<Asked>,
+    askers: Askers,
 }
 
-type Asked = oneshot::Sender<Vec<Answer>>;
+/// Who waits for a batch.
+#[derive(Default)]
+struct Askers {
+    /// For the answers to their ops, one for each request.
+    asked: Vec<oneshot::Sender<Vec<Answer>>>,
+    /// For nothing but that it was answered.
+    passing: Vec<oneshot::Sender<()>>,
+}
 
 impl Desk {
     /// Of the runtime that it is made in.
     pub fn new(exchange: Arc<dyn Exchange>, pulse: Pulse) -> Desk {
-        let (answered, mut batches) = mpsc::unbounded_channel::<(Box<Batch>, Vec<Asked>)>();
+        let (answered, mut batches) = mpsc::unbounded_channel::<(Box<Batch>, Askers)>();
         let watched = pulse.clone();
         tokio::spawn(async move {
-            while let Some((batch, asked)) = batches.recv().await {
+            while let Some((batch, askers)) = batches.recv().await {
                 watched.came_back(Source::Rest, &batch, Instant::now());
-                hand_out(&batch, asked);
+                hand_out(&batch, askers);
             }
         });
         let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
@@ -57,46 +64,60 @@ impl Desk {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
-        if self.0.add(ops, asked) {
+        self.add(|waiting| {
+            waiting.requests.push_ops(ops);
+            waiting.askers.asked.push(asked);
+        });
+        answer.await.map_err(|_| Unknown)
+    }
+
+    /// Takes the way of a query that asks for nothing: returns when what was asked at the same time is answered, so that
+    /// the exchange was there after this was called, and all that it had answered before is known. Errors: it refuses to
+    /// answer, or nobody knows.
+    pub async fn pass(&self) -> Result<(), Unknown> {
+        let (passing, passed) = oneshot::channel();
+        self.add(|waiting| waiting.askers.passing.push(passing));
+        passed.await.map_err(|_| Unknown)
+    }
+
+    /// Adds to the next batch. The first one hands it in, when handlers that are ready now have come along.
+    fn add(&self, add: impl FnOnce(&mut Waiting)) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = waiting.askers.asked.is_empty() && waiting.askers.passing.is_empty();
+        add(&mut waiting);
+        if first {
             let desk = self.clone();
             tokio::spawn(async move {
-                // Handlers that are ready now come along.
                 tokio::task::yield_now().await;
                 desk.0.submit();
             });
         }
-        answer.await.map_err(|_| Unknown)
     }
 }
 
 impl Inner {
-    /// Returns whether it is the first of its batch.
-    fn add(&self, ops: &[Op], asked: Asked) -> bool {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.requests.push_ops(ops);
-        waiting.asked.push(asked);
-        waiting.asked.len() == 1
-    }
-
     fn submit(&self) {
-        let Waiting { requests, asked } =
+        let Waiting { requests, askers } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         let answered = self.answered.clone();
         // When the runtime has ended nobody waits.
-        let mut batch = Batch::calling(move |batch| drop(answered.send((batch, asked))));
+        let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
         batch.answers.reserve(requests.ops().len());
         batch.requests = requests;
         batch.hand_in(&*self.exchange, &self.pulse);
     }
 }
 
-/// Gives everybody the answers to its ops. Of an abandoned batch nobody gets any.
-fn hand_out(batch: &Batch, asked: Vec<Asked>) {
+/// Gives everybody the answers to its ops. Of an abandoned batch nobody gets any, and nobody passes with a refused one.
+fn hand_out(batch: &Batch, askers: Askers) {
     if batch.is_abandoned() {
         return;
     }
-    for (request, asked) in asked.into_iter().enumerate() {
-        // Whoever hung up does not want to know.
+    // Whoever hung up does not want to know.
+    for (request, asked) in askers.asked.into_iter().enumerate() {
         let _ = asked.send(batch.answers[batch.requests.ops_of(request)].to_vec());
+    }
+    for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
+        let _ = passing.send(());
     }
 }

@@ -5,6 +5,7 @@
 
 mod binance;
 mod body;
+mod certain;
 mod conversation;
 mod describe;
 mod desk;

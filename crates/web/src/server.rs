@@ -13,6 +13,7 @@ use gateway::{Pulse, Status, bind_error};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::certain::ascertain;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, note};
@@ -126,6 +127,7 @@ async fn serve(
         .fallback(page::file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))
+        .layer(from_fn_with_state(site.clone(), ascertain))
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
         .with_state(site.clone());

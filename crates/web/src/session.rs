@@ -86,6 +86,7 @@ impl Session {
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
+                self.site.ascertain().await?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
                 let library = self.site.market()?.library.clone();
                 let begun = self.site.look(move |scene| {
@@ -119,6 +120,9 @@ impl Session {
     async fn subscribe(&mut self, channel: Channel, answer: Text) -> Result<(), Problem> {
         let mut turn = None;
         loop {
+            if !matches!(channel, Channel::Status) {
+                self.site.ascertain().await?;
+            }
             let (outbox, answer, has_turn) = (self.outbox.clone(), answer.clone(), turn.is_some());
             let subscribed = self.site.look(move |scene| {
                 let topic = channel.topic(scene)?;

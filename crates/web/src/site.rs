@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use feed::{Asker, Scene};
 use gateway::{Counters, Exchange, Gauge, Pulse, Status};
 use tokio::sync::{Semaphore, oneshot};
+use wire::Unavailable;
 
 use crate::binance::{Keys, ListenKeys};
 use crate::desk::Desk;
@@ -170,6 +171,17 @@ impl Site {
 
     pub(crate) fn desk(&self) -> Result<&Desk, Problem> {
         self.market().map(|market| &market.desk)
+    }
+
+    /// Returns once it is certain that what is looked at from now on is true: with a database, another server may have taken
+    /// over without this one's knowing, and goes on where this one's view stands still. A file has no other server.
+    /// Errors: the database is away.
+    pub(crate) async fn ascertain(&self) -> Result<(), Problem> {
+        let market = self.market()?;
+        match market.about.is_database() {
+            true => market.desk.pass().await.map_err(|_| Problem::unavailable(Unavailable::StoreAway)),
+            false => Ok(()),
+        }
     }
 
     /// Looks at the market as it is after all that was answered so far.

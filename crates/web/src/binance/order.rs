@@ -229,6 +229,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
 pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
     let account = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
+    site.ascertain().await?;
     let order = named(&site, account, &asked).await?.ok_or_else(Refusal::unknown_to_cancel)?;
     let open = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
@@ -245,6 +246,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Answer {
     let account = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
+    site.ascertain().await?;
     let open = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let its = scene.view.orders_of(account).filter(|open| open.symbol == symbol);

@@ -76,6 +76,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
 pub(super) async fn test(State(site): State<Site>, asked: Asked) -> Answer {
     asked.account(&site)?;
     let placing = Placing::read(&asked)?;
+    site.ascertain().await?;
     match site.look(move |scene| scene.view.find_symbol(placing.name)).await? {
         Some(_) => Ok(Json(json!({}))),
         None => Err(Refusal::unknown_symbol()),

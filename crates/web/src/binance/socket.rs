@@ -165,6 +165,7 @@ async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result
     }
     let served = site.market()?;
     let names: Vec<_> = names.into_iter().map(|name| (served.listen_keys.find(&name), name)).collect();
+    site.ascertain().await?;
     let found = site.look(move |scene| {
         let find = |(account, name): (Option<engine::AccountId>, String)| {
             let topic = match account {

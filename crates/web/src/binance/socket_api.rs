@@ -81,6 +81,7 @@ impl Caller {
     }
 
     async fn follow(&mut self, id: &Value, account: AccountId) -> Result<(), Refusal> {
+        self.site.ascertain().await?;
         let (id, outbox) = (id.clone(), self.outbox.clone());
         let topic = self.site.look(move |scene| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);

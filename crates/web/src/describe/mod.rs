@@ -110,10 +110,13 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         codes.extend(["too-large", "not-json", "disk-low", "full"]);
     }
     if method != "get" {
-        codes.extend(["foreign-origin", "store-away", "outcome-unknown"]);
+        codes.extend(["foreign-origin", "outcome-unknown"]);
     }
-    if !matches!(path.strip_prefix(BASE), Some("/time" | "/openapi.json" | "/asyncapi.json")) {
-        codes.push("not-ready");
+    match path.strip_prefix(BASE) {
+        Some("/time" | "/openapi.json" | "/asyncapi.json") => {}
+        Some("/status") => codes.push("not-ready"),
+        // What reads the market waits for its database, too.
+        _ => codes.extend(["not-ready", "store-away"]),
     }
     for (status, response) in problems::responses(&codes) {
         operation["responses"][status] = response;

@@ -246,7 +246,7 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 8] = [
+const CODES: [&str; 9] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
@@ -254,6 +254,7 @@ const CODES: [&str; 8] = [
     "history-unreadable",
     "from-ahead",
     "not-ready",
+    "store-away",
     "too-slow",
 ];
 

@@ -323,6 +323,7 @@ pub(crate) async fn cancel_all(
     Parameters(asked): Parameters<OfSymbol>,
 ) -> Result<Json<CanceledShape>, Problem> {
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
+    site.ascertain().await?;
     let Json(open) = of_account(&site, &id, move |scene, account| {
         let view = &scene.view;
         let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;

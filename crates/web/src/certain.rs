@@ -1,0 +1,49 @@
+//! What is read over HTTP is as true as a commit: before a request is answered from the view or from rows, the market is seen
+//! to be this server's. Costs nothing where it is kept in files.
+
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::binance;
+use crate::site::Site;
+
+/// Where the market is read.
+const BASES: [&str; 2] = ["/api/v1/", "/binance/api/v3/"];
+/// What under them tells of the server, also of one whose database is away.
+const OF_THE_SERVER: [&str; 5] = ["status", "time", "ping", "openapi.json", "asyncapi.json"];
+
+/// Lets a request through once what it reads is certain. Those that write have that from their commit, or see to it
+/// themselves.
+pub(crate) async fn ascertain(State(site): State<Site>, request: Request, next: Next) -> Response {
+    if !reads_the_market(request.method(), request.uri().path()) {
+        return next.run(request).await;
+    }
+    match site.ascertain().await {
+        Ok(()) => next.run(request).await,
+        Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn reads_the_market(method: &Method, path: &str) -> bool {
+    let what = BASES.iter().find_map(|base| path.strip_prefix(base));
+    matches!(*method, Method::GET | Method::HEAD) && what.is_some_and(|what| !OF_THE_SERVER.contains(&what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_market_is_read_where_it_is_shown() {
+        for path in ["/api/v1/accounts/1", "/api/v1/orders/7", "/binance/api/v3/depth", "/api/v1/status/"] {
+            assert!(reads_the_market(&Method::GET, path) && reads_the_market(&Method::HEAD, path), "{path}");
+            assert!(!reads_the_market(&Method::POST, path), "{path}");
+        }
+        for path in ["/api/v1/status", "/binance/api/v3/ping", "/ready", "/metrics", "/ws/v1", "/", "/binance/ws"] {
+            assert!(!reads_the_market(&Method::GET, path), "{path}");
+        }
+    }
+}
