@@ -153,6 +153,14 @@ impl Process {
         }
     }
 
+    /// Whether it has said so far that it serves; does not wait for it.
+    pub fn says_that_it_serves(&mut self) -> bool {
+        while let Ok(line) = self.lines.try_recv() {
+            self.note(&line);
+        }
+        self.has_said(LAST_BANNER_LINE)
+    }
+
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -179,8 +187,7 @@ impl Process {
     pub fn wait_for_end(&mut self, patience: Duration) -> Ended {
         let status = wait_for("the end of the server", patience, || self.child.try_wait().unwrap());
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
-            self.printed.push_str(&line);
-            self.printed.push('\n');
+            self.note(&line);
         }
         Ended { status, stdout: self.printed.clone(), stderr: self.log() }
     }
@@ -201,15 +208,9 @@ impl Process {
     }
 
     fn read_until(&mut self, start_of_line: &str) -> bool {
-        loop {
+        while !self.has_said(start_of_line) {
             match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) => {
-                    self.printed.push_str(&line);
-                    self.printed.push('\n');
-                    if line.trim_start().starts_with(start_of_line) {
-                        return true;
-                    }
-                }
+                Ok(line) => self.note(&line),
                 Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => {
                     self.kill();
@@ -217,6 +218,16 @@ impl Process {
                 }
             }
         }
+        true
+    }
+
+    fn note(&mut self, line: &str) {
+        self.printed.push_str(line);
+        self.printed.push('\n');
+    }
+
+    fn has_said(&self, start_of_line: &str) -> bool {
+        self.printed.lines().any(|line| line.trim_start().starts_with(start_of_line))
     }
 }
 

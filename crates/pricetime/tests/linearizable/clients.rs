@@ -1,0 +1,307 @@
+//! Clients of two servers of one market, over every way to ask: what they asked and were told goes into a history.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::workload::Random;
+use serde_json::{Value, json};
+use tungstenite::Message;
+
+use super::account::{AccountCall, Asked, ORDERS, Order, Told};
+use super::checker::Call;
+use crate::common::client::Client;
+use crate::common::reply::{Element, Status};
+use crate::common::server::PATIENCE;
+
+/// Accounts that are there from the beginning. One after the other gets so many calls.
+pub const ACCOUNTS: usize = 8_000;
+const CALLS: usize = 48;
+
+/// Where a server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub xml: SocketAddr,
+    pub http: SocketAddr,
+}
+
+/// What clients share.
+pub struct Stage {
+    began: Instant,
+    /// Those that serve, as far as is known, the newest last.
+    pub targets: Mutex<Vec<Target>>,
+    ended: AtomicBool,
+    calls: AtomicUsize,
+    history: Vec<Mutex<Vec<AccountCall>>>,
+    /// The numbers of orders, by account and order, once they are known.
+    numbers: Mutex<HashMap<(usize, usize), u64>>,
+}
+
+/// What came of asking.
+enum Outcome {
+    Told(Told),
+    /// It was refused, or not sent: nothing happened.
+    Nothing,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// A way to ask.
+#[derive(Clone, Copy)]
+enum Way {
+    Xml,
+    Rest,
+    /// Of what is shown of all orders: the account, the open orders, all orders, the snapshot of a WebSocket.
+    Account,
+    OpenOrders,
+    AllOrders,
+    Snapshot,
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stage {
+    pub fn new(first: Target) -> Stage {
+        Stage {
+            began: Instant::now(),
+            targets: Mutex::new(vec![first]),
+            ended: AtomicBool::new(false),
+            calls: AtomicUsize::new(0),
+            history: (0..ACCOUNTS).map(|_| Mutex::new(Vec::new())).collect(),
+            numbers: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// The request that makes the accounts.
+    pub fn creation() -> String {
+        let accounts: String =
+            (0..ACCOUNTS).map(|at| format!("<account id=\"{}\" balance=\"1000\"/>", at + 1)).collect();
+        format!("<create>{accounts}<symbol sym=\"SPY\"><account id=\"1\">1</account></symbol></create>")
+    }
+
+    /// What was asked of each account.
+    pub fn history(&self) -> impl Iterator<Item = (usize, Vec<AccountCall>)> {
+        self.history.iter().map(|calls| lock(calls).clone()).enumerate().filter(|(_, calls)| !calls.is_empty())
+    }
+
+    /// Ends the calls when it is dropped.
+    pub fn ending(&self) -> Ending<'_> {
+        Ending(self)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap()
+    }
+}
+
+/// See `Stage::ending`.
+pub struct Ending<'a>(&'a Stage);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A client of the servers.
+pub struct Caller<'a> {
+    stage: &'a Stage,
+    random: Random,
+    /// Asks the server that took over, and changes something; or only looks, and asks the one before it most of the time.
+    follows: bool,
+    connections: HashMap<SocketAddr, Client>,
+}
+
+impl<'a> Caller<'a> {
+    pub fn new(stage: &'a Stage, seed: u64, follows: bool) -> Caller<'a> {
+        Caller { stage, random: Random::new(seed), follows, connections: HashMap::new() }
+    }
+
+    /// Asks until it is told to end.
+    pub fn run(mut self) {
+        while !self.stage.ended.load(Ordering::Relaxed) {
+            let account = self.stage.calls.load(Ordering::Relaxed) / CALLS;
+            if account >= ACCOUNTS {
+                return;
+            }
+            self.call(account);
+            std::thread::sleep(Duration::from_micros(self.random.below(4_000) as u64));
+        }
+    }
+
+    fn call(&mut self, account: usize) {
+        let Some(target) = self.target() else { return };
+        // Whoever follows changes what the others look at.
+        let (order, roll) = (self.random.below(ORDERS), self.random.below(100).max(if self.follows { 0 } else { 35 }));
+        let by_number = self.random.percent(50) && lock(&self.stage.numbers).contains_key(&(account, order));
+        let way = if by_number { Way::Xml } else { Way::Rest };
+        let (asked, way) = match roll {
+            0..20 => (Asked::Place(order), Way::Rest),
+            20..35 => (Asked::Cancel(order), way),
+            35..70 => (Asked::Look(order), way),
+            _ => {
+                let ways = [Way::Account, Way::OpenOrders, Way::AllOrders, Way::Snapshot];
+                (Asked::LookAtAll, self.random.pick(&ways))
+            }
+        };
+        let from = self.stage.now();
+        let outcome = self.ask(target, account, asked, way);
+        let at = self.stage.now();
+        let told = match outcome {
+            Outcome::Told(told) => Some((told, at)),
+            // Of what only looks nothing is left to know.
+            Outcome::Unknown if matches!(asked, Asked::Place(_) | Asked::Cancel(_)) => None,
+            Outcome::Unknown | Outcome::Nothing => return,
+        };
+        let mut calls = lock(&self.stage.history[account]);
+        // Others had the same idea: there are only so many that can be looked at together.
+        if calls.len() < super::checker::CALLS_MAX {
+            calls.push(Call { asked, from, told });
+        }
+        self.stage.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn target(&mut self) -> Option<Target> {
+        let newest = self.random.percent(if self.follows { 100 } else { 10 });
+        let targets = lock(&self.stage.targets);
+        if newest { targets.last().copied() } else { targets.first().copied() }
+    }
+
+    fn ask(&mut self, target: Target, account: usize, asked: Asked, way: Way) -> Outcome {
+        match way {
+            Way::Xml => self.over_xml(target, account, asked),
+            Way::Snapshot => snapshot(target.http, account).map_or(Outcome::Unknown, of_open),
+            Way::Rest | Way::Account | Way::OpenOrders | Way::AllOrders => self.over_rest(target, account, asked, way),
+        }
+    }
+
+    fn over_xml(&mut self, target: Target, account: usize, asked: Asked) -> Outcome {
+        let (order, verb) = match asked {
+            Asked::Cancel(order) => (order, "cancel"),
+            Asked::Look(order) => (order, "query"),
+            Asked::Place(_) | Asked::LookAtAll => unreachable!("not over XML"),
+        };
+        let number = lock(&self.stage.numbers)[&(account, order)];
+        let request = format!("<transactions id=\"{}\"><{verb} id=\"{number}\"/></transactions>", account + 1);
+        let Some(client) = self.connection(target.xml) else { return Outcome::Nothing };
+        let reply = client.send_request(&request).ok().and_then(|()| client.reply().ok());
+        let Some(reply) = reply else {
+            self.connections.remove(&target.xml);
+            return Outcome::Unknown;
+        };
+        let element = Element::parse(&reply).children.remove(0);
+        match (element.name.as_str(), element.text.as_str()) {
+            ("canceled", _) => Outcome::Told(Told::Canceled),
+            ("status", _) => {
+                let status = Status::of(&element);
+                Outcome::Told(Told::Is(if status.open > 0 { Order::Open } else { Order::Canceled }))
+            }
+            (_, "Order has nothing open to cancel") => Outcome::Told(Told::NothingOpen),
+            (_, "Unknown order") => Outcome::Told(Told::Unknown),
+            (_, text) if text.contains("database is away") => Outcome::Nothing,
+            _ => panic!("{reply}"),
+        }
+    }
+
+    fn over_rest(&mut self, target: Target, account: usize, asked: Asked, way: Way) -> Outcome {
+        let id = account + 1;
+        let named = |order: usize| format!("/api/v1/orders/by-client-id/{order}?account={id}");
+        let (method, path, body) = match (asked, way) {
+            (Asked::Place(order), _) => {
+                let body = json!({"account": id.to_string(), "symbol": "SPY", "side": "buy", "limit": "1",
+                    "shares": (1 << order).to_string(), "client_order_id": order.to_string()});
+                ("POST", "/api/v1/orders".to_owned(), Some(body))
+            }
+            (Asked::Cancel(order), _) => ("DELETE", named(order), None),
+            (Asked::Look(order), _) => ("GET", named(order), None),
+            (Asked::LookAtAll, Way::OpenOrders) => ("GET", format!("/api/v1/accounts/{id}/orders"), None),
+            (Asked::LookAtAll, Way::AllOrders) => ("GET", format!("/api/v1/accounts/{id}/orders?status=all"), None),
+            (Asked::LookAtAll, _) => ("GET", format!("/api/v1/accounts/{id}"), None),
+        };
+        let Ok(stream) = connect(target.http) else { return Outcome::Nothing };
+        let Some((status, told)) = exchange(stream, method, &path, body.as_ref()) else { return Outcome::Unknown };
+        match (status, told["code"].as_str(), asked, way) {
+            (504, ..) => Outcome::Unknown,
+            (503, Some("store-away" | "not-ready"), ..) => Outcome::Nothing,
+            (404, Some("unknown-order"), ..) => Outcome::Told(Told::Unknown),
+            (409, Some("nothing-open"), ..) => Outcome::Told(Told::NothingOpen),
+            (200 | 201, _, Asked::Place(order), _) => {
+                let number = told["order_id"].as_u64().unwrap();
+                let before = lock(&self.stage.numbers).insert((account, order), number);
+                assert!(before.is_none_or(|before| before == number), "two orders of one name: {told}");
+                Outcome::Told(Told::Placed)
+            }
+            (200, _, Asked::Cancel(_), _) => Outcome::Told(Told::Canceled),
+            (200, _, Asked::Look(_), _) => Outcome::Told(Told::Is(match told["status"].as_str() {
+                Some("open") => Order::Open,
+                _ => Order::Canceled,
+            })),
+            // What an order holds is a bit of its own.
+            (200, _, Asked::LookAtAll, Way::Account) => {
+                Outcome::Told(Told::Open(told["held"].as_str().unwrap().parse().unwrap()))
+            }
+            (200, _, Asked::LookAtAll, _) => of_open(told),
+            _ => panic!("{method} {path}: {status} {told}"),
+        }
+    }
+
+    fn connection(&mut self, xml: SocketAddr) -> Option<&mut Client> {
+        if !self.connections.contains_key(&xml) {
+            self.connections.insert(xml, Client::connect(xml, PATIENCE).ok()?);
+        }
+        self.connections.get_mut(&xml)
+    }
+}
+
+/// Which of the orders that are shown are open.
+fn of_open(shown: Value) -> Outcome {
+    let orders = shown["orders"].as_array().unwrap().iter();
+    let open = orders.filter(|order| order["status"] == "open");
+    let bits = open.map(|order| order["shares"].as_str().unwrap().parse::<u8>().unwrap());
+    Outcome::Told(Told::Open(bits.sum()))
+}
+
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// One request on a connection of its own, which nobody sends twice. None when no whole answer came.
+fn exchange(mut stream: TcpStream, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
+    let text = body.map(Value::to_string).unwrap_or_default();
+    let kind = if body.is_some() { "content-type: application/json\r\n" } else { "" };
+    let length = text.len();
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{kind}content-length: {length}");
+    stream.write_all(format!("{head}\r\n\r\n{text}").as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, serde_json::from_str(body).ok()?))
+}
+
+/// What a WebSocket shows of an account when it subscribes to its orders. None when it is refused, or ends.
+fn snapshot(http: SocketAddr, account: usize) -> Option<Value> {
+    let stream = connect(http).ok()?;
+    let (mut socket, _) = tungstenite::client(format!("ws://{http}/ws/v1"), stream).ok()?;
+    let wanted = json!({"op": "subscribe", "id": 1, "channel": "orders", "account": (account + 1).to_string()});
+    socket.send(Message::text(wanted.to_string())).ok()?;
+    loop {
+        let Message::Text(text) = socket.read().ok()? else { continue };
+        let message: Value = serde_json::from_str(&text).unwrap();
+        match message["type"].as_str() {
+            Some("snapshot") => return Some(message),
+            Some("error") => {
+                assert!(["store-away", "not-ready"].contains(&message["code"].as_str().unwrap()), "{message}");
+                return None;
+            }
+            _ => {}
+        }
+    }
+}
