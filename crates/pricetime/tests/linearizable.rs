@@ -1,6 +1,7 @@
 //! Two servers on one database take over from each other while clients ask both: whatever was answered, by whichever
 //! server and over whichever way, looks and changes alike, is what one market would have answered that does one thing
 //! after the other.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "linearizable/account.rs"]

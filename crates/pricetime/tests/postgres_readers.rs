@@ -1,5 +1,6 @@
 //! Looking at a market whose database is away, slow, or another server's by now: what cannot be known is refused or waited
-//! for, and holds nobody up who trades. Not quick: needs PostgreSQL.
+//! for, and holds nobody up who trades.
+//! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
 
 mod common;
