@@ -29,7 +29,7 @@ const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" 
 const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
 /// Longer than anything here takes.
 const ENDLESS: &str = "--store-patience 300s";
-const BRIEF: &str = "--store-patience 500ms";
+const BRIEF: &str = "--store-patience 3s";
 
 fn url(role: &str, port: u16, database: &Database) -> String {
     format!("postgres://{role}@127.0.0.1:{port}/{}", database.name)

@@ -21,7 +21,7 @@ fn while_the_database_is_away_past_and_present_are_too() {
     let folder = Folder::new("postgres-readers-away");
     let mut cluster = postgres::Server::start(&[]);
     let database = cluster.database();
-    let launch = Launch::new(&folder.data()).in_database(database.url().secret()).with("--store-patience 300ms");
+    let launch = Launch::new(&folder.data()).in_database(database.url().secret()).with("--store-patience 3s");
     let server = launch.start();
     let http = Http::new(server.http);
     http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
@@ -144,7 +144,7 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
 /// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
 #[test]
 fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
-    let market = InDatabase::start("postgres-readers-replay", "--store-patience 300ms");
+    let market = InDatabase::start("postgres-readers-replay", "--store-patience 3s");
     let InDatabase { database, http, .. } = &market;
     let place = || market.order("buy");
     let mut orders: Vec<u64> = (0..5).map(|_| place()).collect();
@@ -171,7 +171,7 @@ fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
 /// What is committed stays so when it cannot be read any more: the client must not take it for refused.
 #[test]
 fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
-    let market = InDatabase::start("postgres-readers-cancel", "--store-patience 300ms");
+    let market = InDatabase::start("postgres-readers-cancel", "--store-patience 3s");
     let InDatabase { database, http, .. } = &market;
     for path in ["/api/v1/orders/1?account=1", "/api/v1/accounts/1/orders"] {
         let order = market.order("buy");
@@ -241,7 +241,7 @@ fn subscription(http: &Http, channel: &str) -> Result<Socket, Option<serde_json:
 fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_replaced() {
     let (folder, database) = (Folder::new("postgres-replaced"), postgres::database());
     let proxy = Proxy::to(database.port);
-    let mut first = behind(&proxy, &folder, &database).with("--store-patience 500ms").start();
+    let mut first = behind(&proxy, &folder, &database).with("--store-patience 3s").start();
     first.ask(MARKET);
     assert!(first.ask(ORDER).contains("<opened"));
     let standby = Launch::new(&folder.data()).in_database(database.url().secret()).with("--standby").spawn();

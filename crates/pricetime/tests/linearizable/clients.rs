@@ -1,6 +1,7 @@
 //! Clients of two servers of one market, over every way to ask: what they asked and were told goes into a history.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -251,10 +252,10 @@ impl<'a> Caller<'a> {
     }
 
     fn connection(&mut self, xml: SocketAddr) -> Option<&mut Client> {
-        if !self.connections.contains_key(&xml) {
-            self.connections.insert(xml, Client::connect(xml, PATIENCE).ok()?);
+        match self.connections.entry(xml) {
+            Entry::Occupied(open) => Some(open.into_mut()),
+            Entry::Vacant(none) => Some(none.insert(Client::connect(xml, PATIENCE).ok()?)),
         }
-        self.connections.get_mut(&xml)
     }
 }
 
