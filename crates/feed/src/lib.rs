@@ -28,8 +28,8 @@ pub use candle::{Candle, Interval};
 pub use events::EventBatch;
 pub use feed::{Asker, EventSink, Feed, Intake, Scene, Watcher};
 pub use history::{
-    CHECKPOINT_NAME, Canceled, Ending, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey, Sweep,
-    TABLE_NAMES,
+    CHECKPOINT_NAME, Canceled, Ending, Found, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey,
+    Sweep, TABLE_NAMES, verify as verify_history,
 };
 pub use market::{Day, Former, Listing, RECALLED, RECENT_MAX};
 pub use orders::Open;

@@ -255,7 +255,7 @@ impl View {
                     placed.client_id = Some(id);
                 }
                 if let Some(history) = history {
-                    return history.named(order, id, self.sequence);
+                    history.named(id, self.sequence);
                 }
             }
             // That the id is free again in a day is the engine's business.

@@ -57,9 +57,13 @@ pub enum Gauge {
     DataFreeBytes,
     /// WebSockets that are subscribed to something.
     Subscribers,
+    /// Records of the archive that were found damaged.
+    DamagedInArchive,
+    /// Records of the history that were.
+    DamagedInHistory,
 }
 
-const GAUGES: usize = Gauge::Subscribers as usize + 1;
+const GAUGES: usize = Gauge::DamagedInHistory as usize + 1;
 /// What a gauge holds that was never set.
 const UNSET: u64 = u64::MAX;
 

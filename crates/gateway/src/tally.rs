@@ -31,7 +31,7 @@ pub enum Verdict {
     Conflict,
     /// Refused: past a bound of the exchange or of a reply.
     Limit,
-    /// Refused: the disk is nearly full, the database is away, or the server stops.
+    /// Refused: the disk is nearly full or damaged, the database is away, or the server stops.
     Unavailable,
     /// Nobody was told: the database went away meanwhile.
     OutcomeUnknown,
@@ -111,9 +111,9 @@ impl Verdict {
             ) => Some(Verdict::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Verdict::of_reject(reject)),
             Answer::Unavailable(Unavailable::ReplyTooLarge) => Some(Verdict::Limit),
-            Answer::Unavailable(Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping) => {
-                Some(Verdict::Unavailable)
-            }
+            Answer::Unavailable(
+                Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
+            ) => Some(Verdict::Unavailable),
         }
     }
 

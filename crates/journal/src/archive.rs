@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{DoneOrder, OrderId, Sequence};
 use redb::{
-    Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
-    WriteTransaction,
+    Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageBackend, StorageError,
+    TableDefinition, WriteTransaction,
 };
 
 use crate::archive_row::{
     ArchiveBatch, Entry, RowError, SHARED_BYTES_MAX, decode_order, decode_row, encode_row, merge, row_of,
 };
 use crate::backend::Backend;
+use crate::guard::{guarded, guarded_for_client};
+use crate::overlay::Overlay;
 use crate::recover::TEMPORARY_SUFFIX;
 use crate::storage::{File, Storage};
 use crate::varint::CodecError;
@@ -76,7 +78,8 @@ pub enum ArchiveError {
 /// The open archive. It may be read by many threads beside the one that stores.
 #[derive(Debug)]
 pub struct Archive {
-    database: Database,
+    /// Closed with care.
+    database: Option<Database>,
     position: AtomicU64,
 }
 
@@ -91,9 +94,16 @@ impl Archive {
         if file.is_empty().map_err(failed("open"))? {
             return Err(ArchiveError::Damaged { found: "the file is empty".to_owned() });
         }
-        let database = open_database(file)?;
-        let position = position_in(&database)?;
-        Ok(Archive { database, position: AtomicU64::new(position.0) })
+        let opened = guarded(|| {
+            let database = open_database(Backend(file))?;
+            let position = position_in(&database)?;
+            Ok(Archive { database: Some(database), position: AtomicU64::new(position.0) })
+        });
+        opened.unwrap_or_else(damaged)
+    }
+
+    fn database(&self) -> &Database {
+        self.database.as_ref().expect("invariant: a database is there until its archive goes")
     }
 
     /// All orders done by commands at or before this one are durably here.
@@ -104,7 +114,7 @@ impl Archive {
     /// Stores done orders, over any rows of the same ids. With this and what was stored before, all orders done at or
     /// before `up_to` are here; durably so once a call with `sync` returns. After an error the archive takes nothing more.
     pub fn store(&self, batch: &ArchiveBatch, up_to: Sequence, sync: bool) -> Result<(), ArchiveError> {
-        let mut transaction = self.database.begin_write().map_err(failed("write"))?;
+        let mut transaction = self.database().begin_write().map_err(failed("write"))?;
         if sync {
             prepare_sync(&mut transaction);
         } else {
@@ -119,9 +129,14 @@ impl Archive {
         Ok(())
     }
 
-    /// The done order of this id, if it is here. Errors: `Damaged` when its row fails its checksum.
+    /// The done order of this id, if it is here. Errors: `Damaged` when its row fails its checksum, or the way there. Whatever
+    /// it meets, the archive can be asked and stored to as before.
     pub fn get(&self, order: OrderId) -> Result<Option<DoneOrder>, ArchiveError> {
-        let transaction = self.database.begin_read().map_err(failed("read"))?;
+        guarded_for_client(|| self.find(order)).unwrap_or_else(damaged)
+    }
+
+    fn find(&self, order: OrderId) -> Result<Option<DoneOrder>, ArchiveError> {
+        let transaction = self.database().begin_read().map_err(failed("read"))?;
         for (table, key) in [(SHARED, row_of(order)), (LONG, order.0)] {
             let table = transaction.open_table(table).map_err(failed("read"))?;
             let Some(row) = table.get(key).map_err(failed("read"))? else { continue };
@@ -136,19 +151,13 @@ impl Archive {
 
     /// How many orders are here. Takes the time of reading the whole file.
     pub fn orders(&self) -> Result<u64, ArchiveError> {
-        let transaction = self.database.begin_read().map_err(failed("read"))?;
-        let mut orders = 0;
-        for (table, key_bits) in TABLES {
-            let table = transaction.open_table(table).map_err(failed("read"))?;
-            for row in table.iter().map_err(failed("read"))? {
-                let (key, row) = row.map_err(failed("read"))?;
-                for (order, bytes) in read_row(key_bits(key.value()), row.value())? {
-                    read_order(order, bytes)?;
-                    orders += 1;
-                }
-            }
-        }
-        Ok(orders)
+        let mut orders = Ok(0);
+        each_row(self.database(), &mut |row| match (&mut orders, row) {
+            (Ok(orders), Ok(in_it)) => *orders += in_it,
+            (Ok(_), Err(error)) => orders = Err(error),
+            (Err(_), _) => {}
+        })?;
+        orders
     }
 
     /// Says, durably, that only orders done at or before `sequence` are surely here: for a journal that ends before the
@@ -162,11 +171,75 @@ impl Archive {
 
     /// Verifies all pages and rows; returns how many orders. Takes the time of reading the whole file.
     pub fn check(&mut self) -> Result<u64, ArchiveError> {
-        if !self.database.check_integrity().map_err(database_error)? {
+        let database = self.database.as_mut().expect("invariant: a database is there until its archive goes");
+        if !guarded(|| database.check_integrity().map_err(database_error)).unwrap_or_else(damaged)? {
             return Err(ArchiveError::Damaged { found: "its pages did not pass their check".to_owned() });
         }
-        self.orders()
+        guarded(|| self.orders()).unwrap_or_else(damaged)
     }
+}
+
+impl Drop for Archive {
+    /// All that counts was synced before.
+    fn drop(&mut self) {
+        let database = self.database.take();
+        if let Err(found) = guarded(|| drop(database)) {
+            tracing::error!("{ARCHIVE_NAME} is damaged ({found}), as its closing shows");
+        }
+    }
+}
+
+/// redb panicked, and said this.
+fn damaged<T>(found: String) -> Result<T, ArchiveError> {
+    Err(ArchiveError::Damaged { found })
+}
+
+/// Reads all of a folder's archive, which nobody may have open, and changes nothing. Whatever is damaged is told to `fault`, row by
+/// row as far as rows are found. Gives how many orders can be read, none without an archive. Errors: what keeps it from being
+/// read at all, damage among it.
+pub fn verify_archive<S: Storage>(
+    storage: &S,
+    fault: &mut dyn FnMut(ArchiveError),
+) -> Result<Option<u64>, ArchiveError> {
+    if !storage.list().map_err(failed("find"))?.iter().any(|name| name == ARCHIVE_NAME) {
+        return Ok(None);
+    }
+    let open = || Overlay::over(storage.open(ARCHIVE_NAME).map_err(failed("open"))?).map_err(failed("open"));
+    let mut orders = 0;
+    let rows = guarded(|| {
+        let database = open_database(open()?)?;
+        position_in(&database)?;
+        each_row(&database, &mut |row| match row {
+            Ok(in_it) => orders += in_it,
+            Err(error) => fault(error),
+        })
+    });
+    rows.unwrap_or_else(damaged)?;
+    // A check of the pages may change them.
+    let sound = guarded(|| open_database(open()?)?.check_integrity().map_err(database_error));
+    match sound.unwrap_or_else(damaged) {
+        Ok(true) => {}
+        Ok(false) => fault(ArchiveError::Damaged { found: "its pages did not pass their check".to_owned() }),
+        Err(error) => fault(error),
+    }
+    Ok(Some(orders))
+}
+
+/// Reads every row, and tells how many orders are in it.
+fn each_row(database: &Database, row_read: &mut dyn FnMut(Result<u64, ArchiveError>)) -> Result<(), ArchiveError> {
+    let transaction = database.begin_read().map_err(failed("read"))?;
+    for (table, key_bits) in TABLES {
+        let table = transaction.open_table(table).map_err(failed("read"))?;
+        for row in table.iter().map_err(failed("read"))? {
+            let (key, row) = row.map_err(failed("read"))?;
+            let orders = read_row(key_bits(key.value()), row.value()).and_then(|orders| {
+                orders.iter().try_for_each(|(order, bytes)| read_order(*order, bytes).map(drop))?;
+                Ok(orders.len() as u64)
+            });
+            row_read(orders);
+        }
+    }
+    Ok(())
 }
 
 /// Puts orders, which come by id, into their rows.
@@ -206,7 +279,7 @@ fn make<S: Storage>(storage: &S, names: &[String]) -> Result<(), ArchiveError> {
         storage.remove(&aside).map_err(failed("make"))?;
     }
     let file = storage.create(&aside).map_err(failed("make"))?;
-    let database = open_database(file)?;
+    let database = open_database(Backend(file))?;
     let mut transaction = database.begin_write().map_err(failed("make"))?;
     prepare_sync(&mut transaction);
     transaction.open_table(SHARED).map_err(failed("make"))?;
@@ -219,13 +292,13 @@ fn make<S: Storage>(storage: &S, names: &[String]) -> Result<(), ArchiveError> {
     storage.sync_directory().map_err(failed("make"))
 }
 
-fn open_database<F: File>(file: F) -> Result<Database, ArchiveError> {
+fn open_database(backend: impl StorageBackend) -> Result<Database, ArchiveError> {
     Builder::new()
         .set_cache_size(CACHE_BYTES)
         .set_repair_callback(|progress| {
             tracing::info!(percent = progress.progress() * 100.0, "checking {ARCHIVE_NAME} after an unclean stop");
         })
-        .create_with_backend(Backend(file))
+        .create_with_backend(backend)
         .map_err(database_error)
 }
 
@@ -267,6 +340,14 @@ fn read_order(order: OrderId, bytes: &[u8]) -> Result<DoneOrder, ArchiveError> {
 fn failed<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> ArchiveError {
     move |source| match source.into() {
         redb::Error::Corrupted(found) => ArchiveError::Damaged { found },
+        redb::Error::Io(source) if source.kind() == std::io::ErrorKind::UnexpectedEof => {
+            ArchiveError::Damaged { found: "its pages lead beyond its end".to_owned() }
+        }
+        // Each table is made with the file, and of its type.
+        missing @ (redb::Error::TableDoesNotExist(_)
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TypeDefinitionChanged { .. }) => ArchiveError::Damaged { found: missing.to_string() },
         source => ArchiveError::Failed { action, source: Box::new(source) },
     }
 }

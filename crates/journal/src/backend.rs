@@ -5,6 +5,7 @@ use std::io;
 
 use redb::StorageBackend;
 
+use crate::guard;
 use crate::storage::File;
 
 #[derive(Debug)]
@@ -16,7 +17,15 @@ impl<F: File> StorageBackend for Backend<F> {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(out, offset)
+        match self.0.read_exact_at(out, offset) {
+            // redb would take no operation any more, the writer's included. No page begins with zeros.
+            Err(error) if guard::hides_errors() => {
+                tracing::error!(%error, offset, bytes = out.len(), "a client's question led to what cannot be read");
+                out.fill(0);
+                Ok(())
+            }
+            read => read,
+        }
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {

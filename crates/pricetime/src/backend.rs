@@ -136,7 +136,7 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
     let mut projection = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         if settings.feed {
-            projection = Some(Projection::start(engine, &storage, &failed)?);
+            projection = Some(Projection::start(engine, &storage, &pulse, &failed)?);
         }
         Ok(projection.as_ref().map(Projection::sink))
     });

@@ -33,3 +33,4 @@ pub mod sql_market;
 pub mod state;
 pub mod store_tool;
 pub mod units;
+pub mod verify;

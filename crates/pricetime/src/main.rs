@@ -14,6 +14,7 @@ use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
 use pricetime::store_tool::{self, StoreArgs};
 use pricetime::units::Umask;
+use pricetime::verify::{self, VerifyArgs};
 use pricetime::{check, send, serve};
 
 #[global_allocator]
@@ -41,6 +42,8 @@ enum Command {
     Health(HealthArgs),
     /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder or database
     State(StateArgs),
+    /// Check all that a data folder keeps: journal, snapshots, archive and history
+    Verify(VerifyArgs),
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),
     /// Move a market between a data folder and a PostgreSQL database, or check the rows
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Some(Command::Send(args)) => send::run(args).map_err(|error| error.to_string()),
         Some(Command::Health(args)) => health::run(&args),
         Some(Command::State(args)) => state::run(&args),
+        Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Store(args)) => store_tool::run(&args),
         Some(Command::Keys(args)) => keys::run(&args),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use engine::{Engine, Sequence, Time};
 use feed::EventSink;
 use gateway::{Batch, Gauge, Pulse, Stage};
-use journal::{ArchiveBatch, Journal, JournalError, Storage};
+use journal::{ArchiveBatch, Damages, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
@@ -99,9 +99,12 @@ impl<S: Storage> Market<S> {
     ) -> std::io::Result<Market<S>> {
         let Recovered { engine, journal, archive, report } = recovered;
         let kept = Arc::new(Kept::new(archive, gate));
-        let (write_failed, read_failed) = (failed.clone(), failed.clone());
+        let write_failed = failed.clone();
         let (archiver, handover) = Archiver::start(kept.clone(), move |error| write_failed(error.to_string()))?;
-        let lookups = archiver::start_reader(kept, move |error| read_failed(error.to_string()))?;
+        let pulse = options.pulse.clone();
+        pulse.set(Gauge::DamagedInArchive, 0);
+        let damages = Damages::new(move |records| pulse.set(Gauge::DamagedInArchive, records));
+        let lookups = archiver::start_reader(kept, damages)?;
         let door = Arc::new(Door::new(lookups));
         let landmarks = Arc::new(Landmarks::default());
         let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone(), failed.clone())?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use engine::{Engine, Entry, Event, Sequence, Time};
 use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError, Known};
-use journal::Disk;
+use gateway::{Gauge, Pulse};
+use journal::{Damages, Disk};
 use web::Hub;
 
 use crate::market::Failed;
@@ -16,9 +17,12 @@ pub struct Projection(Feed<Hub>);
 pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Projection {
-    /// Follows from an engine's state, with a history in the data folder.
-    pub fn start(engine: &Engine, data: &Disk, failed: &Failed) -> Result<Projection, HistoryError> {
-        let history = History::open(data, engine)?;
+    /// Follows from an engine's state, with a history in the data folder. What is damaged of it is counted in `pulse`.
+    pub fn start(engine: &Engine, data: &Disk, pulse: &Pulse, failed: &Failed) -> Result<Projection, HistoryError> {
+        let counted = pulse.clone();
+        pulse.set(Gauge::DamagedInHistory, 0);
+        let damages = Damages::new(move |records| counted.set(Gauge::DamagedInHistory, records));
+        let history = History::open(data, engine)?.listing(damages);
         Projection::of(engine, Some(history), failed)
     }
 

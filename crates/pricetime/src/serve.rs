@@ -1,6 +1,7 @@
 //! `pricetime serve`: opens the data folder, starts the market and its gateways, and stops them in order.
 
 use std::io::Write;
+use std::panic::{Location, PanicHookInfo};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -278,10 +279,20 @@ fn gateway_settings(settings: &Settings, pulse: Pulse) -> gateway::Settings {
 fn abort_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        // Of one in a read of the archive becomes an error for whoever asked; of a second one on its way nothing can.
+        if journal::is_guarded() && !is_second(panic) {
+            return;
+        }
         report(panic);
-        eprintln!("pricetime: {}", advice(panic.location().map_or("", |location| location.file())));
+        let file = if journal::is_guarded() { ARCHIVE_NAME } else { panic.location().map_or("", Location::file) };
+        eprintln!("pricetime: {}", advice(file));
         std::process::abort();
     }));
+}
+
+/// Whether it came while another one was cleaning up.
+fn is_second(panic: &PanicHookInfo<'_>) -> bool {
+    panic.payload().downcast_ref::<&str>().is_some_and(|words| words.contains("in a destructor during cleanup"))
 }
 
 /// What to do after a panic in a source file. redb panics on some damage that its own checks let pass.

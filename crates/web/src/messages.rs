@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::describe::values;
 use crate::hub::{AccountNews, Hub, Topic};
+use crate::problem::Problem;
 use crate::rest::{CandlesShape, now};
 use crate::shapes::{
     AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, ReportShape, SymbolShape, TradeShape,
@@ -40,10 +41,7 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
     };
     match made {
         Ok(message) => Some(message),
-        Err(error) => {
-            tracing::error!(%error, "a snapshot cannot be made");
-            Some(refusal(None, "history-unreadable", &error.to_string()))
-        }
+        Err(error) => Some(unreadable(&error)),
     }
 }
 
@@ -177,7 +175,7 @@ pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &Ac
     let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(view, history, open))).collect();
     let orders = match orders {
         Ok(orders) => orders,
-        Err(error) => return refusal(None, "history-unreadable", &error.to_string()),
+        Err(error) => return unreadable(&error),
     };
     let executions = news.trades.iter().map(|(trade, side)| ExecutionShape::of(view, trade, *side)).collect();
     let content =
@@ -228,6 +226,12 @@ pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
         }
     }
     text(&told)
+}
+
+/// What is to be told stands in the history, which cannot be read.
+pub(crate) fn unreadable(error: &HistoryError) -> Text {
+    let problem = Problem::unreadable(error);
+    refusal(None, problem.code, &problem.detail)
 }
 
 pub(crate) fn refusal(id: Option<&Value>, code: &str, detail: &str) -> Text {

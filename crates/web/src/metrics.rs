@@ -238,6 +238,18 @@ impl Scrape {
         out.gauge(
             family("pricetime_data_free", Some(In::Bytes), "What is free on the disk of the data folder."),
             pulse.get(Gauge::DataFreeBytes),
+        )?;
+        if instruments.about.is_database() {
+            return Ok(());
+        }
+        let damaged = [("archive", Gauge::DamagedInArchive), ("history", Gauge::DamagedInHistory)];
+        out.counters(
+            family(
+                "pricetime_damaged_records",
+                None,
+                "Records found damaged when they were read, each once, up to 10,000; the log names them.",
+            ),
+            damaged.into_iter().filter_map(|(kept, gauge)| Some(([("kept", kept)], pulse.get(gauge)?))),
         )
     }
 

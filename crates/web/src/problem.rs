@@ -3,6 +3,7 @@
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::Reject;
+use feed::HistoryError;
 use serde::Serialize;
 use wire::{Answer, Unavailable};
 
@@ -67,6 +68,22 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-connections", "Too many connections", detail)
     }
 
+    /// What is kept of the past is damaged where the answer stands.
+    pub fn damaged(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "record-damaged", "Record damaged", detail)
+    }
+
+    /// The history cannot be read, and the log says why.
+    pub fn unreadable(error: &HistoryError) -> Problem {
+        if error.is_damage() {
+            // The history has logged it, once.
+            return Problem::damaged("the server's record of this is damaged; whoever runs the server can restore it");
+        }
+        tracing::error!(%error, "a question cannot be answered");
+        let code = "history-unreadable";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, "History unreadable", error.to_string())
+    }
+
     /// What became of the request will be known later.
     pub fn unknown_outcome() -> Problem {
         let detail = "what became of the request is not known yet: it may still be done; ask for its order later";
@@ -101,6 +118,7 @@ impl Problem {
             Unavailable::StoreAway => ("store-away", "Database away"),
             Unavailable::Stopping => ("not-ready", "Stopping"),
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
+            Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
         };
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())
     }

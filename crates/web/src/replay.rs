@@ -9,7 +9,7 @@ use engine::{AccountId, AccountIndex, Sequence};
 use feed::{HistoryError, Report, ReportKey, Scene, Sweep};
 
 use crate::hub::{Hub, Topic};
-use crate::messages::{self, refusal};
+use crate::messages::{self, unreadable};
 use crate::outbox::Outbox;
 use crate::past::{self, Library, Trouble};
 use crate::problem::Problem;
@@ -115,8 +115,7 @@ pub(crate) async fn run(site: Site, mut replay: Replay) {
             let goes_on = match replay.step(scene) {
                 Ok(goes_on) => goes_on,
                 Err(error) => {
-                    tracing::error!(%error, "reports cannot be replayed");
-                    replay.outbox.send(refusal(None, "history-unreadable", &error.to_string()));
+                    replay.outbox.send(unreadable(&error));
                     Hub::unsubscribe(scene, Topic::Reports(replay.account), &replay.outbox);
                     false
                 }

@@ -155,7 +155,9 @@ fn what_the_engine_refuses_is_told_with_its_facts() {
         reply_with(&requests, &[Answer::Reply(Reply::Rejected(short))]),
         format!(r#"<error sym="S" amount="1" limit="2">{short}</error>"#)
     );
-    for unavailable in [Unavailable::DiskLow, Unavailable::Stopping, Unavailable::ReplyTooLarge] {
+    for unavailable in
+        [Unavailable::DiskLow, Unavailable::Stopping, Unavailable::ReplyTooLarge, Unavailable::RecordDamaged]
+    {
         assert_eq!(
             reply_with(&requests, &[Answer::Unavailable(unavailable)]),
             format!(r#"<error sym="S" amount="1" limit="2">{unavailable}</error>"#)

@@ -12,7 +12,9 @@ use super::record::{put_candle, take_candle};
 /// The file that says how far the others go.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x03");
+/// Of the format before, whose checkpoint differs in nothing else.
+const MAGIC_2: u64 = u64::from_le_bytes(*b"pt-hist\x02");
 
 pub(super) struct Checkpoint {
     pub(super) heads: Heads,
@@ -20,6 +22,8 @@ pub(super) struct Checkpoint {
     pub(super) orders: u64,
     pub(super) trades: u64,
     pub(super) candles: u64,
+    /// The tables are of the format before.
+    pub(super) is_former: bool,
 }
 
 impl Checkpoint {
@@ -27,7 +31,7 @@ impl Checkpoint {
     pub(super) fn begin(engine: &Engine) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let heads = Heads { through, first_order, accounts: Vec::new(), symbols: Vec::new() };
-        Checkpoint { heads, orders: 0, trades: 0, candles: 0 }
+        Checkpoint { heads, orders: 0, trades: 0, candles: 0, is_former: false }
     }
 
     /// The one in a folder, if there is one.
@@ -41,10 +45,13 @@ impl Checkpoint {
             return Err(damaged("its checksum is wrong"));
         }
         let mut take = Take(body);
-        if take.u64() != Some(MAGIC) {
-            return Err(damaged("it is of another version of this program"));
-        }
-        decode(&mut take).map(Some).ok_or_else(|| damaged("it ends in the middle"))
+        let is_former = match take.u64() {
+            Some(MAGIC) => false,
+            Some(MAGIC_2) => true,
+            _ => return Err(damaged("it is of another version of this program")),
+        };
+        let checkpoint = decode(&mut take).ok_or_else(|| damaged("it ends in the middle"))?;
+        Ok(Some(Checkpoint { is_former, ..checkpoint }))
     }
 
     pub(super) fn write(
@@ -104,5 +111,6 @@ fn decode(take: &mut Take<'_>) -> Option<Checkpoint> {
         }
         symbols.push(chain);
     }
-    Some(Checkpoint { heads: Heads { through, first_order, accounts, symbols }, orders, trades, candles })
+    let heads = Heads { through, first_order, accounts, symbols };
+    Some(Checkpoint { heads, orders, trades, candles, is_former: false })
 }

@@ -1,6 +1,28 @@
-//! Numbers to bytes and back, little-endian, one behind the other.
+//! Numbers to bytes and back, little-endian, one behind the other; and the checksum of such bytes.
 
 use engine::{Money, Position, Price, Sequence, Shares, Side, Time};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Of a checksum.
+pub(super) const SUM_BYTES: usize = 4;
+
+/// Of what record `at` of a file holds.
+pub(super) fn sum(at: u64, bytes: &[u8]) -> u32 {
+    xxh3_64_with_seed(bytes, at) as u32
+}
+
+/// Writes their checksum into the last bytes of a record, or of a part of it.
+pub(super) fn seal(at: u64, part: &mut [u8]) {
+    if let Some((bytes, last)) = part.split_last_chunk_mut::<SUM_BYTES>() {
+        *last = sum(at, bytes).to_le_bytes();
+    }
+}
+
+/// The bytes that were sealed; none if they are not those any more.
+pub(super) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
+    let (bytes, last) = part.split_last_chunk::<SUM_BYTES>()?;
+    (*last == sum(at, bytes).to_le_bytes()).then_some(bytes)
+}
 
 /// Writes into an array or a vector.
 pub(super) struct Put<'a>(pub(super) &'a mut Vec<u8>);
@@ -64,11 +86,6 @@ impl Take<'_> {
 
     pub(super) fn u8(&mut self) -> Option<u8> {
         self.bytes().map(u8::from_le_bytes)
-    }
-
-    pub(super) fn skip(&mut self, bytes: usize) -> Option<()> {
-        self.0 = self.0.get(bytes..)?;
-        Some(())
     }
 
     pub(super) fn price(&mut self) -> Option<Price> {

@@ -12,10 +12,16 @@ pub const HISTORY_FOLDER: &str = "history";
 pub(super) trait Folder: fmt::Debug + Send + Sync {
     /// Opens a file, made if it is missing.
     fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
+    /// Opens a file. Errors: `NotFound`.
+    fn existing(&self, name: &str) -> io::Result<Box<dyn File>>;
     /// All of a file; none if there is no such file.
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
     /// Writes a file aside, syncs it, gives it its name and syncs the folder: at any time there is a whole one.
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    /// Removes a file, if it is there.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Makes new and removed names durable.
+    fn sync(&self) -> io::Result<()>;
     /// Moves the files to a folder of this name beside, and begins with none.
     fn set_aside(&mut self, name: &str) -> io::Result<()>;
 }
@@ -26,6 +32,11 @@ pub(super) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
     // What becomes durable in a folder is worth nothing if the folder is not there.
     home.sync_directory()?;
     Ok(Box::new(InHome { home: home.clone(), files }))
+}
+
+/// The history's folder in a data folder that has one, to read.
+pub(super) fn look_at<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
+    Ok(Box::new(InHome { home: home.clone(), files: home.folder(HISTORY_FOLDER)? }))
 }
 
 struct InHome<S> {
@@ -48,6 +59,10 @@ impl<S: Storage> Folder for InHome<S> {
         Ok(Box::new(file))
     }
 
+    fn existing(&self, name: &str) -> io::Result<Box<dyn File>> {
+        Ok(Box::new(self.files.open(name)?))
+    }
+
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let file = match self.files.open(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -61,14 +76,22 @@ impl<S: Storage> Folder for InHome<S> {
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let aside = format!("{name}.new");
         // One that a crash left holds anything.
-        match self.files.remove(&aside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        self.remove(&aside)?;
         let file = self.files.create(&aside)?;
         file.write_all_at(bytes, 0)?;
         file.sync()?;
         self.files.rename(&aside, name)?;
+        self.files.sync_directory()
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        match self.files.remove(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
         self.files.sync_directory()
     }
 

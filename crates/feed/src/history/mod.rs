@@ -9,15 +9,17 @@
 mod checkpoint;
 mod codec;
 mod folder;
+mod former;
 mod heads;
 mod record;
 mod reports;
 mod table;
+mod verify;
 
 use std::io;
 
 use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex, Time};
-use journal::Storage;
+use journal::{Damages, Storage};
 
 use crate::candle::{Candle, Interval};
 use crate::market::{KEPT, RECALLED, Series};
@@ -33,6 +35,7 @@ use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, 
 pub use record::{Ending, PastOrder};
 pub use reports::{Canceled, Report, ReportKey, Sweep};
 use table::{Near, Table};
+pub use verify::{Found, verify};
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -53,14 +56,30 @@ pub enum HistoryError {
          whole, and a new history begins"
     )]
     Damaged { name: String, fault: String },
+    /// What was written is not what is there.
+    #[error(
+        "record {record} of {HISTORY_FOLDER}/{name}, at byte {byte}, is damaged: its checksum does not hold; restore the folder \
+         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins"
+    )]
+    Record { name: &'static str, record: u64, byte: u64 },
     #[error("the history's {name} could not be written before; start again: it is written again from the journal")]
     Failed { name: &'static str },
     #[error("the history has ended")]
     Ended,
 }
 
-/// The files of records.
-pub const TABLE_NAMES: [&str; 3] = ["orders.tab", "trades.tab", "candles.tab"];
+impl HistoryError {
+    /// Whether what is asked for is lost, rather than out of reach.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            HistoryError::Damaged { .. } | HistoryError::Record { .. } => true,
+            HistoryError::Io { .. } | HistoryError::Failed { .. } | HistoryError::Ended => false,
+        }
+    }
+}
+
+/// The files of records. Those of another format have other names.
+pub const TABLE_NAMES: [&str; 3] = ["orders-3.tab", "trades-3.tab", "candles-3.tab"];
 
 /// The files, and where the chains through them begin.
 #[derive(Debug)]
@@ -74,6 +93,7 @@ pub struct History {
     covered_orders: u64,
     /// Bytes of each that wait to be written, at most.
     waiting: [usize; 3],
+    damages: Damages,
 }
 
 /// A page, and where the next one begins.
@@ -97,9 +117,16 @@ impl History {
                 set_aside(&mut *folder, checkpoint.heads.through)?;
                 Checkpoint::begin(engine)
             }
+            Some(checkpoint) if checkpoint.is_former => {
+                let records = [checkpoint.orders, checkpoint.trades, checkpoint.candles];
+                former::convert(&*folder, records)?;
+                Checkpoint::write(&*folder, &checkpoint.heads, checkpoint.heads.through, records)?;
+                checkpoint
+            }
             Some(checkpoint) => checkpoint,
             None => Checkpoint::begin(engine),
         };
+        former::remove(&*folder)?;
         let [orders, trades, candles] = TABLE_NAMES;
         Ok(History {
             orders: Table::open(&*folder, orders, checkpoint.orders, waiting[0])?,
@@ -109,14 +136,20 @@ impl History {
             heads: checkpoint.heads,
             folder,
             waiting,
+            damages: Damages::default(),
         })
+    }
+
+    /// With a list of what is found damaged.
+    pub fn listing(self, damages: Damages) -> History {
+        History { damages, ..self }
     }
 
     /// Puts the files aside, because they tell of commands that never happened, and begins anew.
     pub fn begin_anew(self, engine: &Engine) -> Result<History, HistoryError> {
-        let History { mut folder, heads, waiting, .. } = self;
+        let History { mut folder, heads, waiting, damages, .. } = self;
         set_aside(&mut *folder, heads.through)?;
-        History::open_in(folder, engine, waiting)
+        Ok(History::open_in(folder, engine, waiting)?.listing(damages))
     }
 
     /// All events up to this command are in it.
@@ -139,7 +172,7 @@ impl History {
         for symbol in (0..symbols).map(SymbolIndex) {
             let Some(chain) = self.heads.symbol(symbol).cloned() else { continue };
             let last = self.trades_of(symbol, None, RECALLED)?;
-            let (mut trades, _) = last.ok_or_else(|| self.unreadable("trades"))?;
+            let (mut trades, _) = last.ok_or(HistoryError::Ended)?;
             trades.reverse();
             for (series, interval) in KEPT.into_iter().enumerate() {
                 let closed = self.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
@@ -157,19 +190,18 @@ impl History {
         }
         let here = self.heads.first_order.0 + self.orders.len();
         if open.order.0 != here {
-            return Err(self.damaged(format!("order {} follows order {}", open.order, here - 1)));
+            let fault = format!("order {} follows order {}", open.order, here - 1);
+            return Err(HistoryError::Damaged { name: "chains".to_owned(), fault });
         }
         let before = self.heads.account(open.account).order.replace(open.order);
-        self.orders.append(&order_record(open, sequence, before))
+        self.orders.append(&order_record(self.orders.len(), open, sequence, before))
     }
 
-    /// What the client of an order that was just opened calls it.
-    pub(crate) fn named(&mut self, order: OrderId, id: ClientOrderId, sequence: Sequence) -> Result<(), HistoryError> {
-        if sequence <= self.heads.through {
-            return Ok(());
+    /// What its client calls the order that was opened last.
+    pub(crate) fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
+        if sequence > self.heads.through {
+            self.orders.change_last(|at, record| record::name(at, record, id));
         }
-        let (at, bytes) = record::client_id(id);
-        self.orders.patch(order.0 - self.heads.first_order.0, at, &bytes)
     }
 
     pub(crate) fn ended(&mut self, ended: &Ended) -> Result<(), HistoryError> {
@@ -181,8 +213,10 @@ impl History {
             true => None,
             false => self.heads.account(ended.order.account).canceled.replace(order),
         };
-        let (at, bytes) = record::ending(ended, before);
-        self.orders.patch(order.0 - self.heads.first_order.0, at, &bytes)
+        let at = order.0 - self.heads.first_order.0;
+        // Whatever its record holds: nothing on the order path reads what may be damaged.
+        let (from, bytes) = record::ending(at, ended, before);
+        self.orders.patch(at, from, &bytes)
     }
 
     pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
@@ -193,7 +227,8 @@ impl History {
             true => of_maker,
             false => std::mem::replace(&mut self.heads.account(trade.aggressor_account).trade, number),
         };
-        self.trades.append(&TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor }.encode())
+        let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor };
+        self.trades.append(&record.encode(self.trades.len()))
     }
 
     /// A candle that is complete.
@@ -206,7 +241,7 @@ impl History {
         let number = self.candles.len() + 1;
         let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
         let before = chain.last.replace(number);
-        self.candles.append(&CandleRecord { candle: *candle, before }.encode())
+        self.candles.append(&CandleRecord { candle: *candle, before }.encode(number - 1))
     }
 
     /// Makes all that it was told durable, so that the journal may forget it. `view` has followed the same events.
@@ -245,7 +280,7 @@ impl History {
         let (at, empty) = record::NOT_ENDED;
         let (mut near, mut taken_back) = (Near::default(), 0);
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
-            if self.read_order_near(number, &mut near)?.ended.is_some() {
+            if record::has_ending(&self.orders.read_near(number, &mut near)?) {
                 self.orders.patch(number, at, &empty)?;
                 taken_back += 1;
             }
@@ -282,8 +317,11 @@ impl History {
             },
         };
         walk(first, limit, |order: OrderId| {
-            let order = self.read_order(self.place(order)?)?;
-            Ok((order.before, wanted(&order).then_some(order)))
+            let order = self.read_order(self.place(order))?;
+            match order.account == account {
+                true => Ok((order.before, wanted(&order).then_some(order))),
+                false => Err(self.lost_order(order.order)),
+            }
         })
         .map(Some)
     }
@@ -337,7 +375,8 @@ impl History {
         };
         walk(first, limit, |number: u64| {
             let record = self.read_trade(number)?;
-            Ok((next(&record).flatten(), wanted(&record.trade).then_some(record.trade)))
+            let next = next(&record).ok_or_else(|| self.lost_trade(number))?;
+            Ok((next, wanted(&record.trade).then_some(record.trade)))
         })
         .map(Some)
     }
@@ -356,8 +395,7 @@ impl History {
             if found.len() >= limit {
                 break;
             }
-            let record =
-                CandleRecord::decode(&self.candles.read(number - 1)?).ok_or_else(|| self.unreadable("candles"))?;
+            let record = self.record(&self.candles, number - 1, self.candles.read(number - 1), CandleRecord::decode)?;
             at = record.before;
             if before.is_none_or(|before| record.candle.start < before) {
                 found.push(record.candle);
@@ -367,36 +405,69 @@ impl History {
         Ok(found)
     }
 
-    /// The number of an order's record.
-    fn place(&self, order: OrderId) -> Result<u64, HistoryError> {
-        order.0.checked_sub(self.heads.first_order.0).ok_or_else(|| self.unreadable("orders"))
+    /// The number of an order's record; of one before the first, a number that no record has.
+    fn place(&self, order: OrderId) -> u64 {
+        order.0.wrapping_sub(self.heads.first_order.0)
     }
 
     fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
-        let order = OrderId(self.heads.first_order.0 + at);
-        PastOrder::decode(order, &self.orders.read(at)?).ok_or_else(|| self.unreadable("orders"))
+        self.decode_order(at, self.orders.read(at))
     }
 
     /// For whoever reads many in the order of the file, or nearly.
     fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
-        let order = OrderId(self.heads.first_order.0 + at);
-        PastOrder::decode(order, &self.orders.read_near(at, near)?).ok_or_else(|| self.unreadable("orders"))
+        self.decode_order(at, self.orders.read_near(at, near))
+    }
+
+    fn decode_order(&self, at: u64, read: Result<[u8; ORDER_BYTES], HistoryError>) -> Result<PastOrder, HistoryError> {
+        let order = OrderId(self.heads.first_order.0.wrapping_add(at));
+        self.record(&self.orders, at, read, |at, bytes| PastOrder::decode(at, order, bytes))
     }
 
     fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
-        TradeRecord::decode(number, &self.trades.read_near(number - 1, near)?).ok_or_else(|| self.unreadable("trades"))
+        self.decode_trade(number, self.trades.read_near(number - 1, near))
     }
 
     fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
-        TradeRecord::decode(number, &self.trades.read(number - 1)?).ok_or_else(|| self.unreadable("trades"))
+        self.decode_trade(number, self.trades.read(number - 1))
     }
 
-    fn unreadable(&self, what: &str) -> HistoryError {
-        self.damaged(format!("a record of {what} holds what was never written"))
+    fn decode_trade(
+        &self,
+        number: u64,
+        read: Result<[u8; TRADE_BYTES], HistoryError>,
+    ) -> Result<TradeRecord, HistoryError> {
+        self.record(&self.trades, number - 1, read, |at, bytes| TradeRecord::decode(at, number, bytes))
     }
 
-    fn damaged(&self, fault: String) -> HistoryError {
-        HistoryError::Damaged { name: "chains".to_owned(), fault }
+    /// What a record says.
+    fn record<const N: usize, T>(
+        &self,
+        table: &Table<N>,
+        at: u64,
+        read: Result<[u8; N], HistoryError>,
+        decode: impl FnOnce(u64, &[u8; N]) -> Option<T>,
+    ) -> Result<T, HistoryError> {
+        match read {
+            Ok(bytes) => decode(at, &bytes).ok_or_else(|| self.lost(table, at)),
+            Err(HistoryError::Record { .. }) => Err(self.lost(table, at)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// That a record is damaged, or none of the chain that leads there. It goes on the list.
+    fn lost<const N: usize>(&self, table: &Table<N>, at: u64) -> HistoryError {
+        let error = table.damaged(at);
+        self.damages.found(table.name(), at, &error);
+        error
+    }
+
+    fn lost_order(&self, order: OrderId) -> HistoryError {
+        self.lost(&self.orders, self.place(order))
+    }
+
+    fn lost_trade(&self, number: u64) -> HistoryError {
+        self.lost(&self.trades, number - 1)
     }
 }
 

@@ -1,11 +1,12 @@
-//! The records: an order, a trade, a candle. Each names the one before it in every chain that it is in.
+//! The records: an order, a trade, a candle. Each names the one before it in every chain that it is in, and has a checksum that
+//! is seeded with its number: neither a changed bit nor another record in its place passes for it.
 
 use engine::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex,
     Time,
 };
 
-use super::codec::{Put, Take};
+use super::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::candle::Candle;
 use crate::orders::Open;
 use crate::trade::Trade;
@@ -13,18 +14,23 @@ use crate::view::Ended;
 
 pub(super) const ORDER_BYTES: usize = 144;
 pub(super) const TRADE_BYTES: usize = 88;
-pub(super) const CANDLE_BYTES: usize = 88;
+pub(super) const CANDLE_BYTES: usize = 92;
 
-/// Where in an order's record its ending is: all zero while it is open. Its first byte says that it has ended, the seven
-/// behind it name the order that its account had canceled before.
-const ENDING_AT: usize = 56;
-const ENDING_BYTES: usize = 48;
+/// Where in an order's record the length of what its client calls it is, and the characters.
+const CLIENT_ID_AT: usize = 49;
+/// The checksum of what an order was placed with, which stands before it.
+const PLACED_SUM_AT: usize = 88;
+/// Where its ending is: all zero while it is open. It has a checksum of its own at its end, for it is written in place: what
+/// stands before it may be damaged by then, and must not seem sound because of the writing.
+const ENDING_AT: usize = PLACED_SUM_AT + SUM_BYTES;
+const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
+const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
 const DONE: u64 = 1;
 /// What to write into an order's record that has not ended, and where.
 pub(super) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
-/// Where what its client calls it is: its length, and its characters.
-const CLIENT_ID_AT: usize = ENDING_AT + ENDING_BYTES;
-const CLIENT_ID_BYTES: usize = 1 + CLIENT_ORDER_ID_BYTES_MAX;
+/// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
+const TRADE_SUM_AT: usize = 12;
+const SELL: u32 = 1 << 31;
 
 /// An order of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,27 +66,33 @@ pub struct Ending {
     pub sequence: Sequence,
 }
 
-/// Of an order that was just opened.
-pub(super) fn order_record(open: &Open, sequence: Sequence, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
+/// Of an order that was just opened, as record `at`.
+pub(super) fn order_record(at: u64, open: &Open, sequence: Sequence, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
     let mut bytes = Vec::with_capacity(ORDER_BYTES);
     Put(&mut bytes)
         .u32(open.account.0)
         .u32(open.symbol.0)
-        .side(open.side)
-        .u8(0)
-        .u8(0)
-        .u8(0)
-        .u32(0)
         .i64(open.limit.units())
         .i64(open.shares.units())
         .u64(open.time.0)
         .u64(sequence.0)
-        .link(before.map(|order| order.0));
-    fixed(bytes)
+        .link(before.map(|order| order.0))
+        .side(open.side);
+    let mut record = fixed(bytes);
+    seal(at, &mut record[..ENDING_AT]);
+    record
 }
 
-/// What to write into an order's record when it ends, and where.
-pub(super) fn ending(ended: &Ended, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
+/// Writes what its client calls it into the record of an order that was just opened.
+pub(super) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
+    let text = id.as_bytes();
+    record[CLIENT_ID_AT] = text.len() as u8;
+    record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text);
+    seal(at, &mut record[..ENDING_AT]);
+}
+
+/// What to write into record `at` of an order when it ends, and where.
+pub(super) fn ending(at: u64, ended: &Ended, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
     let mut bytes = Vec::with_capacity(ENDING_BYTES);
     Put(&mut bytes)
         .u64(DONE | canceled_before.map_or(0, |order| order.0 << 8))
@@ -88,14 +100,14 @@ pub(super) fn ending(ended: &Ended, canceled_before: Option<OrderId>) -> (usize,
         .i128(ended.order.money.units())
         .u64(ended.time.0)
         .u64(ended.sequence.0);
-    (ENDING_AT, fixed(bytes))
+    let mut ending = fixed(bytes);
+    seal(at, &mut ending);
+    (ENDING_AT, ending)
 }
 
-/// What to write into an order's record when its client calls it something, and where.
-pub(super) fn client_id(id: ClientOrderId) -> (usize, [u8; CLIENT_ID_BYTES]) {
-    let mut bytes = vec![id.as_bytes().len() as u8];
-    bytes.extend_from_slice(id.as_bytes());
-    (CLIENT_ID_AT, fixed(bytes))
+/// Whether there is anything where a record's ending is: whole, torn or damaged.
+pub(super) fn has_ending(record: &[u8; ORDER_BYTES]) -> bool {
+    record[ENDING_AT..] != NOT_ENDED.1
 }
 
 impl PastOrder {
@@ -119,31 +131,30 @@ impl PastOrder {
         }
     }
 
-    pub(super) fn decode(order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
-        let mut take = Take(bytes);
+    /// What record `at` says of an order; none if it is damaged.
+    pub(super) fn decode(at: u64, order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
+        let (placed, ending) = bytes.split_at(ENDING_AT);
+        let mut take = Take(sound(at, placed)?);
         let (account, symbol) = (AccountIndex(take.u32()?), SymbolIndex(take.u32()?));
-        let side = take.side()?;
-        take.skip(7)?;
         let (limit, shares) = (take.price()?, take.shares()?);
         let (time, sequence) = (take.time()?, take.sequence()?);
         let before = take.link()?.map(OrderId);
-        let done = take.u64()?;
-        let canceled_before = (done >> 8 > 0).then_some(OrderId(done >> 8));
-        let ended = match done & 0xFF {
+        let side = take.side()?;
+        let client_id = match usize::from(take.u8()?) {
             0 => None,
-            _ => Some(Ending {
-                canceled: take.shares()?,
-                money: take.money()?,
-                time: take.time()?,
-                sequence: take.sequence()?,
-            }),
+            length => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
         };
-        let (length, text) = bytes[CLIENT_ID_AT..][..CLIENT_ID_BYTES].split_first()?;
-        let client_id = match usize::from(*length) {
-            0 => None,
-            length => Some(ClientOrderId::parse(text.get(..length)?).ok()?),
+        let (ended, canceled_before) = if has_ending(bytes) {
+            let mut take = Take(sound(at, ending)?);
+            let done = take.u64()?;
+            let (canceled, money) = (take.shares()?, take.money()?);
+            let ended = Ending { canceled, money, time: take.time()?, sequence: take.sequence()? };
+            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)))
+        } else {
+            (None, None)
         };
-        Some(PastOrder {
+        // A chain that goes on from here goes back.
+        before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,
             order,
             account,
@@ -169,17 +180,19 @@ pub(super) struct TradeRecord {
 }
 
 impl TradeRecord {
-    pub(super) fn encode(&self) -> [u8; TRADE_BYTES] {
+    /// As record `at`.
+    pub(super) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
         let TradeRecord { trade, of_symbol, of_maker, of_aggressor } = self;
+        let side = match trade.aggressor {
+            Side::Buy => 0,
+            Side::Sell => SELL,
+        };
         let mut bytes = Vec::with_capacity(TRADE_BYTES);
         Put(&mut bytes)
             .u32(trade.symbol.0)
             .u32(trade.maker_account.0)
             .u32(trade.aggressor_account.0)
-            .side(trade.aggressor)
-            .u8(0)
-            .u8(0)
-            .u8(0)
+            .u32(side)
             .i64(trade.price.units())
             .i64(trade.shares.units())
             .u64(trade.time.0)
@@ -189,15 +202,23 @@ impl TradeRecord {
             .link(*of_symbol)
             .link(*of_maker)
             .link(*of_aggressor);
+        let sealed = side | (sum(at, &bytes) & !SELL);
+        bytes[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
         fixed(bytes)
     }
 
-    pub(super) fn decode(id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
-        let mut take = Take(bytes);
+    /// What record `at` says of a trade; none if it is damaged.
+    pub(super) fn decode(at: u64, id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
+        let mut unsealed = *bytes;
+        let sealed = Take(bytes.get(TRADE_SUM_AT..)?).u32()?;
+        unsealed[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&(sealed & SELL).to_le_bytes());
+        if sum(at, &unsealed) & !SELL != sealed & !SELL {
+            return None;
+        }
+        let mut take = Take(&unsealed);
         let symbol = SymbolIndex(take.u32()?);
         let (maker_account, aggressor_account) = (AccountIndex(take.u32()?), AccountIndex(take.u32()?));
-        let aggressor = take.side()?;
-        take.skip(3)?;
+        let aggressor = if take.u32()? == SELL { Side::Sell } else { Side::Buy };
         let (price, shares, time, sequence) = (take.price()?, take.shares()?, take.time()?, take.sequence()?);
         let (maker_order, aggressor_order) = (OrderId(take.u64()?), OrderId(take.u64()?));
         let trade = Trade {
@@ -213,7 +234,10 @@ impl TradeRecord {
             maker_account,
             aggressor_account,
         };
-        Some(TradeRecord { trade, of_symbol: take.link()?, of_maker: take.link()?, of_aggressor: take.link()? })
+        let (of_symbol, of_maker, of_aggressor) = (take.link()?, take.link()?, take.link()?);
+        // Chains that go on from here go back.
+        let goes_back = [of_symbol, of_maker, of_aggressor].into_iter().flatten().all(|before| before < id);
+        goes_back.then_some(TradeRecord { trade, of_symbol, of_maker, of_aggressor })
     }
 }
 
@@ -224,16 +248,22 @@ pub(super) struct CandleRecord {
 }
 
 impl CandleRecord {
-    pub(super) fn encode(&self) -> [u8; CANDLE_BYTES] {
+    /// As record `at`.
+    pub(super) fn encode(&self, at: u64) -> [u8; CANDLE_BYTES] {
         let mut bytes = Vec::with_capacity(CANDLE_BYTES);
         put_candle(&mut Put(&mut bytes), &self.candle);
         Put(&mut bytes).link(self.before);
-        fixed(bytes)
+        let mut record = fixed(bytes);
+        seal(at, &mut record);
+        record
     }
 
-    pub(super) fn decode(bytes: &[u8; CANDLE_BYTES]) -> Option<CandleRecord> {
-        let mut take = Take(bytes);
-        Some(CandleRecord { candle: take_candle(&mut take)?, before: take.link()? })
+    /// What record `at` says of a candle; none if it is damaged.
+    pub(super) fn decode(at: u64, bytes: &[u8; CANDLE_BYTES]) -> Option<CandleRecord> {
+        let mut take = Take(sound(at, bytes)?);
+        let (candle, before) = (take_candle(&mut take)?, take.link()?);
+        // A chain that goes on from here goes back: links count from 1.
+        before.is_none_or(|before| before <= at).then_some(CandleRecord { candle, before })
     }
 }
 

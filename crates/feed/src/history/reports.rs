@@ -103,6 +103,8 @@ pub struct Sweep {
     trades: Chain<(u64, bool)>,
     orders_near: [Near; 2],
     trades_near: Near,
+    /// What was looked at last: all else is before it.
+    last: Option<ReportKey>,
     found: Vec<ReportKey>,
     /// Where what was found begins.
     began: Place,
@@ -164,6 +166,7 @@ impl Sweep {
             placed: Chain::at(place.placed),
             canceled: Chain::at(place.canceled),
             trades: Chain::at(place.trade),
+            last: None,
             found: Vec::new(),
             began: place,
             later,
@@ -198,6 +201,7 @@ impl History {
             trades: Chain::at(place.trade),
             orders_near: Default::default(),
             trades_near: Near::default(),
+            last: None,
             found: Vec::new(),
             began: place,
             later: Vec::new(),
@@ -225,12 +229,15 @@ impl History {
     fn step_back(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
         let (account, [placed_near, canceled_near]) = (sweep.account, &mut sweep.orders_near);
         let placed = sweep.placed.look(|order| {
-            let past = self.read_order_near(self.place(order)?, placed_near)?;
+            let past = self.read_order_near(self.place(order), placed_near)?;
+            if past.account != account {
+                return Err(self.lost_order(order));
+            }
             Ok((ReportKey::placed(past.sequence, order), past.before))
         })?;
         let canceled = sweep.canceled.look(|order| {
-            let past = self.read_order_near(self.place(order)?, canceled_near)?;
-            let ended = past.ended.ok_or_else(|| self.unreadable("orders"))?;
+            let past = self.read_order_near(self.place(order), canceled_near)?;
+            let ended = past.ended.filter(|_| past.account == account).ok_or_else(|| self.lost_order(order))?;
             Ok((ReportKey::canceled(ended.sequence, order), past.canceled_before))
         })?;
         let traded = sweep.trades.look(|(number, told_aggressor)| {
@@ -241,11 +248,15 @@ impl History {
             Ok(match is_aggressor && !told_aggressor {
                 true if is_maker => (ReportKey::executed(&trade, trade.aggressor), Some((number, true))),
                 true => (ReportKey::executed(&trade, trade.aggressor), goes_on(of_aggressor)),
-                false => (ReportKey::executed(&trade, trade.aggressor.opposite()), goes_on(of_maker)),
+                false if is_maker => (ReportKey::executed(&trade, trade.aggressor.opposite()), goes_on(of_maker)),
+                false => return Err(self.lost_trade(number)),
             })
         })?;
         let newest = placed.max(canceled).max(traded).filter(|key| *key > sweep.behind);
         if let Some(key) = newest {
+            if sweep.last.replace(key).is_some_and(|last| key >= last) {
+                return Err(self.lost_report(key));
+            }
             sweep.placed.pass(key);
             sweep.canceled.pass(key);
             sweep.trades.pass(key);
@@ -253,16 +264,25 @@ impl History {
         Ok(newest)
     }
 
+    /// A chain leads back to where it came from.
+    fn lost_report(&self, key: ReportKey) -> HistoryError {
+        match key.what {
+            What::Placed(order) | What::Canceled(order) => self.lost_order(order),
+            What::Executed(number, _) => self.lost_trade(number),
+            What::End => HistoryError::Ended,
+        }
+    }
+
     /// The report that stands there.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         let order = |order: OrderId| -> Result<PastOrder, HistoryError> {
-            self.order(order)?.ok_or_else(|| self.unreadable("orders"))
+            self.order(order)?.ok_or_else(|| self.lost_order(order))
         };
         Ok(match key.what {
             What::Placed(id) => Report::Placed(order(id)?),
             What::Canceled(id) => {
                 let PastOrder { symbol, side, ended, .. } = order(id)?;
-                let ended = ended.ok_or_else(|| self.unreadable("orders"))?;
+                let ended = ended.ok_or_else(|| self.lost_order(id))?;
                 let (shares, time, sequence) = (ended.canceled, ended.time, ended.sequence);
                 Report::Canceled(Canceled { order: id, symbol, side, shares, time, sequence })
             }

@@ -61,6 +61,10 @@ impl<const N: usize> Table<N> {
         Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, unsynced: 0, failed: false })
     }
 
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.written + (self.waiting.len() / N) as u64
     }
@@ -78,13 +82,12 @@ impl<const N: usize> Table<N> {
 
     pub(super) fn read(&self, at: u64) -> Result<[u8; N], HistoryError> {
         if at >= self.len() {
-            let fault = format!("record {at} is asked for, and there are {}", self.len());
-            return Err(HistoryError::Damaged { name: self.name.to_owned(), fault });
+            return Err(self.damaged(at));
         }
         let mut record = [0; N];
         match at.checked_sub(self.written) {
             Some(waiting) => record.copy_from_slice(&self.waiting[waiting as usize * N..][..N]),
-            None => self.file.read_exact_at(&mut record, at * N as u64).map_err(|error| self.error(error))?,
+            None => self.read_file(&mut record, at)?,
         }
         Ok(record)
     }
@@ -100,15 +103,35 @@ impl<const N: usize> Table<N> {
             near.first = at - at % together;
             let records = together.min(self.written - near.first) as usize;
             near.bytes.resize(records * N, 0);
-            let read = self.file.read_exact_at(&mut near.bytes, near.first * N as u64);
-            read.map_err(|error| {
+            if self.read_file(&mut near.bytes, near.first).is_err() {
                 near.bytes.clear();
-                self.error(error)
-            })?;
+                // Of those together it may be another one that cannot be read.
+                return self.read(at);
+            }
         }
         let mut record = [0; N];
         record.copy_from_slice(&near.bytes[(at - near.first) as usize * N..][..N]);
         Ok(record)
+    }
+
+    fn read_file(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
+        self.file.read_exact_at(bytes, first * N as u64).map_err(|error| match error.kind() {
+            // It was longer when it was opened.
+            io::ErrorKind::UnexpectedEof => self.damaged(first),
+            _ => self.error(error),
+        })
+    }
+
+    /// That a record is not what was written.
+    pub(super) fn damaged(&self, at: u64) -> HistoryError {
+        HistoryError::Record { name: self.name, record: at, byte: at.saturating_mul(N as u64) }
+    }
+
+    /// Changes the record that was appended last, which always waits.
+    pub(super) fn change_last(&mut self, change: impl FnOnce(u64, &mut [u8; N])) {
+        let at = self.len().saturating_sub(1);
+        let last = self.waiting.last_chunk_mut().expect("invariant: of what waits the older half is written at most");
+        change(at, last);
     }
 
     /// Changes bytes of a record, from its byte `from` on.

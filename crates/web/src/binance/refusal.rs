@@ -11,6 +11,9 @@ use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;
 use crate::problem::Problem;
 
+/// What is kept of the past is damaged where the answer stands: a code that Binance has not.
+const RECORD_DAMAGED: i32 = -1900;
+
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -40,8 +43,11 @@ impl Refusal {
     }
 
     pub(super) fn unreadable(error: HistoryError) -> Refusal {
-        tracing::error!(%error, "a question cannot be answered");
-        Refusal::internal()
+        let problem = Problem::unreadable(&error);
+        match error.is_damage() {
+            true => Refusal::from(problem),
+            false => Refusal::internal(),
+        }
     }
 
     /// Why nothing can be told of the past.
@@ -135,6 +141,9 @@ impl Refusal {
 
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
+        if why == Unavailable::RecordDamaged {
+            return Refusal::from(Problem::unavailable(why));
+        }
         let msg = format!("Internal error; unable to process your request. Please try again. {why}.");
         Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)
     }
@@ -148,6 +157,9 @@ impl Refusal {
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
         let status = problem.status();
+        if problem.code == "record-damaged" {
+            return Refusal::with(status, RECORD_DAMAGED, problem.detail);
+        }
         let code = match status {
             StatusCode::FORBIDDEN => -1002,
             StatusCode::SERVICE_UNAVAILABLE => -1001,

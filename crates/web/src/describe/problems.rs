@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 24] = [
+const CODES: [(&str, u16, &str); 25] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -24,6 +24,7 @@ const CODES: [(&str, u16, &str); 24] = [
     ("too-much-money", 422, "All accounts together would have more than 10^20 dollars"),
     ("too-many-shares", 422, "There would be more than 10^20 shares of the symbol"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
+    ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
     ("full", 503, "The exchange cannot hold more"),

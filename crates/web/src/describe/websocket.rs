@@ -246,12 +246,13 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 9] = [
+const CODES: [&str; 10] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
     "history-begins-later",
     "history-unreadable",
+    "record-damaged",
     "from-ahead",
     "not-ready",
     "store-away",

@@ -77,10 +77,10 @@ impl Exposition<'_> {
     }
 
     /// A count for each of some labels.
-    pub(super) fn counters<'l>(
+    pub(super) fn counters<'l, const N: usize>(
         &mut self,
         family: Family,
-        values: impl Iterator<Item = ([(&'static str, &'l str); 3], u64)>,
+        values: impl Iterator<Item = ([(&'static str, &'l str); N], u64)>,
     ) -> fmt::Result {
         self.family(family, MetricType::Counter, |mut metric| {
             for (labels, value) in values {

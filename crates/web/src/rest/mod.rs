@@ -52,10 +52,8 @@ pub(crate) async fn wrong_method(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
 }
 
-/// The history cannot be read: the server is at fault, and says why in its log.
 fn unreadable(error: HistoryError) -> Problem {
-    tracing::error!(%error, "a question cannot be answered");
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "history-unreadable", "History unreadable", error.to_string())
+    Problem::unreadable(&error)
 }
 
 /// Why nothing can be told of the past.

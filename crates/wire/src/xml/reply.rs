@@ -29,6 +29,8 @@ pub enum Unavailable {
     Stopping,
     /// The reply would have more bytes than a reply may have.
     ReplyTooLarge,
+    /// What is kept of the order cannot be read: bits of it have changed.
+    RecordDamaged,
 }
 
 impl fmt::Display for Unavailable {
@@ -38,6 +40,9 @@ impl fmt::Display for Unavailable {
             Unavailable::StoreAway => "the server's database is away: nothing was changed; try again later",
             Unavailable::Stopping => "the server is stopping: nothing was changed; try again when it is back",
             Unavailable::ReplyTooLarge => "reply too large",
+            Unavailable::RecordDamaged => {
+                "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
+            }
         })
     }
 }

@@ -1,0 +1,359 @@
+//! A random market, what the naive model says of it, and feeds that follow it.
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use engine::{
+    AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side,
+    SymbolIndex, Time,
+};
+use feed::{Canceled, Candle, EventBatch, Feed, History, Interval, Report, ReportKey, Scene, Trade, View, Watcher};
+use journal::Disk;
+use journal::simulated::SimulatedDisk;
+use model::Model;
+use model::workload::{Random, Workload};
+
+/// Some commands of a test fall into one minute, others hours apart.
+pub const TICK_US: u64 = 7_700_003;
+pub const TURN_MAX: usize = 9;
+
+pub struct Nobody;
+
+impl Watcher for Nobody {
+    fn look(_scene: &mut Scene<Nobody>) -> Duration {
+        Duration::MAX
+    }
+}
+
+/// The last command of a turn, its time, and its events.
+pub type Turn = (Sequence, Time, Vec<(Sequence, Event)>);
+
+/// The market by the model, and what a listener wrote down.
+pub struct Market {
+    pub model: Model,
+    pub engine: Engine,
+    pub workload: Workload,
+    pub random: Random,
+    pub trades: Vec<Trade>,
+    /// When each order was placed and ended, with what was canceled.
+    pub placed: BTreeMap<OrderId, Time>,
+    pub named: BTreeMap<OrderId, ClientOrderId>,
+    pub ended: BTreeMap<OrderId, (Time, Shares)>,
+    pub entries: Vec<Entry>,
+    /// All batches, for replays.
+    pub batches: Vec<Turn>,
+}
+
+impl Market {
+    pub fn new(seed: u64) -> Market {
+        Market {
+            model: Model::new(),
+            engine: Engine::new(seed, DoneOrders::Keep),
+            workload: Workload::new(seed),
+            random: Random::new(seed ^ 0xFEED),
+            trades: Vec::new(),
+            placed: BTreeMap::new(),
+            named: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            entries: Vec::new(),
+            batches: Vec::new(),
+        }
+    }
+
+    /// A turn of a few commands.
+    pub fn turn(&mut self) {
+        let mut events = Vec::new();
+        let time = Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US);
+        for _ in 0..=self.random.below(TURN_MAX) {
+            if let Op::Command(command) = self.workload.next_op(&self.model) {
+                self.apply(command, time, &mut events);
+            }
+        }
+        self.batches.push((self.engine.sequence(), time, events));
+    }
+
+    pub fn apply(&mut self, command: Command, time: Time, events: &mut Vec<(Sequence, Event)>) {
+        let sequence = self.engine.sequence().next();
+        let entry = Entry { sequence, time, command };
+        self.entries.push(entry);
+        let mut happened = Vec::new();
+        self.engine.apply(&entry, &mut Vec::new(), &mut |event| happened.push(event));
+        self.model.apply(&entry, &mut Vec::new(), &mut Vec::new());
+        for event in happened {
+            self.write_down(sequence, time, event);
+            events.push((sequence, event));
+        }
+    }
+
+    pub fn write_down(&mut self, sequence: Sequence, time: Time, event: Event) {
+        let mut done = Vec::new();
+        match event {
+            Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
+            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+                let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
+                self.trades.push(Trade {
+                    id: self.trades.len() as u64 + 1,
+                    symbol,
+                    price,
+                    shares,
+                    time,
+                    sequence,
+                    aggressor: aggressor_order.side,
+                    maker_order: maker,
+                    aggressor_order: aggressor,
+                    maker_account: maker_order.account,
+                    aggressor_account: aggressor_order.account,
+                });
+                done = vec![maker, aggressor];
+            }
+            Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (time, shares))),
+            Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
+            Event::AccountCreated { .. }
+            | Event::ClientOrderDone { .. }
+            | Event::SymbolCreated { .. }
+            | Event::BalanceChanged { .. }
+            | Event::PositionChanged { .. } => {}
+        }
+        // The model is ahead of the event by the rest of its command, which does not open an order again.
+        for order in done {
+            if self.model.order(order).open.is_zero() {
+                self.ended.insert(order, (time, Shares::ZERO));
+            }
+        }
+    }
+
+    pub fn check(&self, view: &View) {
+        assert_eq!(view.sequence(), self.engine.sequence());
+        assert_eq!(view.open_orders(), self.model.open_orders().len());
+        for (index, id) in (0..).map(AccountIndex).zip(self.model.accounts()) {
+            assert_eq!(view.find_account(id), Some(index));
+            let account = view.account(index);
+            assert_eq!(account.balance, self.model.balance(index));
+            let open: Vec<_> = self.model.open_orders().filter(|order| order.account == index).collect();
+            let held = open.iter().filter(|order| order.side == Side::Buy).map(|order| order.limit.times(order.open));
+            assert_eq!(account.held, held.fold(Money::ZERO, Money::plus));
+            assert_eq!(account.open_orders as usize, open.len());
+            let mut ids: Vec<OrderId> = open.iter().map(|order| order.id).collect();
+            ids.sort_by(|a, b| b.cmp(a));
+            assert_eq!(view.orders_of(index).map(|order| order.order).collect::<Vec<_>>(), ids);
+        }
+        for (symbol, name) in (0..).map(SymbolIndex).zip(self.model.symbols()) {
+            assert_eq!(view.find_symbol(name), Some(symbol));
+            assert_eq!(view.listing(symbol).issued, self.model.issued(symbol));
+            for side in [Side::Buy, Side::Sell] {
+                self.check_side(view, symbol, side);
+            }
+            let accounts = u32::try_from(self.model.accounts().count()).unwrap();
+            for account in (0..accounts).map(AccountIndex) {
+                assert_eq!(view.holding(account, symbol), self.model.position(account, symbol));
+            }
+        }
+    }
+
+    pub fn check_side(&self, view: &View, symbol: SymbolIndex, side: Side) {
+        let shown: Vec<_> =
+            view.listing(symbol).book.levels(side).map(|(limit, level)| (limit, level.shares)).collect();
+        let expected: Vec<_> = self.model.book(symbol, side).iter().map(|level| (level.price, level.shares)).collect();
+        assert_eq!(shown, expected);
+        let queue: Vec<_> = view.queue(symbol, side).map(|order| (order.order, order.open, order.shares)).collect();
+        let expected: Vec<_> = self
+            .model
+            .queue(symbol, side)
+            .iter()
+            .map(|order| (order.id, order.open, self.placed_shares(order.id)))
+            .collect();
+        assert_eq!(queue, expected);
+    }
+
+    pub fn placed_shares(&self, order: OrderId) -> Shares {
+        let executed: i64 = self
+            .trades
+            .iter()
+            .flat_map(|trade| [(trade.maker_order, trade.shares), (trade.aggressor_order, trade.shares)])
+            .filter(|(id, _)| *id == order)
+            .map(|(_, shares)| shares.units())
+            .sum();
+        let canceled = self.ended.get(&order).map_or(0, |(_, canceled)| canceled.units());
+        Shares::from_units(self.model.order(order).open.units() + executed + canceled).unwrap()
+    }
+
+    pub fn check_history(&self, history: &History, page: usize) {
+        for symbol in (0..).map(SymbolIndex).take(self.model.symbols().count()) {
+            let mut expected: Vec<Trade> = self.trades.iter().filter(|trade| trade.symbol == symbol).copied().collect();
+            expected.reverse();
+            let found = pages(|before| history.trades_of(symbol, before, page).unwrap().unwrap());
+            assert_eq!(found, expected);
+        }
+        for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
+            let its = |trade: &&Trade| trade.maker_account == account || trade.aggressor_account == account;
+            let mut expected: Vec<Trade> = self.trades.iter().filter(its).copied().collect();
+            expected.reverse();
+            assert_eq!(
+                pages(|before| history.trades_of_account(account, before, page, |_| true).unwrap().unwrap()),
+                expected
+            );
+            let orders = pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap());
+            let mut ids: Vec<OrderId> =
+                self.placed.keys().copied().filter(|order| self.model.order(*order).account == account).collect();
+            ids.reverse();
+            assert_eq!(orders.iter().map(|order| order.order).collect::<Vec<_>>(), ids);
+            for order in orders {
+                assert_eq!(history.order(order.order).unwrap(), Some(order));
+                assert_eq!(order.time, self.placed[&order.order]);
+                assert_eq!(order.shares, self.placed_shares(order.order));
+                assert_eq!(order.client_id, self.named.get(&order.order).copied());
+                let ended = order.ended.map(|ended| (ended.time, ended.canceled));
+                assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);
+                let paid = self
+                    .trades
+                    .iter()
+                    .flat_map(|trade| [(trade.maker_order, trade.money()), (trade.aggressor_order, trade.money())])
+                    .filter(|(id, _)| *id == order.order)
+                    .fold(Money::ZERO, |sum, (_, money)| sum.plus(money));
+                assert!(order.ended.is_none_or(|ended| ended.money == paid));
+            }
+            self.check_reports(history, account, page);
+        }
+    }
+
+    /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.
+    pub fn check_reports(&self, history: &History, account: AccountIndex, page: usize) {
+        let through = self.engine.sequence();
+        let mut all = Vec::new();
+        for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
+            all.push(((order.sequence, 0, order.order.0, 0), Report::Placed(order)));
+            if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
+                all.push((
+                    (ended.sequence, 2, order.order.0, 0),
+                    Report::Canceled(Canceled {
+                        order: order.order,
+                        symbol: order.symbol,
+                        side: order.side,
+                        shares: ended.canceled,
+                        time: ended.time,
+                        sequence: ended.sequence,
+                    }),
+                ));
+            }
+        }
+        for trade in &self.trades {
+            for (role, its, side) in
+                [(0, trade.maker_account, trade.aggressor.opposite()), (1, trade.aggressor_account, trade.aggressor)]
+            {
+                if its == account {
+                    all.push(((trade.sequence, 1, trade.id, role), Report::Executed(*trade, side)));
+                }
+            }
+        }
+        all.sort_unstable_by_key(|(at, _)| *at);
+        for from in (0..=through.0).step_by(1 + through.0 as usize / 7).map(Sequence) {
+            let expected: Vec<Report> =
+                all.iter().filter(|((sequence, ..), _)| *sequence > from).map(|(_, report)| *report).collect();
+            let mut found = Vec::new();
+            let mut next = Some(history.sweep(account, ReportKey::after(from), through).in_pieces_of(page));
+            while let Some(mut sweep) = next {
+                while history.sweep_on(&mut sweep, 5).unwrap() {}
+                let (keys, more) = sweep.finish();
+                assert!(keys.len() <= page);
+                found.extend(keys.into_iter().map(|key| history.report(key).unwrap()));
+                next = more;
+            }
+            assert_eq!(found, expected, "account {account:?} from {from}");
+        }
+    }
+
+    /// Candles made of all trades at once.
+    pub fn candles(&self, symbol: SymbolIndex, interval: Interval) -> Vec<Candle> {
+        let mut candles = Vec::new();
+        for trade in self.trades.iter().filter(|trade| trade.symbol == symbol) {
+            Candle::join(&mut candles, &Candle::of(trade, interval), interval);
+        }
+        candles
+    }
+
+    pub fn check_candles(&self, scene: &Scene<Nobody>) {
+        for symbol in (0..).map(SymbolIndex).take(self.model.symbols().count()) {
+            for interval in Interval::ALL {
+                let found = scene.candles(symbol, interval, None, 1_000_000).unwrap();
+                assert_eq!(found, self.candles(symbol, interval), "{}", interval.name());
+                let some = scene.candles(symbol, interval, None, 3).unwrap();
+                assert_eq!(some, found[found.len().saturating_sub(3)..]);
+                if let Some(middle) = found.get(found.len() / 2) {
+                    let before = scene.candles(symbol, interval, Some(middle.start), 1_000_000).unwrap();
+                    assert_eq!(before, found[..found.len() / 2]);
+                }
+            }
+        }
+    }
+
+    /// An engine as a snapshot after so many turns would give it, and the turns behind it.
+    pub fn engine_after(&self, turns: usize) -> Engine {
+        let through = turns.checked_sub(1).map_or(Sequence::ZERO, |last| self.batches[last].0);
+        let mut engine = Engine::new(1, DoneOrders::Keep);
+        for entry in self.entries.iter().take_while(|entry| entry.sequence <= through) {
+            engine.apply(entry, &mut Vec::new(), &mut |_| {});
+        }
+        engine
+    }
+
+    pub fn push(&self, feed: &Feed<Nobody>, turns: std::ops::Range<usize>) {
+        let sink = feed.sink();
+        for (through, time, events) in &self.batches[turns] {
+            let mut batch = sink.batch();
+            events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+            batch.seal(*through, *time);
+            sink.push(batch);
+        }
+    }
+
+    pub fn check_all(&self, scene: &Scene<Nobody>, page: usize) {
+        self.check(&scene.view);
+        self.check_history(scene.history.as_ref().unwrap(), page);
+        self.check_candles(scene);
+    }
+}
+
+pub fn start(engine: &Engine, folder: &Path) -> Feed<Nobody> {
+    let history = History::open(&Disk::open(folder).unwrap(), engine).unwrap();
+    Feed::start(engine, Some(history), Nobody, |fault| panic!("{fault}")).unwrap()
+}
+
+/// Waits until the feed has followed all that it was given, and looks at it.
+pub fn look<T: Send + 'static>(feed: &Feed<Nobody>, look: impl FnOnce(&mut Scene<Nobody>) -> T + Send + 'static) -> T {
+    let (told, done) = std::sync::mpsc::channel();
+    feed.asker().ask(move |scene| told.send(look(scene)).unwrap());
+    done.recv().unwrap()
+}
+
+/// A view and a history on a disk that follow turns without a thread.
+pub fn follow(market: &Market, disk: &SimulatedDisk, turns: usize) -> (View, Option<History>) {
+    let engine = market.engine_after(0);
+    let mut history = Some(History::open_waiting(disk, &engine, 1000).unwrap());
+    let mut view = View::new(&engine, history.as_ref());
+    apply(market, &mut view, &mut history, 0..turns);
+    (view, history)
+}
+
+pub fn apply(market: &Market, view: &mut View, history: &mut Option<History>, turns: std::ops::Range<usize>) {
+    for (through, time, events) in &market.batches[turns] {
+        let mut batch = EventBatch::default();
+        events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+        batch.seal(*through, *time);
+        view.apply(&batch, history).unwrap();
+    }
+}
+
+/// All pages of a list.
+pub fn pages<T, C: Copy>(mut page: impl FnMut(Option<C>) -> (Vec<T>, Option<C>)) -> Vec<T> {
+    let (mut all, mut before) = (Vec::new(), None);
+    loop {
+        let (found, next) = page(before);
+        all.extend(found);
+        match next {
+            Some(next) => before = Some(next),
+            None => return all,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What was found damaged of what is kept: each record is counted and logged once, however often it is asked for.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Records that are told apart. Past it no more are counted or logged: so much damage is no news.
+const KNOWN_MAX: usize = 10_000;
+
+/// A shared handle; clones count together.
+#[derive(Clone)]
+pub struct Damages(Arc<Inner>);
+
+struct Inner {
+    /// By file and record.
+    known: Mutex<BTreeSet<(String, u64)>>,
+    counted: Box<dyn Fn(u64) + Send + Sync>,
+}
+
+impl fmt::Debug for Damages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} damaged records", self.count())
+    }
+}
+
+impl Default for Damages {
+    fn default() -> Damages {
+        Damages::new(|_| {})
+    }
+}
+
+impl Damages {
+    /// None found yet. `counted` is told how many there are, with each one more.
+    pub fn new(counted: impl Fn(u64) + Send + Sync + 'static) -> Damages {
+        Damages(Arc::new(Inner { known: Mutex::default(), counted: Box::new(counted) }))
+    }
+
+    /// A record of a file was found damaged. `fault` says what, where, and what to do.
+    pub fn found(&self, file: &str, record: u64, fault: &dyn fmt::Display) {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < KNOWN_MAX && known.insert((file.to_owned(), record)) {
+            (self.0.counted)(known.len() as u64);
+            tracing::error!("{fault}");
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+}
