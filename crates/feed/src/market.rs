@@ -188,3 +188,44 @@ impl Series {
     /// How many closed ones memory holds at most.
     pub(crate) const KEPT_MAX: usize = CANDLES_MAX;
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use engine::{AccountIndex, OrderId, Sequence, Shares};
+
+    use super::*;
+
+    fn trade(minute: u64, price: i64) -> Trade {
+        Trade {
+            id: minute + 1,
+            symbol: SymbolIndex(0),
+            price: Price::from_units(price).unwrap(),
+            shares: Shares::from_units(1).unwrap(),
+            time: Time(minute * 60_000_000),
+            sequence: Sequence(minute + 1),
+            aggressor: Side::Buy,
+            maker_order: OrderId(1),
+            aggressor_order: OrderId(2),
+            maker_account: AccountIndex(0),
+            aggressor_account: AccountIndex(1),
+        }
+    }
+
+    #[test]
+    fn the_last_24_hours_forget_what_was_before_them() {
+        const DAY: u64 = 24 * 60;
+        let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
+        for (minute, price) in [(0, 9), (1, 1), (2, 5), (DAY, 4)] {
+            listing.traded(&trade(minute, price), &mut |_, _| {});
+        }
+        let day = |minute: u64| listing.day(Time(minute * 60_000_000));
+        let shown = |minute| day(minute).map(|day| (day.open.units(), day.high.units(), day.low.units(), day.trades));
+        assert_eq!(shown(DAY), Some((9, 9, 1, 4)));
+        assert_eq!(shown(DAY + 1), Some((1, 5, 1, 3)));
+        assert_eq!(shown(DAY + 2), Some((5, 5, 4, 2)));
+        assert_eq!(shown(2 * DAY), Some((4, 4, 4, 1)));
+        assert_eq!(shown(2 * DAY + 1), None);
+    }
+}

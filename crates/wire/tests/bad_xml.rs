@@ -71,6 +71,19 @@ fn attributes_are_quoted_separated_and_there_once() {
     check_accepted("<transactions\n\tid = \"1\" ><query id\r\n=\n'1'\n/></transactions >");
 }
 
+/// Many attributes of a tag are compared in another way than few.
+#[test]
+fn no_attribute_stands_twice_however_many_there_are() {
+    for count in [2, 15, 16, 17, 18, 100] {
+        let others: String = (0..count).map(|number| format!("a{number}='' ")).collect();
+        for twice in ["a0", &format!("a{}", count / 2)] {
+            let at = "<create><a ".len() + others.len();
+            let fault = format!("attribute {twice} stands twice in one tag, at byte {at}");
+            check_refused(&format!("<create><a {others}{twice}=''/></create>"), &fault);
+        }
+    }
+}
+
 #[test]
 fn characters_that_xml_forbids_are_refused() {
     check_refused("<create>\0</create>", "character U+0000 is not allowed in XML, at byte 8");
