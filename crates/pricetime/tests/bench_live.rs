@@ -1,5 +1,6 @@
 //! `pricetime bench live` against the real server, in short: what it measures is there and checked, and a server that tells
 //! nothing is noticed.
+//! Not quick: measures for half a minute.
 #![allow(clippy::unwrap_used)]
 
 mod common;

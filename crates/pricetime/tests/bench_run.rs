@@ -1,5 +1,6 @@
 //! `pricetime bench run` over real sockets: every workload against the real server, and servers that answer wrongly, late,
 //! in another form or not at all, which must be noticed and counted.
+//! Not quick: measures for half a minute.
 #![allow(clippy::unwrap_used)]
 
 mod common;
