@@ -79,7 +79,7 @@ fn no_attribute_stands_twice_however_many_there_are() {
         for twice in ["a0", &format!("a{}", count / 2)] {
             let at = "<create><a ".len() + others.len();
             let fault = format!("attribute {twice} stands twice in one tag, at byte {at}");
-            check_refused(&format!("<create><a {others}{twice}=''/></create>"), &fault);
+            check_refused(format!("<create><a {others}{twice}=''/></create>"), &fault);
         }
     }
 }
