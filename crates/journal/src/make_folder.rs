@@ -19,12 +19,16 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
             sync_names(above)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => match sync_names(above) {
-            // A start that made it may have ended before this. Where its place may not even be read, it was not we who made it.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            // A start that made it may have ended before this. Where that cannot be, its place takes no folder from us, or no sync.
+            Err(error) if is_not_ours(error.kind()) => Ok(()),
             synced => synced,
         },
         Err(error) => Err(error),
     }
+}
+
+fn is_not_ours(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::InvalidInput)
 }
 
 fn sync_names(folder: &Path) -> io::Result<()> {

@@ -67,9 +67,9 @@ fn named(path: &Path, error: io::Error) -> String {
 /// Copies what is large, whatever happens to it meanwhile.
 fn copy_ahead(copies: &mut Copies) -> Result<(), String> {
     for name in TABLE_NAMES.map(|table| Path::new(HISTORY_FOLDER).join(table)) {
-        copies.bring_up(&name)?;
+        copies.bring_up_if_there(&name)?;
     }
-    copies.bring_up(Path::new(ARCHIVE_NAME))
+    copies.bring_up_if_there(Path::new(ARCHIVE_NAME))
 }
 
 fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
@@ -85,7 +85,7 @@ fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
 fn copy_archive(folder: &Path, copies: &mut Copies) -> Result<(), String> {
     let gate = |error| format!("{GATE_NAME}: {error}");
     let kept_out = KeptOut::of(folder).map_err(gate)?;
-    let copied = copies.bring_up(Path::new(ARCHIVE_NAME));
+    let copied = copies.bring_up_if_there(Path::new(ARCHIVE_NAME));
     match kept_out.still().map_err(gate)? {
         true => copied,
         false => Err(format!("{ARCHIVE_NAME} was written to meanwhile; try again when fewer orders are done")),
@@ -94,8 +94,8 @@ fn copy_archive(folder: &Path, copies: &mut Copies) -> Result<(), String> {
 
 /// The checkpoint first: what the files get meanwhile lies behind it, and is written again from the journal.
 fn copy_history(copies: &mut Copies) -> Result<(), String> {
-    copies.bring_up(&Path::new(HISTORY_FOLDER).join(CHECKPOINT_NAME))?;
-    TABLE_NAMES.iter().try_for_each(|table| copies.bring_up(&Path::new(HISTORY_FOLDER).join(table)))
+    copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(CHECKPOINT_NAME))?;
+    TABLE_NAMES.iter().try_for_each(|table| copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(table)))
 }
 
 /// Copies all journal files that are kept, which have to reach back to `from`. The last one may be written to: what stands

@@ -27,9 +27,17 @@ impl Copies {
         Copies { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
     }
 
-    /// Makes the copy of a file what the file is now. A file that is missing is not copied.
+    /// Makes the copy of a file what the file is now. Errors: it is missing, for one.
     pub fn bring_up(&mut self, name: &Path) -> Result<(), String> {
-        self.bring_up_start(name, u64::MAX).map_err(|error| format!("{}: {error}", name.display()))
+        self.copy_start(name, u64::MAX)
+    }
+
+    /// As `bring_up`; a file that is missing has no copy.
+    pub fn bring_up_if_there(&mut self, name: &Path) -> Result<(), String> {
+        match self.from.join(name).try_exists() {
+            Ok(false) => self.remove(name).map_err(|error| format!("{}: {error}", name.display())),
+            Ok(true) | Err(_) => self.bring_up(name),
+        }
     }
 
     /// As `bring_up`, of the first `bytes`; those behind them are zeros in the copy.
@@ -38,10 +46,7 @@ impl Copies {
     }
 
     fn bring_up_start(&mut self, name: &Path, bytes: u64) -> io::Result<()> {
-        let source = match File::open(self.from.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.remove(name),
-            opened => opened?,
-        };
+        let source = File::open(self.from.join(name))?;
         let to = self.to.join(name);
         let pieces = match self.copied.get_mut(name) {
             Some(pieces) => pieces,
@@ -101,5 +106,37 @@ fn copy_changed(source: &File, bytes: u64, copy: &File, pieces: &mut Vec<u128>) 
         index += 1;
     }
     pieces.truncate(index);
+    copy.set_len(bytes.min(length))?;
     copy.set_len(length)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_copy_becomes_what_the_file_is_now() {
+        let home = tempfile::tempdir().unwrap();
+        let (from, to) = (home.path().join("from"), home.path().join("to"));
+        fs::create_dir_all(from.join("in")).unwrap();
+        let name = Path::new("in/file");
+        let mut copies = Copies::new(&from, &to);
+        assert!(copies.bring_up(name).unwrap_err().contains("in/file"));
+        let long = 2 * PIECE_BYTES + 300;
+        let mut bytes: Vec<u8> = (0..long).map(|at| (at / 7) as u8).collect();
+        for (length, changed) in [(long, 5), (long, long - 1), (PIECE_BYTES + 4, 9), (0, 0), (long, PIECE_BYTES)] {
+            bytes[changed] ^= 1;
+            fs::write(from.join(name), &bytes[..length]).unwrap();
+            copies.bring_up(name).unwrap();
+            assert!(fs::read(to.join(name)).unwrap() == bytes[..length], "{length} bytes, changed at {changed}");
+        }
+        copies.copy_start(name, 10).unwrap();
+        copies.sync().unwrap();
+        bytes[10..].fill(0);
+        assert!(fs::read(to.join(name)).unwrap() == bytes);
+        fs::remove_file(from.join(name)).unwrap();
+        copies.bring_up_if_there(name).unwrap();
+        assert!(!to.join(name).exists());
+    }
 }

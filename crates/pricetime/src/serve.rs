@@ -223,8 +223,7 @@ impl Server {
                 Ok(Ending::Signal(_) | Ending::Answered) => {}
                 Err(_) => {
                     tracing::warn!(
-                        "stopping takes longer than {patience:?} and is cut short: all that was acknowledged is kept, and \
-                         the next start reads more of the journal"
+                        "stopping takes longer than {patience:?} and is cut short: all that was acknowledged is kept"
                     );
                     std::process::exit(0);
                 }
