@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use futures_util::{SinkExt, StreamExt};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
@@ -15,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use crate::hub::Hub;
 use crate::outbox::{Outbox, Piece};
 use crate::site::Site;
-use crate::text::Text;
+use crate::text::{PIECE, Text};
 use crate::upgrade::{Socket, Upgrade};
 
 /// Pieces sent before it is looked whether the client says something.
@@ -155,8 +156,13 @@ impl Sender<'_> {
             let Some(Piece { bytes, first, last }) = self.outbox.take() else { break };
             self.midway = !last;
             let part = if first { Data::Text } else { Data::Continue };
+            let is_whole_piece = bytes.len() >= PIECE;
             let frame = Frame::message(bytes, OpCode::Data(part), last);
             timeout(self.patience, socket.feed(Message::Frame(frame))).await.ok()?.ok()?;
+            if is_whole_piece {
+                // Others get their turn before the next one is written.
+                yield_now().await;
+            }
         }
         timeout(self.patience, SinkExt::<Message>::flush(socket)).await.ok()?.ok()
     }
@@ -167,7 +173,7 @@ impl Sender<'_> {
         let told = async {
             // Within a message there is no place for another one.
             if let Some(farewell) = farewell.filter(|_| !self.midway) {
-                let frame = Frame::message(farewell.bytes().clone(), OpCode::Data(Data::Text), true);
+                let frame = Frame::message(farewell.piece(0).0, OpCode::Data(Data::Text), true);
                 let _ = socket.send(Message::Frame(frame)).await;
             }
             let _ = socket.send(Message::Close(Some(frame))).await;

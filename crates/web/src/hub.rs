@@ -16,6 +16,7 @@ use crate::subscriptions::{Change, Subject, Subscriptions};
 use crate::telling::{Telling, own_cpu};
 use crate::text::Text;
 use crate::vitals::Vitals;
+use crate::waiting_list::WaitingList;
 
 /// For the processor time that telling takes, in this thread and in that of the sockets, so many times of it are left to
 /// others: with many to tell, they are told less often and more at once.
@@ -24,8 +25,6 @@ const SHARE: u32 = 9;
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Reports that are held back for one subscriber at most.
 const HELD_MAX: usize = 1 << 16;
-/// A snapshot of more levels or orders waits for its turn to be made.
-const ROWS_AT_ONCE: usize = 4096;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
@@ -77,6 +76,8 @@ impl Held {
 /// All subscriptions.
 pub struct Hub {
     subscriptions: Subscriptions,
+    /// Those whose subscription begins when a long snapshot is made for it.
+    waiting: WaitingList,
     /// Reports for subscribers, by number, who are told what was before; when that is told they are told these.
     held: HashMap<(u64, AccountIndex), Held>,
     /// Tells a replay from another of the same subscriber.
@@ -100,6 +101,7 @@ impl Hub {
         let now = Instant::now();
         Hub {
             subscriptions: Subscriptions::default(),
+            waiting: WaitingList::new(),
             held: HashMap::new(),
             replays: 0,
             vitals: None,
@@ -139,10 +141,34 @@ impl Hub {
         true
     }
 
+    /// Answers that somebody is subscribed, and subscribes; later, when a long snapshot is to be made for that. False if it
+    /// is or will be subscribed already.
+    pub(crate) fn subscribe_in_turn(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
+        let is_there = || scene.watcher.subscriptions.is(topic, outbox);
+        let is_made = || scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_some();
+        if messages::is_long(&scene.view, topic) && !is_there() && !is_made() {
+            return scene.watcher.waiting.add(topic, outbox, answer);
+        }
+        outbox.send(answer);
+        Hub::subscribe(scene, topic, outbox)
+    }
+
+    /// Subscribes those whose turn it is to be told a long snapshot.
+    fn subscribe_waiting(scene: &mut Scene<Hub>) {
+        while let Some((topic, waiting)) = scene.watcher.waiting.take_due() {
+            let began = Instant::now();
+            for (outbox, answer) in waiting {
+                outbox.send(answer);
+                Hub::subscribe(scene, topic, &outbox);
+            }
+            scene.watcher.waiting.rest(began.elapsed());
+        }
+    }
+
     /// False if it was not subscribed.
     pub(crate) fn unsubscribe(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         match scene.watcher.subscriptions.remove(topic, outbox) {
-            Change::None => return false,
+            Change::None => return scene.watcher.waiting.remove(topic, outbox),
             Change::OneOfMany => {}
             Change::OnlyOne => Hub::unwatch(scene, topic),
         }
@@ -150,22 +176,6 @@ impl Hub {
             scene.watcher.release(account, outbox);
         }
         true
-    }
-
-    /// Whether subscribing takes long, because a long snapshot is to be made for it.
-    pub(crate) fn takes_long(scene: &Scene<Hub>, topic: Topic) -> bool {
-        let rows = match topic {
-            Topic::Book(symbol) => scene.view.listing(symbol).book.count(),
-            Topic::Orders(account) => scene.view.account(account).open_orders as usize,
-            Topic::Trades(_)
-            | Topic::Candles(..)
-            | Topic::Reports(_)
-            | Topic::Symbols
-            | Topic::Status
-            | Topic::Stream(..)
-            | Topic::User(..) => 0,
-        };
-        rows > ROWS_AT_ONCE && scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_none()
     }
 
     /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,
@@ -369,6 +379,7 @@ impl Watcher for Hub {
         }
         let cpu_before = own_cpu();
         Hub::publish(scene);
+        Hub::subscribe_waiting(scene);
         let due = Hub::with_streams(scene, Streams::tell_due);
         if begun >= scene.watcher.next_symbols && scene.watcher.has(Topic::Symbols) {
             Hub::publish_symbols(scene);
@@ -383,7 +394,8 @@ impl Watcher for Hub {
         let pause = spent.saturating_mul(SHARE).min(PAUSE_MAX);
         scene.watcher.next_publish = ended + pause;
         let next = scene.watcher.next_status.min(ended + SYMBOLS_EVERY);
-        due.map_or(next, |due| due.min(next)).saturating_duration_since(ended).max(pause)
+        let next = [due, scene.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
+        next.saturating_duration_since(ended).max(pause)
     }
 }
 

@@ -16,6 +16,7 @@ mod hub;
 mod input;
 mod json;
 mod listener;
+mod long_snapshots;
 mod messages;
 mod metrics;
 mod outbox;
@@ -35,6 +36,7 @@ mod telling;
 mod text;
 mod upgrade;
 mod vitals;
+mod waiting_list;
 
 pub use binance::{Key, Keys};
 pub use hub::Hub;

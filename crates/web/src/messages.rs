@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::describe::values;
 use crate::hub::{AccountNews, Hub, Topic};
+use crate::long_snapshots;
 use crate::problem::Problem;
 use crate::rest::{CandlesShape, now};
 use crate::shapes::{
@@ -21,10 +22,30 @@ use crate::vitals::Measured;
 const TRADES_SHOWN: usize = 50;
 const CANDLES_SHOWN: usize = 500;
 
+/// Levels or orders of a snapshot beyond which it is written only when it is taken.
+const ROWS_AT_ONCE: usize = 4096;
+
+/// Whether a topic's snapshot has many rows.
+pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
+    let rows = match topic {
+        Topic::Book(symbol) => view.listing(symbol).book.count(),
+        Topic::Orders(account) => view.account(account).open_orders as usize,
+        Topic::Trades(_)
+        | Topic::Candles(..)
+        | Topic::Reports(_)
+        | Topic::Symbols
+        | Topic::Status
+        | Topic::Stream(..)
+        | Topic::User(..) => 0,
+    };
+    rows > ROWS_AT_ONCE
+}
+
 /// How a topic stands; none for those that have nothing but updates.
 pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
     let view = &scene.view;
     let made = match topic {
+        Topic::Book(symbol) if is_long(view, topic) => Ok(long_snapshots::book(view, symbol)),
         Topic::Book(symbol) => Ok(book_snapshot(view, symbol)),
         Topic::Trades(symbol) => {
             let mut last: Vec<Trade> = view.listing(symbol).recent().take(TRADES_SHOWN).copied().collect();
@@ -32,6 +53,7 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
             Ok(trades("snapshot", view, symbol, &last))
         }
         Topic::Candles(symbol, interval) => candles_snapshot(scene, symbol, interval),
+        Topic::Orders(account) if is_long(view, topic) => long_snapshots::orders(scene, account),
         Topic::Orders(account) => orders_snapshot(scene, account),
         Topic::Symbols => {
             let indices = (0..view.listings().len() as u32).map(SymbolIndex);

@@ -26,9 +26,6 @@ const WAITING_MAX: usize = 16 * 1024 * 1024;
 /// With less than this, there is room for what can wait.
 const ROOM_BELOW: usize = 256 * 1024;
 
-/// Bytes of a message that are handed over at once.
-const PIECE: usize = 32 * 1024;
-
 /// Where messages for a connection are left. Equal to its clones alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Inner>);
@@ -49,7 +46,7 @@ pub(crate) struct Inner {
 #[derive(Debug, Default)]
 struct Queue {
     texts: VecDeque<Text>,
-    /// Bytes of the first that were taken.
+    /// How far the first was taken.
     begun: usize,
     /// Bytes that wait.
     waiting: usize,
@@ -151,8 +148,8 @@ impl Outbox {
             drop(queue);
             return self.overflow();
         }
-        text.count(|| self.0.spool.count(text.len()));
-        queue.waiting += text.len();
+        text.count(|| self.0.spool.count(text.cost(0)));
+        queue.waiting += text.cost(0);
         queue.texts.push_back(text);
         if before <= STALLED_MAX && queue.waiting > STALLED_MAX {
             self.0.slowed.notify_one();
@@ -164,20 +161,24 @@ impl Outbox {
 
     /// Takes what is to be sent next.
     pub(crate) fn take(&self) -> Option<Piece> {
+        let (text, begun) = {
+            let queue = self.queue();
+            (queue.texts.front()?.clone(), queue.begun)
+        };
+        // Writing it may take a moment in which nobody is to wait to leave a message.
+        let (bytes, rest) = text.piece(begun);
         let mut queue = self.queue();
-        let (text, begun) = (queue.texts.front()?, queue.begun);
-        let until = text.len().min(begun + PIECE);
-        let (bytes, last) = (text.bytes().slice(begun..until), until == text.len());
-        queue.waiting -= bytes.len();
+        // Nothing is left of what waited if the connection is to end.
+        queue.texts.front()?;
+        queue.waiting -= text.cost(begun) - rest.map_or(0, |rest| text.cost(rest));
         queue.taken += 1;
-        queue.begun = until;
-        if last {
-            queue.begun = 0;
+        queue.begun = rest.unwrap_or_default();
+        if rest.is_none() {
             queue.texts.pop_front();
         }
         drop(queue);
         self.0.eased.notify_waiters();
-        Some(Piece { bytes, first: begun == 0, last })
+        Some(Piece { bytes, first: begun == 0, last: rest.is_none() })
     }
 
     /// Returns when something waits.
@@ -193,6 +194,11 @@ impl Outbox {
         let kept = Kept { outbox: self.clone(), bytes, _counted: self.0.spool.count(bytes) };
         self.0.spool.relieve();
         kept
+    }
+
+    /// Whether its connection goes on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.queue().state == State::Open
     }
 
     /// The connection has ended: nobody is to wait for room any more.
@@ -270,6 +276,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+    use crate::text::PIECE;
 
     fn run(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

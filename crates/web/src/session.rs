@@ -1,7 +1,5 @@
 //! One WebSocket connection: requests in, messages out.
 
-use std::time::Instant;
-
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
@@ -16,9 +14,6 @@ use crate::replay;
 use crate::site::Site;
 use crate::text::Text;
 use crate::upgrade::Upgrade;
-
-/// After a long snapshot, so many times what it took is left to others before the next one.
-const REST: u32 = 4;
 
 /// Subscriptions of one connection at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
@@ -44,7 +39,6 @@ enum Request {
 }
 
 /// A topic by the names that clients use.
-#[derive(Clone, Copy)]
 enum Channel {
     Book(engine::Symbol),
     Trades(engine::Symbol),
@@ -82,7 +76,16 @@ impl Session {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
-                self.subscribe(channel, done("subscribed", request)).await?;
+                // A long snapshot comes later, and says no less for that.
+                if !matches!(channel, Channel::Status) {
+                    self.site.ascertain().await?;
+                }
+                let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
+                let subscribed = self.site.look(move |scene| {
+                    let topic = channel.topic(scene)?;
+                    Ok::<_, Problem>(Hub::subscribe_in_turn(scene, topic, &outbox, answer))
+                });
+                self.topics += usize::from(subscribed.await??);
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
@@ -114,38 +117,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// A long snapshot waits for its turn: they are made one at a time, with rests, so that others get to ask.
-    async fn subscribe(&mut self, channel: Channel, answer: Text) -> Result<(), Problem> {
-        let mut turn = None;
-        loop {
-            if !matches!(channel, Channel::Status) {
-                self.site.ascertain().await?;
-            }
-            let (outbox, answer, has_turn) = (self.outbox.clone(), answer.clone(), turn.is_some());
-            let subscribed = self.site.look(move |scene| {
-                let topic = channel.topic(scene)?;
-                if !has_turn && Hub::takes_long(scene, topic) {
-                    return Ok::<_, Problem>(None);
-                }
-                let begun = Instant::now();
-                outbox.send(answer);
-                Ok(Some((Hub::subscribe(scene, topic, &outbox), begun.elapsed())))
-            });
-            let Some((is_new, took)) = subscribed.await?? else {
-                turn = self.site.snapshots().clone().acquire_owned().await.ok();
-                continue;
-            };
-            self.topics += usize::from(is_new);
-            if let Some(turn) = turn {
-                tokio::spawn(async move {
-                    tokio::time::sleep(took.saturating_mul(REST)).await;
-                    drop(turn);
-                });
-            }
-            return Ok(());
-        }
     }
 
     fn room_for_one(&self) -> Result<(), Problem> {

@@ -82,8 +82,6 @@ struct Inner {
     instruments: Instruments,
     /// Who may replay at the moment.
     replays: Semaphore,
-    /// Whose long snapshot may be made at the moment.
-    snapshots: Arc<Semaphore>,
     telling: Telling,
     spool: Spool,
     /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
@@ -101,7 +99,6 @@ impl Site {
             hosts,
             instruments,
             replays: Semaphore::new(1),
-            snapshots: Arc::new(Semaphore::new(1)),
             telling: Telling::default(),
             spool: Spool::default(),
             silence_max,
@@ -159,10 +156,6 @@ impl Site {
 
     pub(crate) fn replays(&self) -> &Semaphore {
         &self.0.replays
-    }
-
-    pub(crate) fn snapshots(&self) -> &Arc<Semaphore> {
-        &self.0.snapshots
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {

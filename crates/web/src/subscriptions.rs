@@ -90,6 +90,10 @@ impl Subscriptions {
         self.by_topic.contains_key(&topic)
     }
 
+    pub(crate) fn is(&self, topic: Topic, outbox: &Outbox) -> bool {
+        self.by_connection.get(&outbox.number()).is_some_and(|topics| topics.contains(&topic))
+    }
+
     /// Whether anybody is subscribed to anything about this.
     pub(crate) fn has_about(&self, subject: Subject) -> bool {
         self.about.contains_key(&subject)

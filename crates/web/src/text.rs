@@ -1,33 +1,73 @@
-//! A message as it goes over a WebSocket: written once, shared by all who get it, and counted once while anybody holds it.
+//! A message as it goes over a WebSocket: made once, shared by all who get it, and counted once while anybody holds it.
 
+use std::fmt::Debug;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 
 use crate::spool::Counted;
 
+/// Bytes of a message that are handed over at once, or a little more.
+pub(crate) const PIECE: usize = 32 * 1024;
+
 /// What one message says. Clones are the same one.
 #[derive(Clone, Debug)]
-pub(crate) struct Text(Arc<Written>);
+pub(crate) struct Text(Arc<Made>);
 
 #[derive(Debug)]
-struct Written {
-    bytes: Bytes,
+struct Made {
+    content: Content,
     /// Set when it first waits for somebody.
     counted: OnceLock<Counted>,
 }
 
+#[derive(Debug)]
+enum Content {
+    Written(Bytes),
+    ToWrite(Long),
+}
+
+/// What is written when it is taken.
+#[derive(Debug)]
+pub(crate) struct Long {
+    pub(crate) head: String,
+    pub(crate) rows: Box<dyn Rows>,
+    pub(crate) tail: String,
+}
+
+/// The many parts of a long message; there is one at least.
+pub(crate) trait Rows: Debug + Send + Sync {
+    fn count(&self) -> usize;
+
+    /// What one costs while it waits.
+    fn bytes_each(&self) -> usize;
+
+    /// Writes one, with what parts it from the one before.
+    fn write(&self, row: usize, into: &mut String);
+}
+
 /// A message that is there as long as somebody holds it.
 #[derive(Debug)]
-pub(crate) struct Remembered(Weak<Written>);
+pub(crate) struct Remembered(Weak<Made>);
 
 impl Text {
-    pub(crate) fn len(&self) -> usize {
-        self.0.bytes.len()
+    /// Bytes that it costs from a place on; from place zero all of it.
+    pub(crate) fn cost(&self, from: usize) -> usize {
+        match &self.0.content {
+            Content::Written(bytes) => bytes.len() - from,
+            Content::ToWrite(long) => (long.rows.count() - from) * long.rows.bytes_each(),
+        }
     }
 
-    pub(crate) fn bytes(&self) -> &Bytes {
-        &self.0.bytes
+    /// The next piece from a place on, and the place behind it. None when that is the end.
+    pub(crate) fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
+        match &self.0.content {
+            Content::Written(bytes) => {
+                let until = bytes.len().min(from + PIECE);
+                (bytes.slice(from..until), Some(until).filter(|until| *until < bytes.len()))
+            }
+            Content::ToWrite(long) => long.piece(from),
+        }
     }
 
     /// Has it counted by `count`, unless it is already.
@@ -38,6 +78,29 @@ impl Text {
     /// Does not keep it.
     pub(crate) fn remember(&self) -> Remembered {
         Remembered(Arc::downgrade(&self.0))
+    }
+
+    fn of(content: Content) -> Text {
+        Text(Arc::new(Made { content, counted: OnceLock::new() }))
+    }
+}
+
+impl Long {
+    fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
+        let mut text = String::with_capacity(PIECE + PIECE / 8);
+        if from == 0 {
+            text.push_str(&self.head);
+        }
+        let mut row = from;
+        while row < self.rows.count() && text.len() < PIECE {
+            self.rows.write(row, &mut text);
+            row += 1;
+        }
+        if row < self.rows.count() {
+            return (text.into(), Some(row));
+        }
+        text.push_str(&self.tail);
+        (text.into(), None)
     }
 }
 
@@ -50,6 +113,12 @@ impl Remembered {
 
 impl From<String> for Text {
     fn from(text: String) -> Text {
-        Text(Arc::new(Written { bytes: text.into(), counted: OnceLock::new() }))
+        Text::of(Content::Written(text.into()))
+    }
+}
+
+impl From<Long> for Text {
+    fn from(long: Long) -> Text {
+        Text::of(Content::ToWrite(long))
     }
 }

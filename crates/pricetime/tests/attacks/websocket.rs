@@ -148,6 +148,12 @@ fn snapshots_that_nobody_reads_cost_little_and_end_their_connections() {
     let mut socket = Http::new(http).listen();
     let told = socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
     assert_eq!(told["orders"].as_array().unwrap().len(), orders);
+    let page = Http::new(http).read("/api/v1/accounts/1/orders?limit=1000");
+    assert_eq!(
+        told["orders"].as_array().unwrap()[..1000],
+        page["orders"].as_array().unwrap()[..],
+        "as REST shows them"
+    );
     attack.end(&format!("{clients} disconnected"));
 }
 

@@ -67,30 +67,45 @@ pub(crate) struct OrderShape {
 impl OrderShape {
     pub(crate) fn open(view: &View, history: Option<&History>, open: &Open) -> Result<OrderShape, HistoryError> {
         let time = placed_at(history, open)?;
-        Ok(OrderShape::new(view, open, view.client_id(open.order), Shares::ZERO, time, None))
+        Ok(OrderShape::new(Names::of(view, open), open, view.client_id(open.order), Shares::ZERO, time, None))
     }
 
     pub(crate) fn ended(view: &View, history: Option<&History>, ended: &Ended) -> Result<OrderShape, HistoryError> {
         let time = placed_at(history, &ended.order)?;
-        Ok(OrderShape::new(view, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
+        let names = Names::of(view, &ended.order);
+        Ok(OrderShape::new(names, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
+    }
+
+    /// One that is open, of which all is known.
+    pub(crate) fn still_open(
+        account: String,
+        symbol: String,
+        open: &Open,
+        client_id: Option<ClientOrderId>,
+        time: Option<u64>,
+    ) -> OrderShape {
+        OrderShape::new(Names { account, symbol }, open, client_id, Shares::ZERO, time, None)
     }
 
     /// One of the history.
     pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
         let PastOrder { order, account, symbol, side, limit, shares, time, client_id, .. } = past.order;
         match (past.open, past.order.ended) {
-            (Some(open), _) => OrderShape::new(view, &open, client_id, Shares::ZERO, Some(time.0), None),
+            (Some(open), _) => {
+                OrderShape::new(Names::of(view, &open), &open, client_id, Shares::ZERO, Some(time.0), None)
+            }
             (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
                 let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
-                OrderShape::new(view, &done, client_id, canceled, Some(time.0), ended.map(|ended| ended.time))
+                let done_time = ended.map(|ended| ended.time);
+                OrderShape::new(Names::of(view, &done), &done, client_id, canceled, Some(time.0), done_time)
             }
         }
     }
 
     fn new(
-        view: &View,
+        names: Names,
         order: &Open,
         client_id: Option<ClientOrderId>,
         canceled: Shares,
@@ -106,8 +121,8 @@ impl OrderShape {
         OrderShape {
             order_id: order.order.0,
             client_order_id: client_id.map(|id| id.to_string()),
-            account: view.account(order.account).id.to_string(),
-            symbol: view.listing(order.symbol).name.to_string(),
+            account: names.account,
+            symbol: names.symbol,
             side: side_name(order.side),
             limit: order.limit.to_string(),
             shares: order.shares.to_string(),
@@ -118,6 +133,21 @@ impl OrderShape {
             time,
             done_time: done.map(|time| time.0),
             average_price: average(order.money, executed),
+        }
+    }
+}
+
+/// What an order's account and symbol are called.
+struct Names {
+    account: String,
+    symbol: String,
+}
+
+impl Names {
+    fn of(view: &View, order: &Open) -> Names {
+        Names {
+            account: view.account(order.account).id.to_string(),
+            symbol: view.listing(order.symbol).name.to_string(),
         }
     }
 }

@@ -1,0 +1,105 @@
+//! Snapshots of many rows: what they say is copied when they are made, and written when a client takes it, piece by piece. So
+//! the feed's thread copies, which is quick, and nobody holds all of the text.
+
+use std::collections::HashMap;
+
+use engine::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolIndex};
+use feed::{HistoryError, Open, Scene, View};
+
+use crate::hub::Hub;
+use crate::shapes::{AccountShape, OrderShape, checksum, placed_at};
+use crate::text::{Long, Rows, Text};
+
+/// Levels of a book, bids first, best first.
+#[derive(Debug)]
+struct Levels {
+    levels: Vec<(Price, Position, u32)>,
+    bids: usize,
+}
+
+/// All levels of a book.
+pub(crate) fn book(view: &View, symbol: SymbolIndex) -> Text {
+    let listing = view.listing(symbol);
+    let mut levels = Vec::with_capacity(listing.book.count());
+    let mut bids = 0;
+    for side in [Side::Buy, Side::Sell] {
+        bids = levels.len();
+        levels.extend(listing.book.levels(side).map(|(limit, level)| (limit, level.shares, level.orders)));
+    }
+    let head = format!(
+        r#"{{"type":"snapshot","channel":"book","symbol":"{}","sequence":{},"update":{},"time":{},"bids":["#,
+        listing.name,
+        view.sequence().0,
+        listing.update,
+        view.time().0
+    );
+    let no_asks = if bids == levels.len() { r#"],"asks":["# } else { "" };
+    let tail = format!(r#"{no_asks}],"checksum":{}}}"#, checksum(view, symbol));
+    Long { head, rows: Box::new(Levels { levels, bids }), tail }.into()
+}
+
+impl Rows for Levels {
+    fn count(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn bytes_each(&self) -> usize {
+        size_of::<(Price, Position, u32)>()
+    }
+
+    fn write(&self, row: usize, into: &mut String) {
+        if row == self.bids {
+            into.push_str(r#"],"asks":["#);
+        } else if row > 0 {
+            into.push(',');
+        }
+        let (limit, shares, orders) = self.levels[row];
+        into.push_str(&format!(r#"["{limit}","{shares}",{orders}]"#));
+    }
+}
+
+/// Open orders of an account, newest first.
+#[derive(Debug)]
+struct Orders {
+    account: String,
+    names: HashMap<SymbolIndex, Symbol>,
+    orders: Vec<(Open, Option<ClientOrderId>, Option<u64>)>,
+}
+
+/// All open orders of an account. Errors: the history does not say when one of them was placed.
+pub(crate) fn orders(scene: &Scene<Hub>, account: AccountIndex) -> Result<Text, HistoryError> {
+    let (view, history) = (&scene.view, scene.history.as_ref());
+    let mut orders = Vec::with_capacity(view.account(account).open_orders as usize);
+    let mut names = HashMap::new();
+    for open in view.orders_of(account) {
+        names.entry(open.symbol).or_insert_with(|| view.listing(open.symbol).name);
+        orders.push((*open, view.client_id(open.order), placed_at(history, open)?));
+    }
+    let shape = crate::json::text(&AccountShape::of(view, account));
+    let head = format!(
+        r#"{{"type":"snapshot","channel":"orders","sequence":{},"account":{shape},"orders":["#,
+        view.sequence().0
+    );
+    let rows = Orders { account: view.account(account).id.to_string(), names, orders };
+    Ok(Long { head, rows: Box::new(rows), tail: "]}".to_owned() }.into())
+}
+
+impl Rows for Orders {
+    fn count(&self) -> usize {
+        self.orders.len()
+    }
+
+    fn bytes_each(&self) -> usize {
+        size_of::<(Open, Option<ClientOrderId>, Option<u64>)>()
+    }
+
+    fn write(&self, row: usize, into: &mut String) {
+        if row > 0 {
+            into.push(',');
+        }
+        let (open, client_id, time) = &self.orders[row];
+        let symbol = self.names.get(&open.symbol).map(Symbol::to_string).unwrap_or_default();
+        let shape = OrderShape::still_open(self.account.clone(), symbol, open, *client_id, *time);
+        into.push_str(&crate::json::text(&shape));
+    }
+}
