@@ -98,6 +98,26 @@ fn crc32(text: &str) -> u32 {
 }
 
 #[test]
+fn the_checksum_is_of_the_ten_best_levels_a_side() {
+    let folder = Folder::new("rest-checksum");
+    let (server, http) = start(&folder);
+    server.ask(MARKET);
+    for level in 1..=12 {
+        http.make("/api/v1/orders", &order("1", "buy", &level.to_string(), "1"));
+        http.make("/api/v1/orders", &order("2", "sell", &(20 + level).to_string(), "2"));
+        let book = http.read("/api/v1/symbols/SPY/book");
+        let best = |side: &str| -> Vec<String> {
+            let levels = book[side].as_array().unwrap().iter().take(10);
+            levels.map(|level| format!("{}:{}", level[0].as_str().unwrap(), level[1].as_str().unwrap())).collect()
+        };
+        let both: Vec<String> = best("bids").into_iter().zip(best("asks")).flat_map(|(bid, ask)| [bid, ask]).collect();
+        assert_eq!(both.len(), 2 * level.min(10));
+        assert_eq!(book["checksum"], crc32(&both.join(":")), "{level} levels");
+    }
+    server.stop();
+}
+
+#[test]
 fn refusals_have_a_code_and_name_the_field() {
     let folder = Folder::new("rest-refusals");
     let (server, http) = start(&folder);
