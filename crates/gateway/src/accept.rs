@@ -1,13 +1,15 @@
 //! Accepting connections, and putting it off while there are too many of them or of open files: they wait in the
 //! listener's backlog meanwhile.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::sync::atomic::Ordering;
 
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream};
 use rustix::io::Errno;
 
+use crate::addresses::Visitor;
 use crate::connection::Connection;
 use crate::counters::Shared;
 use crate::worker::Worker;
@@ -85,7 +87,10 @@ impl Worker {
                 return;
             }
             match listener.accept() {
-                Ok((stream, _)) => self.open(stream),
+                Ok((stream, address)) => match self.settings.addresses.enter(address.ip()) {
+                    Some(visitor) => self.open(stream, visitor),
+                    None => self.turn_away(stream),
+                },
                 Err(error) => {
                     self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
                     self.accept_failed(error, closed);
@@ -118,10 +123,25 @@ impl Worker {
         }
     }
 
-    fn open(&mut self, stream: TcpStream) {
+    /// Says that its source address has as many connections as it may have, and closes it.
+    fn turn_away(&mut self, mut stream: TcpStream) {
+        self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+        self.shared.connections_refused.fetch_add(1, Ordering::Relaxed);
+        let why = format!(
+            "<results><error>too many connections: at most {} from one address</error></results>\n",
+            self.settings.addresses.max()
+        );
+        // What has come is read, or the system would answer it with a reset that may overtake the words. Whoever does not
+        // get them finds the connection closed, as a client must expect at any time.
+        let _ = stream.read(&mut self.read_buffer);
+        let _ = stream.write(why.as_bytes());
+        let _ = stream.shutdown(Shutdown::Write);
+    }
+
+    fn open(&mut self, stream: TcpStream, visitor: Visitor) {
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
         let generation = self.next_generation();
-        let slot = self.connections.insert(Connection::new(stream, generation, self.now_ms));
+        let slot = self.connections.insert(Connection::new(stream, visitor, generation, self.now_ms));
         // Read first: what is there already is then not reported again when the socket is registered.
         if self.intake.has_room() {
             self.read(slot);

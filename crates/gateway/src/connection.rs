@@ -9,6 +9,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use wire::Frame;
 
+use crate::addresses::Visitor;
 use crate::batch::Origin;
 use crate::intake::Intake;
 
@@ -42,6 +43,8 @@ pub(crate) struct Connection {
     written: usize,
     /// Requests whose replies wait: for the archive, behind one that does, or for the client to read.
     pub later: VecDeque<Later>,
+    /// Its place among those of its source address.
+    _visitor: Visitor,
 }
 
 /// Where a connection is in its life.
@@ -100,7 +103,7 @@ pub(crate) enum Flushed {
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream, generation: u32, now_ms: u64) -> Connection {
+    pub fn new(stream: TcpStream, visitor: Visitor, generation: u32, now_ms: u64) -> Connection {
         Connection {
             stream,
             generation,
@@ -118,6 +121,7 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             later: VecDeque::new(),
+            _visitor: visitor,
         }
     }
 
@@ -296,6 +300,6 @@ mod tests {
     #[test]
     fn an_idle_connection_is_small() {
         // With its slot in the slab; it holds no buffers.
-        assert!(size_of::<Connection>() <= 192, "{}", size_of::<Connection>());
+        assert!(size_of::<Connection>() <= 224, "{}", size_of::<Connection>());
     }
 }

@@ -15,6 +15,8 @@ pub struct Counters {
     pub connections_accepted_by_worker: Vec<u64>,
     /// Connections closed because their clients did not read and memory ran short.
     pub connections_shed: u64,
+    /// Connections turned away because their source address has as many as it may have.
+    pub connections_refused: u64,
     /// How often accepting was put off: too many connections, or too many open files.
     pub accept_pauses: u64,
     /// Complete requests read, malformed ones included.
@@ -38,6 +40,7 @@ pub(crate) struct Shared {
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,
+    pub connections_refused: AtomicU64,
     pub accept_pauses: AtomicU64,
     /// Workers that wait for room to accept.
     pub workers_paused: AtomicUsize,
@@ -66,6 +69,7 @@ impl Shared {
             connections_closed: AtomicU64::new(0),
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             connections_shed: AtomicU64::new(0),
+            connections_refused: AtomicU64::new(0),
             accept_pauses: AtomicU64::new(0),
             workers_paused: AtomicUsize::new(0),
             requests: AtomicU64::new(0),
@@ -89,6 +93,7 @@ impl Shared {
             connections_accepted: by_worker.iter().sum(),
             connections_accepted_by_worker: by_worker,
             connections_shed: self.connections_shed.load(Ordering::Relaxed),
+            connections_refused: self.connections_refused.load(Ordering::Relaxed),
             accept_pauses: self.accept_pauses.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             requests_answered: self.answered.load(Ordering::SeqCst),

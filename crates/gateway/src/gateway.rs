@@ -11,13 +11,11 @@ use mio::{Poll, Waker};
 
 use crate::batch::Exchange;
 use crate::counters::{Counters, Shared};
+use crate::files::connections_allowed;
 use crate::listener;
 use crate::mailbox::Mailbox;
 use crate::settings::Settings;
 use crate::worker::{WAKER, Worker};
-
-/// Open files left to everything that is not a client's connection: the journal above all.
-const FILES_RESERVED: u64 = 128;
 
 /// Longer than anybody waits.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -34,10 +32,11 @@ pub struct Gateway {
 
 /// Listens on the address of the settings and serves it, handing requests to `exchange`. Raises the process's soft limit
 /// of open files to the hard one.
-/// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
+/// Errors: the address is in use, is not ours or may not be used, or too few files may be open; the text says what to change.
 pub fn start(settings: Settings, exchange: Arc<dyn Exchange>) -> io::Result<Gateway> {
-    let connections_max = allowed_connections(settings.connections_max);
-    let settings = Settings { connections_max, workers: settings.workers.max(1), ..settings };
+    let workers = settings.workers.max(1);
+    let connections_max = settings.connections_max.min(connections_allowed(workers).map_err(io::Error::other)?);
+    let settings = Settings { connections_max, workers, ..settings };
     let listeners = listener::bind(settings.address, settings.workers, settings.backlog)?;
     if listeners.backlog < settings.backlog {
         tracing::info!(
@@ -162,20 +161,4 @@ impl Drop for Gateway {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
     }
-}
-
-/// As many connections as asked for, unless the limit of open files is in the way. `usize::MAX` asks for what it allows.
-fn allowed_connections(asked: usize) -> usize {
-    let Some(files) = listener::raise_open_files() else { return asked };
-    // A small limit is shared half and half.
-    let free = usize::try_from((files / 2).max(files.saturating_sub(FILES_RESERVED))).unwrap_or(usize::MAX);
-    if free < asked && asked != usize::MAX {
-        tracing::warn!(
-            asked,
-            allowed = free,
-            files,
-            "fewer connections than asked for: the limit of open files (ulimit -n) allows no more"
-        );
-    }
-    asked.min(free)
 }

@@ -13,9 +13,11 @@
 //!   reset in place of a reply (`worker`).
 
 mod accept;
+mod addresses;
 mod batch;
 mod connection;
 mod counters;
+mod files;
 mod gateway;
 mod histogram;
 mod intake;
@@ -30,8 +32,10 @@ mod status;
 mod tally;
 mod worker;
 
+pub use addresses::{Addresses, Visitor};
 pub use batch::{Batch, Exchange, Lookup, Outcome};
 pub use counters::Counters;
+pub use files::{TooFewFiles, connections_allowed};
 pub use gateway::{Gateway, start};
 pub use histogram::Reading;
 pub use listener::bind_error;

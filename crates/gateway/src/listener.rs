@@ -1,11 +1,10 @@
 //! Binding: one exclusive socket first, so that a second server on the address is told, then one more a worker.
-//! It also finds out how many files and waiting connections the machine allows. It accepts nothing.
+//! It also finds out how many waiting connections the machine allows. It accepts nothing.
 
 use std::io;
 use std::net::SocketAddr;
 
 use mio::net::TcpListener;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Listening sockets on one address, one a worker; the kernel spreads connections over them.
@@ -57,21 +56,6 @@ pub fn bind_error(address: SocketAddr, flag: &str, error: io::Error) -> io::Erro
         _ => format!("cannot listen on {address}: {error}; choose another address with {flag}"),
     };
     io::Error::new(error.kind(), text)
-}
-
-/// Raises the soft limit of open files to the hard one. Returns what may be open now; none without a limit.
-pub(crate) fn raise_open_files() -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current == limit.maximum {
-        return limit.current;
-    }
-    match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
-        Ok(()) => limit.maximum,
-        Err(error) => {
-            tracing::warn!(%error, "cannot raise the limit of open files; connections are limited by it");
-            limit.current
-        }
-    }
 }
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::addresses::Addresses;
 use crate::pulse::Pulse;
 
 /// The settings of a gateway. Limits are explained in docs/PROTOCOL.md, framing.
@@ -18,6 +19,8 @@ pub struct Settings {
     /// Connections open at once, over all workers. At the bound, further ones wait in the backlog. `usize::MAX` for as many
     /// as the limit of open files allows.
     pub connections_max: usize,
+    /// Counts the connections of each source address; those past its bound are told and closed.
+    pub addresses: Addresses,
     /// The longest request, in bytes.
     pub request_bytes_max: usize,
     /// The most elements in a request, nested ones counted.
@@ -54,6 +57,7 @@ impl Default for Settings {
             workers: 1,
             backlog: 8192,
             connections_max: 10_000,
+            addresses: Addresses::new(0),
             request_bytes_max: 1 << 20,
             children_max: 10_000,
             reply_bytes_max: 16 << 20,

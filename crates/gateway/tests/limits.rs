@@ -5,10 +5,12 @@
 mod support;
 
 use std::io::Read;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway::{Batch, Exchange, Lookup, Settings};
+use gateway::{Addresses, Batch, Exchange, Lookup, Settings};
+use socket2::{Domain, Socket, Type};
 use support::{Client, eventually, opened, order, query, serve, settings, status};
 
 /// Executions of an order whose status is about 400 KB.
@@ -197,6 +199,35 @@ fn unfinished_requests_are_bounded_over_all_connections_and_whole_ones_are_answe
     let _ = start_of_a_request().reply();
     third.finish_sending();
     third.expect_end();
+}
+
+#[test]
+fn an_address_with_as_many_connections_as_it_may_have_is_told_and_others_are_served() {
+    let served = serve(Settings { address: "0.0.0.0:0".parse().unwrap(), addresses: Addresses::new(2), ..settings() });
+    let port = served.address().port();
+    let from = |ip: &str| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::new(ip.parse().unwrap(), 0).into()).unwrap();
+        socket.connect(&SocketAddr::new("127.0.0.1".parse().unwrap(), port).into()).unwrap();
+        Client::of(socket.into())
+    };
+    let mut first: Vec<Client> = (0..2).map(|_| from("127.0.0.1")).collect();
+    for client in &mut first {
+        client.send(&query(1));
+        client.expect(&status(1, 1));
+    }
+    let mut refused = from("127.0.0.1");
+    refused.expect("<results><error>too many connections: at most 2 from one address</error></results>\n");
+    refused.expect_end();
+    assert_eq!(served.gateway.counters().connections_refused, 1);
+    let mut other = from("127.0.0.2");
+    other.send(&query(1));
+    other.expect(&status(1, 1));
+    drop(first.pop());
+    eventually("the connection is closed", || served.open_connections() == 2);
+    let mut next = from("127.0.0.1");
+    next.send(&query(1));
+    next.expect(&status(1, 1));
 }
 
 #[test]

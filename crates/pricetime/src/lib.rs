@@ -9,6 +9,7 @@ pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
+pub mod connections;
 pub mod copies;
 pub mod demo;
 pub mod door;

@@ -16,6 +16,7 @@ use signal_hook::iterator::Signals;
 use web::{About, Keys, Web};
 
 use crate::backend::{Backend, Opened};
+use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
@@ -70,20 +71,23 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     };
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
     let pulse = Pulse::new();
-    let web =
-        Web::start(web_settings(&settings), status.clone(), about, pulse.clone()).map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &status, &endings, pulse, (web, keys), demo)?;
+    let connections = Connections::allowed(&settings)?;
+    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, pulse.clone())
+        .map_err(|error| error.to_string())?;
+    let server = Server::start(&settings, &connections, &status, &endings, pulse, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
 }
 
 /// What HTTP needs of the settings.
-pub fn web_settings(settings: &Settings) -> web::Settings {
+pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Settings {
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     web::Settings {
         address: settings.http,
         hosts: hosts.collect(),
+        connections_max: connections.http,
+        addresses: connections.addresses.clone(),
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
     }
@@ -101,6 +105,7 @@ struct Server {
 impl Server {
     fn start(
         settings: &Settings,
+        connections: &Connections,
         status: &Status,
         endings: &Sender<Ending>,
         pulse: Pulse,
@@ -120,8 +125,8 @@ impl Server {
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
         let (backend, opened) = Backend::open(settings, status, pulse.clone(), Clock::system(), failed)?;
-        let gateway =
-            gateway::start(gateway_settings(settings, pulse), backend.door()).map_err(|error| error.to_string())?;
+        let gateway = gateway::start(gateway_settings(settings, connections, pulse), backend.door())
+            .map_err(|error| error.to_string())?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
@@ -257,12 +262,13 @@ impl Server {
     }
 }
 
-fn gateway_settings(settings: &Settings, pulse: Pulse) -> gateway::Settings {
+fn gateway_settings(settings: &Settings, connections: &Connections, pulse: Pulse) -> gateway::Settings {
     gateway::Settings {
         address: settings.xml,
         workers: settings.workers,
         backlog: settings.backlog,
-        connections_max: if settings.max_connections == 0 { usize::MAX } else { settings.max_connections },
+        connections_max: connections.xml,
+        addresses: connections.addresses.clone(),
         request_bytes_max: usize::try_from(settings.max_request.0).unwrap_or(usize::MAX),
         children_max: settings.max_children,
         reply_bytes_max: settings.reply_bytes_max(),

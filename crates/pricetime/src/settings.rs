@@ -89,6 +89,8 @@ settings! {
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
     /// Connections at once; further ones wait in the backlog. 0 for as many as the limit of open files allows
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
+    /// Connections at once from one source address (IPv6: one /64 network), XML and HTTP together; 0 for no bound
+    max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";
     /// The longest request
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
     /// The most elements in a request
@@ -176,6 +178,7 @@ impl Settings {
         at_most("workers", self.workers as u64, 1024)?;
         at_least("backlog", self.backlog.into(), 1)?;
         at_most("max-connections", self.max_connections as u64, u32::MAX.into())?;
+        at_most("max-connections-per-address", self.max_connections_per_address as u64, u32::MAX.into())?;
         at_least("max-request", self.max_request.0, 64)?;
         // The framing refuses a length of more than 10 digits.
         at_most("max-request", self.max_request.0, 1 << 30)?;

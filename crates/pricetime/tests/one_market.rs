@@ -18,6 +18,7 @@ use gateway::{Gateway, Pulse, State, Status};
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use pricetime::backend::Backend;
+use pricetime::connections::Connections;
 use pricetime::market::Clock;
 use pricetime::serve::web_settings;
 use pricetime::settings::{Given, ServeArgs, Settings};
@@ -51,7 +52,13 @@ impl Here {
         };
         let gateway = gateway::start(of_xml, backend.door()).unwrap();
         let about = About { version: "test", demo: false, store: "journal" };
-        let web = Web::start(web_settings(&settings), status.clone(), about, pulse).unwrap();
+        let web = Web::start(
+            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
+            status.clone(),
+            about,
+            pulse,
+        )
+        .unwrap();
         web.watch(Arc::new(gateway.counting()));
         let (exchange, asker) = (backend.door(), backend.asker().unwrap());
         let records = backend.records();

@@ -19,6 +19,7 @@ use engine::{AccountId, Time};
 use gateway::{Pulse, State, Status};
 use model::workload::Random;
 use pricetime::backend::Backend;
+use pricetime::connections::Connections;
 use pricetime::market::Clock;
 use pricetime::place::Place;
 use pricetime::serve::web_settings;
@@ -57,7 +58,13 @@ impl Here {
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let web = Web::start(web_settings(&settings), status.clone(), about, pulse).unwrap();
+        let web = Web::start(
+            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
+            status.clone(),
+            about,
+            pulse,
+        )
+        .unwrap();
         let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
         let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
         keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });

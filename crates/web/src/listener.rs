@@ -14,6 +14,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
+use gateway::{Addresses, Visitor};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -27,7 +28,7 @@ use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
     listener: TcpListener,
-    room: Arc<Semaphore>,
+    places: Places,
     reserve: Reserve,
     connections: Headcount,
     bounds: Bounds,
@@ -35,6 +36,24 @@ pub(crate) struct Bounded {
 
 /// What has begun is to come to its end: the head of a request, its first byte being there, and a body, its head being there.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Room for so many connections, and for so many of each source address.
+pub(crate) struct Places {
+    free: Arc<Semaphore>,
+    addresses: Addresses,
+}
+
+impl Places {
+    pub(crate) fn new(connections_max: usize, addresses: Addresses) -> Places {
+        Places { free: Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS))), addresses }
+    }
+
+    /// None when all places are taken, or as many as the source of this address may have.
+    fn enter(&self, address: IpAddr) -> Option<Place> {
+        let permit = self.free.clone().try_acquire_owned().ok()?;
+        Some(Place::Usual { _permit: permit, _visitor: self.addresses.enter(address)? })
+    }
+}
 
 /// How long nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -58,20 +77,14 @@ pub(crate) struct Placed {
 
 /// What a connection holds while it is there.
 enum Place {
-    Usual { _permit: OwnedSemaphorePermit },
+    Usual { _permit: OwnedSemaphorePermit, _visitor: Visitor },
     Reserved(Reserved),
 }
 
 impl Bounded {
     /// `connections` is how many there are.
-    pub(crate) fn new(
-        listener: TcpListener,
-        connections_max: usize,
-        connections: Headcount,
-        bounds: Bounds,
-    ) -> Bounded {
-        let room = Arc::new(Semaphore::new(connections_max));
-        Bounded { listener, room, reserve: Reserve::new(), connections, bounds }
+    pub(crate) fn new(listener: TcpListener, places: Places, connections: Headcount, bounds: Bounds) -> Bounded {
+        Bounded { listener, places, reserve: Reserve::new(), connections, bounds }
     }
 }
 
@@ -210,9 +223,9 @@ impl Listener for Bounded {
 
     async fn accept(&mut self) -> (Placed, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        let place = match self.room.clone().try_acquire_owned() {
-            Ok(permit) => Place::Usual { _permit: permit },
-            Err(_) => Place::Reserved(self.reserve.enter(address.ip()).await),
+        let place = match self.places.enter(address.ip()) {
+            Some(place) => place,
+            None => Place::Reserved(self.reserve.enter(address.ip()).await),
         };
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);

@@ -165,6 +165,14 @@ impl Scrape {
         )?;
         out.counter(
             family(
+                "pricetime_xml_connections_refused",
+                None,
+                "Connections closed at once because their address had as many as it may have.",
+            ),
+            counters.map(|counters| counters.connections_refused),
+        )?;
+        out.counter(
+            family(
                 "pricetime_xml_accept_pauses",
                 None,
                 "How often accepting was put off: too many connections or open files.",

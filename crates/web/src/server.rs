@@ -9,19 +9,16 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use gateway::{Pulse, Status, bind_error};
+use gateway::{Addresses, Pulse, Status, bind_error};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::certain::ascertain;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
-use crate::listener::{Bounded, Bounds, Life, note};
+use crate::listener::{Bounded, Bounds, Life, Places, note};
 use crate::site::{About, Counting, Market, Site};
 use crate::{binance, body, describe, metrics, page, rest, session};
-
-/// Connections at once; further ones may ask how the server does.
-const CONNECTIONS_MAX: usize = 1024;
 
 /// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -32,6 +29,10 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// Connections at once; further ones may ask how the server does.
+    pub connections_max: usize,
+    /// Counts the connections of each source address; those past its bound may ask that, too.
+    pub addresses: Addresses,
     /// A connection that is no WebSocket is closed when it asks nothing for so long.
     pub idle_timeout: Duration,
     /// The longest that a market takes to answer.
@@ -58,6 +59,7 @@ impl Web {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let places = Places::new(settings.connections_max, settings.addresses);
         let site = Site::new(status, settings.hosts, settings.idle_timeout, about, pulse);
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
@@ -65,7 +67,7 @@ impl Web {
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    ended = serve(listener, bounds, served, told(stopped.clone())) => {
+                    ended = serve(listener, places, bounds, served, told(stopped.clone())) => {
                         if let Err(error) = ended {
                             tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
                         }
@@ -114,6 +116,7 @@ async fn told(mut stopped: watch::Receiver<bool>) {
 
 async fn serve(
     listener: TcpListener,
+    places: Places,
     bounds: Bounds,
     site: Site,
     stopped: impl Future<Output = ()> + Send + 'static,
@@ -133,6 +136,6 @@ async fn serve(
         .with_state(site.clone());
     let connections = site.instruments().connections.clone();
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let listener = Bounded::new(listener, CONNECTIONS_MAX, connections, bounds);
+    let listener = Bounded::new(listener, places, connections, bounds);
     axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }

@@ -197,6 +197,11 @@ impl Process {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// How many files and sockets it has open.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.id())).map_or(0, Iterator::count)
+    }
+
     /// A line of `/proc/PID/status`, in KiB.
     pub fn memory_kib(&self, line: &str) -> u64 {
         memory_kib_of(self.id(), line).expect("a figure in kB")
