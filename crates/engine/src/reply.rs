@@ -77,18 +77,22 @@ impl DoneOrder {
     /// The reply that `op` would have got had the engine still kept this order. Executions are appended to
     /// `executions`. `op` is a query or cancel that names this order.
     pub fn answer(&self, op: &Op, executions: &mut Vec<Execution>) -> Reply {
+        let start = executions.len();
+        let reply = self.answer_at(op, start..start.saturating_add(self.executions.len()));
+        if matches!(reply, Reply::Status(_)) {
+            executions.extend_from_slice(&self.executions);
+        }
+        reply
+    }
+
+    /// The same for an order whose executions stand at `executions` in the list that the reply is made with.
+    pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
             Op::Query(Query { account, .. }) | Op::ClientQuery(ClientQuery { account, .. })
                 if *account == self.account =>
             {
-                let start = executions.len();
-                executions.extend_from_slice(&self.executions);
-                Reply::Status(Status {
-                    order: self.order,
-                    open: Shares::ZERO,
-                    canceled: self.canceled,
-                    executions: start..executions.len(),
-                })
+                let (order, canceled) = (self.order, self.canceled);
+                Reply::Status(Status { order, open: Shares::ZERO, canceled, executions })
             }
             Op::Command(Command::CancelOrder { account, .. } | Command::CancelClientOrder { account, .. })
                 if *account == self.account =>

@@ -1,13 +1,14 @@
-//! What a worker hands inward and gets back: batches of requests, and look-ups in the archive.
+//! What a worker hands inward and gets back: batches of requests.
 //! It does not know who answers them or how.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use engine::{DoneOrder, Execution, OrderId};
-use wire::{Answer, Requests, Unavailable};
+use engine::{Execution, Op};
+use wire::{Answer, Requests};
 
+use crate::lookup::Lookup;
 use crate::mailbox::Mailbox;
 use crate::pulse::Pulse;
 
@@ -18,7 +19,7 @@ use crate::pulse::Pulse;
 pub trait Exchange: Send + Sync + 'static {
     /// Takes a batch and never blocks. It comes back, answered, through [`Batch::give_back`].
     fn submit(&self, batch: Box<Batch>);
-    /// Takes a look-up of an archived order and never blocks. It comes back through [`Lookup::answer`].
+    /// Takes a look-up of archived orders and never blocks. It comes back through [`Lookup::give_back`].
     fn look_up(&self, lookup: Lookup);
 }
 
@@ -44,7 +45,7 @@ pub struct Batch {
     pub(crate) abandoned: bool,
     /// Nothing was done of it: all its answers say why.
     pub(crate) refused: bool,
-    home: Home<Box<Batch>>,
+    home: Home,
 }
 
 /// A connection of a worker, as a request remembers it.
@@ -56,16 +57,10 @@ pub(crate) struct Origin {
     pub generation: u32,
 }
 
-enum Home<T> {
+enum Home {
     Worker(Arc<Mailbox>),
     /// Called once.
-    Caller(Option<Box<dyn FnOnce(T) + Send>>),
-}
-
-impl<T> Home<T> {
-    fn caller(back: impl FnOnce(T) + Send + 'static) -> Home<T> {
-        Home::Caller(Some(Box::new(back)))
-    }
+    Caller(Option<Box<dyn FnOnce(Box<Batch>) + Send>>),
 }
 
 impl Batch {
@@ -78,7 +73,7 @@ impl Batch {
 
     /// An empty batch that comes back by a call, on whatever thread gives it back: for gateways of other protocols.
     pub fn calling(back: impl FnOnce(Box<Batch>) + Send + 'static) -> Box<Batch> {
-        Batch::with_home(Home::caller(back))
+        Batch::with_home(Home::Caller(Some(Box::new(back))))
     }
 
     /// Hands it inward, and says when.
@@ -138,9 +133,11 @@ impl Batch {
         Batch::with_home(Home::Worker(mailbox))
     }
 
-    /// About what it takes: the executions it has room for, and the text it was made of.
+    /// About what it takes: the executions it has room for, the ops with their answers, and the text they were made of.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.executions.capacity() * size_of::<Execution>() + self.body_bytes
+        self.executions.capacity() * size_of::<Execution>()
+            + self.answers.capacity() * (size_of::<Op>() + size_of::<Answer>())
+            + self.body_bytes
     }
 
     /// Empties it and keeps what it allocated.
@@ -155,7 +152,7 @@ impl Batch {
         self.refused = false;
     }
 
-    fn with_home(home: Home<Box<Batch>>) -> Box<Batch> {
+    fn with_home(home: Home) -> Box<Batch> {
         Box::new(Batch {
             requests: Requests::new(),
             answers: Vec::new(),
@@ -169,72 +166,5 @@ impl Batch {
             refused: false,
             home,
         })
-    }
-}
-
-/// A question to the archive: what became of an order that the engine no longer keeps.
-pub struct Lookup {
-    order: OrderId,
-    place: Place,
-    home: Home<Outcome>,
-}
-
-/// Which op of which kept batch a look-up is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The slot of the kept batch.
-    pub kept: usize,
-    /// The request, counted in its batch.
-    pub request: usize,
-    /// The op, counted in its batch.
-    pub op: usize,
-}
-
-/// What a look-up came to: what the archive holds, none when it holds no such order; or why it could not be asked.
-pub type Outcome = Result<Option<DoneOrder>, Unavailable>;
-
-/// The answer to a look-up, on its way back.
-pub(crate) struct Found {
-    pub place: Place,
-    pub outcome: Outcome,
-}
-
-impl Lookup {
-    /// A look-up that is answered through a channel rather than to a worker; see [`Batch::detached`].
-    pub fn detached(order: OrderId, back: Sender<Outcome>) -> Lookup {
-        // Whoever no longer listens does not want it.
-        let home = Home::caller(move |outcome| drop(back.send(outcome)));
-        Lookup { order, place: Place { kept: 0, request: 0, op: 0 }, home }
-    }
-
-    /// The order asked for.
-    pub fn order(&self) -> OrderId {
-        self.order
-    }
-
-    /// Answers with what the archive holds; none when it holds no such order.
-    pub fn answer(self, done: Option<DoneOrder>) {
-        self.end(Ok(done));
-    }
-
-    /// Tells the client why the archive cannot be asked.
-    pub fn refuse(self, why: Unavailable) {
-        self.end(Err(why));
-    }
-
-    fn end(self, outcome: Outcome) {
-        let place = self.place;
-        match self.home {
-            Home::Worker(mailbox) => mailbox.post(|letters| letters.found.push(Found { place, outcome })),
-            Home::Caller(back) => {
-                if let Some(back) = back {
-                    back(outcome);
-                }
-            }
-        }
-    }
-
-    pub(crate) fn of_worker(order: OrderId, place: Place, mailbox: Arc<Mailbox>) -> Lookup {
-        Lookup { order, place, home: Home::Worker(mailbox) }
     }
 }

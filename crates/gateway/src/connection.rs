@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     written: usize,
     /// Requests whose replies wait: for the archive, behind one that does, or for the client to read.
     pub later: VecDeque<Later>,
+    /// When it got a place among those with a long reply; none while it has none.
+    pub long_since_ms: Option<u64>,
     /// Its place among those of its source address.
     _visitor: Visitor,
 }
@@ -61,14 +63,22 @@ pub(crate) enum Phase {
 /// A request whose reply waits in its kept batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Later {
-    /// The batch's place among its worker's batches.
-    pub number: u64,
     /// The batch's slot.
     pub kept: usize,
     /// The request, counted in its batch.
     pub request: usize,
-    /// Look-ups of it that are not answered.
-    pub missing: usize,
+    pub archived: Archived,
+}
+
+/// Whether a reply needs the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Archived {
+    /// It does not, or has what it needs.
+    No,
+    /// It will be asked when the reply is next.
+    ToAsk,
+    /// It is asked, or will be in its turn.
+    Asked,
 }
 
 /// How requests are told apart, and how many a connection has.
@@ -121,6 +131,7 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             later: VecDeque::new(),
+            long_since_ms: None,
             _visitor: visitor,
         }
     }
@@ -300,6 +311,6 @@ mod tests {
     #[test]
     fn an_idle_connection_is_small() {
         // With its slot in the slab; it holds no buffers.
-        assert!(size_of::<Connection>() <= 224, "{}", size_of::<Connection>());
+        assert!(size_of::<Connection>() <= 240, "{}", size_of::<Connection>());
     }
 }

@@ -41,6 +41,10 @@ pub(crate) struct Shared {
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,
     pub connections_refused: AtomicU64,
+    /// Connections with a long reply that is to be made, or that they have not taken.
+    pub long_replies: AtomicUsize,
+    /// Connections that wait for such a place.
+    pub long_replies_wanted: AtomicUsize,
     pub accept_pauses: AtomicU64,
     /// Workers that wait for room to accept.
     pub workers_paused: AtomicUsize,
@@ -70,6 +74,8 @@ impl Shared {
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             connections_shed: AtomicU64::new(0),
             connections_refused: AtomicU64::new(0),
+            long_replies: AtomicUsize::new(0),
+            long_replies_wanted: AtomicUsize::new(0),
             accept_pauses: AtomicU64::new(0),
             workers_paused: AtomicUsize::new(0),
             requests: AtomicU64::new(0),

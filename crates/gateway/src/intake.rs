@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::batch::{Batch, Exchange, Lookup, Origin, Place};
+use crate::batch::{Batch, Exchange, Origin};
+use crate::lookup::Lookup;
 use crate::mailbox::Mailbox;
 use crate::pulse::Pulse;
 
@@ -30,8 +31,6 @@ pub(crate) struct Intake {
     /// Requests and ops that entered and did not come back.
     in_flight: usize,
     in_flight_max: usize,
-    /// Look-ups that the archive has not answered.
-    lookups: usize,
     submitted: Submitted,
 }
 
@@ -61,14 +60,13 @@ impl Intake {
             next_number: 0,
             in_flight: 0,
             in_flight_max,
-            lookups: 0,
             submitted: Submitted::default(),
         }
     }
 
     /// Whether more may be read from sockets. What one read holds may go past the bound, but no further read.
     pub fn has_room(&self) -> bool {
-        self.in_flight < self.in_flight_max && self.lookups < self.in_flight_max
+        self.in_flight < self.in_flight_max
     }
 
     /// Adds a request, whatever its bytes are.
@@ -109,15 +107,9 @@ impl Intake {
         }
     }
 
-    /// Asks the archive for an order.
-    pub fn look_up(&mut self, order: engine::OrderId, place: Place) {
-        self.lookups += 1;
-        self.exchange.look_up(Lookup::of_worker(order, place, Arc::clone(&self.mailbox)));
-    }
-
-    /// Counts a look-up that was answered.
-    pub fn looked_up(&mut self) {
-        self.lookups -= 1;
+    /// Asks the archive.
+    pub fn look_up(&self, lookup: Lookup) {
+        self.exchange.look_up(lookup);
     }
 
     fn add(&mut self, origin: Origin, body_bytes: usize, parse: impl FnOnce(&mut Batch)) {

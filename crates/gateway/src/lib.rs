@@ -6,6 +6,7 @@
 //!
 //! What holds, and where:
 //! - Replies of a connection leave in the order of its requests, also when one of them waits for the archive (`replies`).
+//! - What is read from the archive and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
 //! - An idle connection holds no buffers (`connection`).
 //! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
 //!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
@@ -14,6 +15,7 @@
 
 mod accept;
 mod addresses;
+mod asking;
 mod batch;
 mod connection;
 mod counters;
@@ -22,6 +24,7 @@ mod gateway;
 mod histogram;
 mod intake;
 mod listener;
+mod lookup;
 mod mailbox;
 mod pulse;
 mod replies;
@@ -33,12 +36,13 @@ mod tally;
 mod worker;
 
 pub use addresses::{Addresses, Visitor};
-pub use batch::{Batch, Exchange, Lookup, Outcome};
+pub use batch::{Batch, Exchange};
 pub use counters::Counters;
 pub use files::{TooFewFiles, connections_allowed};
 pub use gateway::{Gateway, start};
 pub use histogram::Reading;
 pub use listener::bind_error;
+pub use lookup::{Asked, Found, Lookup};
 pub use pulse::{Gauge, Pulse, Source, Stage};
 pub use settings::Settings;
 pub use status::{State, Status};

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use mio::Waker;
 
-use crate::batch::{Batch, Found};
+use crate::batch::Batch;
+use crate::lookup::Lookup;
 
 /// A worker's mailbox.
 pub(crate) struct Mailbox {
@@ -24,7 +25,7 @@ struct Inner {
 pub(crate) struct Letters {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     pub batches: Vec<Box<Batch>>,
-    pub found: Vec<Found>,
+    pub found: Vec<Lookup>,
     /// Something that the worker is told otherwise (to stop, to accept again) has changed.
     pub nudged: bool,
 }

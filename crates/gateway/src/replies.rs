@@ -4,16 +4,19 @@
 //! unsent) stays in its batch, and the batch is kept until the last such reply is made. Only that connection waits.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::{OrderId, Reject, Reply};
+use engine::{OrderId, Reply};
 use slab::Slab;
-use wire::{Answer, ReplyLimits};
+use wire::{Answer, EXECUTED_BYTES_MIN, ReplyLimits};
 
-use crate::batch::{Batch, Found, Place};
-use crate::connection::{Flushed, Later};
+use crate::batch::{Batch, Origin};
+use crate::connection::{Archived, Flushed, Later};
 use crate::intake::Intake;
-use crate::pulse::Source;
+use crate::lookup::Lookup;
+use crate::mailbox::Mailbox;
+use crate::pulse::{Pulse, Source};
 use crate::settings::Settings;
 use crate::worker::Worker;
 
@@ -34,9 +37,9 @@ struct Kept {
     batch: Box<Batch>,
     /// Requests whose replies are to be made.
     requests: usize,
-    /// Look-ups that will name this batch.
-    lookups: usize,
-    /// What it took when it came back.
+    /// Executions that it came back with.
+    executions: usize,
+    /// What it took then.
     bytes: usize,
 }
 
@@ -59,21 +62,41 @@ impl Waiting {
 
     /// One of a kept batch's requests needs it no longer.
     pub fn request_done(&mut self, slot: usize, intake: &mut Intake) {
-        self.kept[slot].requests -= 1;
-        self.release(slot, intake);
-    }
-
-    fn lookup_done(&mut self, slot: usize, intake: &mut Intake) {
-        self.kept[slot].lookups -= 1;
-        self.release(slot, intake);
-    }
-
-    fn release(&mut self, slot: usize, intake: &mut Intake) {
-        let kept = &self.kept[slot];
-        if kept.requests == 0 && kept.lookups == 0 {
+        let kept = &mut self.kept[slot];
+        kept.requests -= 1;
+        if kept.requests == 0 {
             self.kept_bytes -= kept.bytes;
             intake.recycle(self.kept.remove(slot).batch);
         }
+    }
+
+    /// A look-up of what a kept batch's request needs.
+    pub fn lookup_of(&self, slot: usize, request: usize, origin: Origin, long: bool, home: &Arc<Mailbox>) -> Lookup {
+        let batch = &self.kept[slot].batch;
+        let ops = batch.requests.ops_of(request);
+        let asked = ops.filter_map(|op| Some((&batch.requests.ops()[op], archived(&batch.answers[op])?)));
+        let executions_max = long.then_some(self.reply_limits.reply_bytes_max / EXECUTED_BYTES_MIN);
+        Lookup::new(asked, executions_max, origin, Arc::clone(home))
+    }
+
+    /// Puts what a look-up found into the answers of a kept batch's request.
+    pub fn fill(&mut self, slot: usize, request: usize, found: Lookup, pulse: &Pulse) {
+        let batch = &mut *self.kept[slot].batch;
+        let found = found.answers(&mut batch.executions);
+        for op in batch.requests.ops_of(request) {
+            if let Some(order) = archived(&batch.answers[op]) {
+                let asked = &batch.requests.ops()[op];
+                batch.answers[op] = found.of(asked, order);
+                pulse.looked_up(asked, &batch.answers[op]);
+            }
+        }
+    }
+
+    /// Drops the executions that were found for a kept batch: the reply is written.
+    pub fn empty(&mut self, slot: usize) {
+        let Some(Kept { batch, executions, .. }) = self.kept.get_mut(slot) else { return };
+        batch.executions.truncate(*executions);
+        batch.executions.shrink_to(*executions);
     }
 }
 
@@ -95,31 +118,6 @@ impl Worker {
             next = self.waiting.early.remove(&self.waiting.next_number);
         }
         made
-    }
-
-    /// Puts the answer of the archive in its place, and makes the replies that waited for it. Returns how many.
-    pub(crate) fn looked_up(&mut self, found: Found) -> u64 {
-        self.intake.looked_up();
-        let Place { kept: slot, request, op } = found.place;
-        let kept = &mut self.waiting.kept[slot];
-        let batch = &mut *kept.batch;
-        batch.answers[op] = match found.outcome {
-            Ok(Some(done)) => Answer::Reply(done.answer(&batch.requests.ops()[op], &mut batch.executions)),
-            Ok(None) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
-            Err(unavailable) => Answer::Unavailable(unavailable),
-        };
-        self.settings.pulse.looked_up(&batch.requests.ops()[op], &batch.answers[op]);
-        let (number, origin) = (batch.number, batch.origins[request]);
-        self.waiting.lookup_done(slot, &mut self.intake);
-        let connection_slot = origin.slot as usize;
-        let Some(connection) = self.connections.get_mut(connection_slot) else { return 0 };
-        if connection.generation != origin.generation {
-            return 0;
-        }
-        let place = connection.later.binary_search_by_key(&(number, request), |later| (later.number, later.request));
-        let place = place.expect("invariant: a reply waits until its look-ups are answered");
-        connection.later[place].missing -= 1;
-        self.make_waiting(connection_slot)
     }
 
     /// Writes to every connection that got replies or whose socket takes more. Returns how many replies were made on
@@ -147,7 +145,7 @@ impl Worker {
             return self.close_abandoned(batch);
         }
         let mut made = 0;
-        let (mut requests, mut lookups) = (0, 0);
+        let mut requests = 0;
         let kept = self.waiting.kept.vacant_key();
         for (request, origin) in batch.origins.iter().enumerate() {
             let slot = origin.slot as usize;
@@ -158,33 +156,33 @@ impl Worker {
                 continue;
             };
             let ops = batch.requests.ops_of(request);
-            let missing = batch.answers[ops.clone()].iter().filter_map(archived).count();
-            if missing == 0
-                && connection.later.is_empty()
-                && connection.unsent_bytes() <= self.settings.unsent_bytes_max
-            {
+            let mut archived = match batch.answers[ops].iter().any(|answer| archived(answer).is_some()) {
+                true => Archived::ToAsk,
+                false => Archived::No,
+            };
+            let is_next = connection.later.is_empty() && connection.unsent_bytes() <= self.settings.unsent_bytes_max;
+            if is_next && archived == Archived::No {
                 connection.in_flight -= 1;
                 write_reply(&batch, request, connection.output(&mut self.spare), &self.waiting.reply_limits);
                 connection.mark_dirty(slot, &mut self.dirty);
                 made += 1;
                 continue;
             }
-            connection.later.push_back(Later { number: batch.number, kept, request, missing });
-            requests += 1;
-            lookups += missing;
-            for op in ops {
-                if let Some(order) = archived(&batch.answers[op]) {
-                    self.intake.look_up(order, Place { kept, request, op });
-                }
+            if is_next {
+                archived = Archived::Asked;
+                self.asking.wait(*origin);
             }
+            connection.later.push_back(Later { kept, request, archived });
+            requests += 1;
         }
         if requests == 0 {
             self.intake.recycle(batch);
         } else {
             let bytes = batch.memory_bytes();
             self.waiting.kept_bytes += bytes;
-            let slot = self.waiting.kept.insert(Kept { batch, requests, lookups, bytes });
-            assert_eq!(slot, kept, "invariant: look-ups name the slot that the batch is kept in");
+            let executions = batch.executions.len();
+            let slot = self.waiting.kept.insert(Kept { batch, requests, executions, bytes });
+            assert_eq!(slot, kept, "invariant: replies that wait name the slot that the batch is kept in");
             // Looking at all connections has its price: between two ticks only when much came at once.
             if self.waiting.kept_bytes > self.settings.unread_bytes_max / self.settings.workers / 2 {
                 self.shed_slow_readers();
@@ -210,11 +208,16 @@ impl Worker {
     }
 
     /// Makes the replies of a connection that no longer wait for anything. Returns how many.
-    fn make_waiting(&mut self, slot: usize) -> u64 {
+    pub(crate) fn make_waiting(&mut self, slot: usize) -> u64 {
         let mut made = 0;
         let Some(connection) = self.connections.get_mut(slot) else { return 0 };
-        while let Some(&Later { kept, request, missing, .. }) = connection.later.front() {
-            if missing > 0 || connection.unsent_bytes() > self.settings.unsent_bytes_max {
+        while let Some(&Later { kept, request, archived }) = connection.later.front() {
+            if archived == Archived::Asked || connection.unsent_bytes() > self.settings.unsent_bytes_max {
+                break;
+            }
+            if archived == Archived::ToAsk {
+                connection.later[0].archived = Archived::Asked;
+                self.asking.wait(Origin { slot: slot as u32, generation: connection.generation });
                 break;
             }
             connection.later.pop_front();
@@ -247,7 +250,12 @@ impl Worker {
                     connection.progress_ms = self.now_ms;
                 }
                 let watched = match flushed {
-                    Flushed::All => true,
+                    Flushed::All => {
+                        if connection.long_since_ms.is_some() {
+                            connection.leave_long(&self.shared, &self.mailboxes);
+                        }
+                        true
+                    }
                     Flushed::Blocked => connection.watch_writes(slot, self.poll.registry()),
                     Flushed::Broken => false,
                 };

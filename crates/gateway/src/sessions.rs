@@ -153,6 +153,7 @@ impl Worker {
         for later in connection.later.drain(..) {
             self.waiting.request_done(later.kept, &mut self.intake);
         }
+        connection.leave_long(&self.shared, &self.mailboxes);
         drop(connection);
         self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
         self.shared.connections_closed.fetch_add(1, Ordering::SeqCst);

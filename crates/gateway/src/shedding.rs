@@ -19,16 +19,21 @@ impl Worker {
             let waiting = connection.later.front().map_or(0, |later| self.waiting.bytes_of(later.kept));
             connection.unsent_bytes() + waiting
         };
-        let slow =
-            self.connections.iter().filter(|(_, connection)| unsent(connection) > self.settings.unsent_bytes_max);
-        let mut slow: Vec<(usize, usize)> = slow.map(|(slot, connection)| (held(connection), slot)).collect();
+        let mut slow: Vec<(usize, usize)> =
+            self.connections.iter().map(|(slot, connection)| (held(connection), slot)).collect();
         slow.sort_unstable();
         let mut shed = 0u64;
-        while let Some((_, slot)) = slow.pop().filter(|_| unread + self.waiting.kept_bytes() > max) {
+        while let Some((_, slot)) = slow.pop().filter(|(held, _)| *held > 0 && unread + self.waiting.kept_bytes() > max)
+        {
             unread -= self.connections[slot].unsent_bytes();
             self.close(slot);
             shed += 1;
         }
+        self.note_shed(shed);
+    }
+
+    /// Counts clients that were disconnected because they do not read.
+    pub(crate) fn note_shed(&self, shed: u64) {
         if shed > 0 {
             self.shared.connections_shed.fetch_add(shed, Ordering::Relaxed);
             tracing::warn!(

@@ -13,6 +13,7 @@ use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use crate::accept::Acceptor;
+use crate::asking::Asking;
 use crate::batch::Exchange;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
@@ -52,6 +53,7 @@ pub(crate) struct Worker {
     pub dirty: Vec<usize>,
     pub spare: SpareBuffers,
     pub waiting: Waiting,
+    pub asking: Asking,
     /// When this turn began.
     pub now: Instant,
     /// The same, in milliseconds since the worker was made.
@@ -102,6 +104,7 @@ impl Worker {
             dirty: Vec::new(),
             spare: SpareBuffers::new(),
             waiting: Waiting::new(&settings),
+            asking: Asking::default(),
             settings,
             shared,
             mailboxes,
@@ -148,6 +151,7 @@ impl Worker {
             self.note(event);
         }
         let written = self.read_letters();
+        self.ask_archive();
         self.heed_orders();
         self.accept();
         self.read_ready();
@@ -159,6 +163,7 @@ impl Worker {
         if self.now_ms >= self.next_tick_ms {
             self.next_tick_ms = self.now_ms + TICK_MS;
             self.close_overdue();
+            self.close_stalled();
             self.shed_slow_readers();
         }
     }

@@ -5,14 +5,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{DoneOrder, OrderId, Sequence};
+use engine::{AccountId, DoneOrder, OrderId, Sequence};
 use redb::{
     Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageBackend, StorageError,
     TableDefinition, WriteTransaction,
 };
 
 use crate::archive_row::{
-    ArchiveBatch, Entry, RowError, SHARED_BYTES_MAX, decode_order, decode_row, encode_row, merge, row_of,
+    ArchiveBatch, Entry, RowError, SHARED_BYTES_MAX, decode_order, decode_order_if, decode_row, encode_row, merge,
+    row_of,
 };
 use crate::backend::Backend;
 use crate::guard::{guarded, guarded_for_client};
@@ -132,17 +133,32 @@ impl Archive {
     /// The done order of this id, if it is here. Errors: `Damaged` when its row fails its checksum, or the way there. Whatever
     /// it meets, the archive can be asked and stored to as before.
     pub fn get(&self, order: OrderId) -> Result<Option<DoneOrder>, ArchiveError> {
-        guarded_for_client(|| self.find(order)).unwrap_or_else(damaged)
+        self.get_if(order, |_, _| true)
     }
 
-    fn find(&self, order: OrderId) -> Result<Option<DoneOrder>, ArchiveError> {
+    /// The same, without its executions unless they are `wanted`, who is told whose order it is and how many executions it
+    /// has: what is not wanted takes no memory.
+    pub fn get_if(
+        &self,
+        order: OrderId,
+        wanted: impl FnOnce(AccountId, usize) -> bool,
+    ) -> Result<Option<DoneOrder>, ArchiveError> {
+        guarded_for_client(|| self.find_if(order, wanted)).unwrap_or_else(damaged)
+    }
+
+    fn find_if(
+        &self,
+        order: OrderId,
+        wanted: impl FnOnce(AccountId, usize) -> bool,
+    ) -> Result<Option<DoneOrder>, ArchiveError> {
         let transaction = self.database().begin_read().map_err(failed("read"))?;
         for (table, key) in [(SHARED, row_of(order)), (LONG, order.0)] {
             let table = transaction.open_table(table).map_err(failed("read"))?;
             let Some(row) = table.get(key).map_err(failed("read"))? else { continue };
             for (found, bytes) in read_row(row_of(order), row.value())? {
                 if found == order {
-                    return read_order(order, bytes).map(Some);
+                    let done = decode_order_if(order, bytes, wanted);
+                    return done.map(Some).map_err(|source| undecodable(order, source));
                 }
             }
         }
@@ -334,7 +350,11 @@ fn read_row(key: u64, row: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
 }
 
 fn read_order(order: OrderId, bytes: &[u8]) -> Result<DoneOrder, ArchiveError> {
-    decode_order(order, bytes).map_err(|source| ArchiveError::Undecodable { row: row_of(order), source })
+    decode_order(order, bytes).map_err(|source| undecodable(order, source))
+}
+
+fn undecodable(order: OrderId, source: CodecError) -> ArchiveError {
+    ArchiveError::Undecodable { row: row_of(order), source }
 }
 
 fn failed<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> ArchiveError {

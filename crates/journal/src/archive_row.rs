@@ -7,7 +7,7 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
-use engine::{Cancellation, DoneOrder, Execution, OrderId, Time};
+use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::codec::{put_account, take_account, take_price, take_shares};
@@ -175,7 +175,17 @@ fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
 }
 
 /// Reads an order's fields.
-pub(crate) fn decode_order(order: OrderId, mut fields: &[u8]) -> Result<DoneOrder, CodecError> {
+pub(crate) fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecError> {
+    decode_order_if(order, fields, |_, _| true)
+}
+
+/// Reads an order's fields, those of its executions only if they are `wanted`, who is told whose order it is and how many
+/// there are.
+pub(crate) fn decode_order_if(
+    order: OrderId,
+    mut fields: &[u8],
+    wanted: impl FnOnce(AccountId, usize) -> bool,
+) -> Result<DoneOrder, CodecError> {
     let bytes = &mut fields;
     let account = take_account(bytes)?;
     let canceled = if bytes.first() == Some(&0) {
@@ -186,7 +196,12 @@ pub(crate) fn decode_order(order: OrderId, mut fields: &[u8]) -> Result<DoneOrde
     };
     let count = take_u64(bytes)?;
     // A count may be anything; three bytes are the least that an execution takes.
-    let mut executions = Vec::with_capacity(count.min(bytes.len() as u64 / 3) as usize);
+    let count = usize::try_from(count).ok().filter(|count| *count <= bytes.len() / 3);
+    let count = count.ok_or(CodecError::OutOfBounds("executions"))?;
+    if !wanted(account, count) {
+        return Ok(DoneOrder { order, account, canceled, executions: Vec::new() });
+    }
+    let mut executions = Vec::with_capacity(count);
     let mut before = 0u64;
     for _ in 0..count {
         let (shares, price) = (take_shares(bytes)?, take_price(bytes)?);
@@ -207,7 +222,7 @@ fn checksum(key: u64, entries: &[u8]) -> [u8; CHECKSUM_BYTES] {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use engine::{AccountId, Price, Shares};
+    use engine::{Price, Shares};
     use proptest::prelude::*;
 
     fn done() -> impl Strategy<Value = DoneOrder> {

@@ -44,6 +44,24 @@ fn what_is_stored_is_found_again_after_a_restart() {
 }
 
 #[test]
+fn executions_that_are_not_wanted_are_left_out() {
+    let archive = Archive::open(&SimulatedDisk::new()).unwrap();
+    let execution = done(3).executions[0];
+    let order = DoneOrder { executions: vec![execution; 200_000], ..done(3) };
+    let mut batch = ArchiveBatch::new();
+    batch.push(&order);
+    archive.store(&batch, Sequence(1), true).unwrap();
+    let mut told = None;
+    let found = archive.get_if(OrderId(3), |account, executions| {
+        told = Some((account, executions));
+        false
+    });
+    assert_eq!(told, Some((order.account, 200_000)));
+    assert_eq!(found.unwrap(), Some(DoneOrder { executions: Vec::new(), ..order }));
+    assert_eq!(archive.get_if(OrderId(4), |_, _| panic!("there is none")).unwrap(), None);
+}
+
+#[test]
 fn an_order_of_very_many_executions_is_kept_whole() {
     let archive = Archive::open(&SimulatedDisk::new()).unwrap();
     let execution = done(3).executions[0];

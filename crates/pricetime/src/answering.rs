@@ -3,7 +3,7 @@
 //! leave.
 
 use engine::{Engine, Event, Execution, Op, Reply, Sequence, Time};
-use wire::{Answer, Requests, Unavailable};
+use wire::{Answer, EXECUTED_BYTES_MIN, Requests, Unavailable};
 
 /// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
 pub struct Work<'a> {
@@ -22,8 +22,6 @@ pub struct ReplyLimits {
     pub reply_bytes_max: usize,
 }
 
-/// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
-const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
 /// Executions held for the replies of one batch: the room of a few of the longest replies.
 const BATCH_REPLIES_MAX: usize = 2;
 /// An order with so few executions is shown whatever else its batch holds: nobody's short answer is refused because of

@@ -1,17 +1,14 @@
-//! The archive's threads: one writes done orders as the sequencer hands them over, one reads them for queries.
-//! Neither ever stands in the way of an acknowledgement.
+//! The archive's writing thread: it stores done orders as the sequencer hands them over, and never stands in the way of an
+//! acknowledgement.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::{DoneOrder, OrderId, Sequence};
-use gateway::Lookup;
-use journal::{ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, Damages};
-use wire::Unavailable;
+use engine::Sequence;
+use journal::{Archive, ArchiveBatch, ArchiveError};
 
 use crate::archive_gate::ArchiveGate;
 
@@ -58,6 +55,11 @@ pub struct Kept {
 impl Kept {
     pub fn new(archive: Archive, gate: ArchiveGate) -> Kept {
         Kept { archive, gate: Mutex::new(gate) }
+    }
+
+    /// To read in.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
     }
 }
 
@@ -245,42 +247,5 @@ impl Writer {
 
     fn gate(&self) -> MutexGuard<'_, ArchiveGate> {
         self.kept.gate.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Starts the thread that reads archived orders for queries. It ends when the sender is dropped. Who asks for an order that cannot
-/// be read is told so, and everybody else is answered as before.
-pub fn start_reader(kept: Arc<Kept>, damages: Damages) -> std::io::Result<Sender<Lookup>> {
-    let (lookups, inbox) = channel::<Lookup>();
-    std::thread::Builder::new().name("archive-reader".to_string()).spawn(move || {
-        for lookup in inbox {
-            let order = lookup.order();
-            match kept.archive.get(order) {
-                Ok(Some(done)) => lookup.answer(Some(done)),
-                found => {
-                    damages.found(ARCHIVE_NAME, order.0, &Unreadable { order, found });
-                    lookup.refuse(Unavailable::RecordDamaged);
-                }
-            }
-        }
-    })?;
-    Ok(lookups)
-}
-
-/// A done order that the archive does not give. It was asked for because it had been there: the engine forgets no other.
-#[derive(Debug)]
-struct Unreadable {
-    order: OrderId,
-    found: Result<Option<DoneOrder>, ArchiveError>,
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "order {} is done and cannot be read: ", self.order)?;
-        match &self.found {
-            Ok(_) => write!(f, "{ARCHIVE_NAME} is damaged where it stood")?,
-            Err(error) => error.fmt(f)?,
-        }
-        f.write_str("; who asks for it is told so, all else goes on")
     }
 }

@@ -21,6 +21,7 @@ use crate::recovery::{self, Recovered, Report};
 use crate::settings::{Durability, Settings};
 use crate::snapshots;
 use crate::sql_market::{SqlMarket, SqlOptions};
+use crate::sql_reader;
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
@@ -284,7 +285,8 @@ fn open_database(
         },
     };
     let patience = settings.store_patience.0;
-    let history = History::connect(url, &name, patience, stop.clone()).map_err(say)?;
+    let history = || History::connect(url, &name, patience, stop.clone()).map_err(say);
+    let readers = sql_reader::start(history()?, history()?, &failed).map_err(no_threads)?;
     let followed = match settings.feed {
         true => {
             let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
@@ -309,7 +311,7 @@ fn open_database(
     };
     let events = followed.as_ref().map(|(projection, _)| projection.sink());
     let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse, clock };
-    let market = SqlMarket::start(loaded.engine, writer, history, stop, options, status.clone(), failed);
+    let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }
 

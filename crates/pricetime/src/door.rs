@@ -12,13 +12,26 @@ use crate::inbox::Inbox;
 pub struct Door {
     /// Batches on their way to the sequencer.
     pub inbox: Inbox,
-    lookups: Mutex<Sender<Lookup>>,
+    readers: Readers,
+}
+
+/// The ways to those who read done orders.
+pub struct Readers {
+    short: Mutex<Sender<Lookup>>,
+    long: Mutex<Sender<Lookup>>,
+}
+
+impl Readers {
+    /// One for short look-ups, and one for long ones.
+    pub fn new(short: Sender<Lookup>, long: Sender<Lookup>) -> Readers {
+        Readers { short: Mutex::new(short), long: Mutex::new(long) }
+    }
 }
 
 impl Door {
-    /// With the way to whoever reads done orders.
-    pub fn new(lookups: Sender<Lookup>) -> Door {
-        Door { inbox: Inbox::default(), lookups: Mutex::new(lookups) }
+    /// With the ways to those who read done orders.
+    pub fn new(readers: Readers) -> Door {
+        Door { inbox: Inbox::default(), readers }
     }
 }
 
@@ -28,7 +41,11 @@ impl Exchange for Door {
     }
 
     fn look_up(&self, lookup: Lookup) {
+        let line = match lookup.is_long() {
+            true => &self.readers.long,
+            false => &self.readers.short,
+        };
         // When the reader is gone the server is on its way down.
-        let _ = self.lookups.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
+        let _ = line.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod answering;
 pub mod archive_gate;
+pub mod archive_reader;
 pub mod archiver;
 pub mod backend;
 pub mod backup;
@@ -31,6 +32,7 @@ pub mod serve;
 pub mod settings;
 pub mod snapshots;
 pub mod sql_market;
+pub mod sql_reader;
 pub mod state;
 pub mod store_tool;
 pub mod units;

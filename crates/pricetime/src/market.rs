@@ -15,7 +15,8 @@ use journal::{ArchiveBatch, Damages, Journal, JournalError, Storage};
 
 use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
-use crate::archiver::{self, Archiver, Handover, Kept};
+use crate::archive_reader;
+use crate::archiver::{Archiver, Handover, Kept};
 use crate::door::Door;
 use crate::inbox::Taken;
 use crate::projection::Checkpoint;
@@ -104,8 +105,8 @@ impl<S: Storage> Market<S> {
         let pulse = options.pulse.clone();
         pulse.set(Gauge::DamagedInArchive, 0);
         let damages = Damages::new(move |records| pulse.set(Gauge::DamagedInArchive, records));
-        let lookups = archiver::start_reader(kept, damages)?;
-        let door = Arc::new(Door::new(lookups));
+        let readers = archive_reader::start(&kept, &damages)?;
+        let door = Arc::new(Door::new(readers));
         let landmarks = Arc::new(Landmarks::default());
         let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone(), failed.clone())?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);

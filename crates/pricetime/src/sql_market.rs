@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
 use feed::{EventBatch, EventSink};
-use gateway::{Batch, Lookup, Pulse, Stage, State, Status};
-use store::{Effects, History, Probe, Stop, StoreError, Writer};
+use gateway::{Batch, Pulse, Stage, State, Status};
+use store::{Effects, Probe, Stop, StoreError, Writer};
 use wire::Unavailable;
 
 use crate::answering::{ReplyLimits, Work, answer};
-use crate::door::Door;
+use crate::door::{Door, Readers};
 use crate::inbox::Taken;
 use crate::market::{Clock, Failed, note_market};
 
@@ -30,8 +30,6 @@ const GATHERED_OPS_MAX: usize = 1 << 14;
 const GLANCE: Duration = Duration::from_millis(50);
 /// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
-/// Done orders looked up at once.
-const LOOKUPS_MAX: usize = 256;
 
 /// Settings of the running market.
 pub struct SqlOptions {
@@ -57,12 +55,12 @@ pub struct SqlMarket {
 }
 
 impl SqlMarket {
-    /// Starts the threads on an engine that stands where the database does. `stop` ends the writer's waits. `failed` is
+    /// Starts the threads on an engine that stands where the database does, beside those that read done orders. `stop` ends the writer's waits. `failed` is
     /// called when nothing more may be acknowledged; `status` says whether the database can be reached.
     pub fn start(
         engine: Engine,
         writer: Writer,
-        history: History,
+        readers: Readers,
         stop: Stop,
         options: SqlOptions,
         status: Status,
@@ -77,8 +75,7 @@ impl SqlMarket {
             patience: options.patience,
             status,
         });
-        let lookups = start_reader(history, failed.clone())?;
-        let door = Arc::new(Door::new(lookups));
+        let door = Arc::new(Door::new(readers));
         let (outbox, committed) = channel();
         note_market(&options.pulse, &engine);
         let (events, pulse) = (options.events.clone(), options.pulse.clone());
@@ -424,24 +421,4 @@ impl Run {
         drop(shared);
         self.between.changed.notify_all();
     }
-}
-
-/// Starts the thread that reads done orders from SQL for queries. It ends when the sender is dropped.
-fn start_reader(mut history: History, failed: Failed) -> std::io::Result<Sender<Lookup>> {
-    let (lookups, inbox) = channel::<Lookup>();
-    std::thread::Builder::new().name("history".to_string()).spawn(move || {
-        while let Ok(first) = inbox.recv() {
-            let asked: Vec<Lookup> = std::iter::once(first).chain(inbox.try_iter().take(LOOKUPS_MAX - 1)).collect();
-            let orders: Vec<OrderId> = asked.iter().map(Lookup::order).collect();
-            match history.done_orders(&orders) {
-                Ok(found) => asked.into_iter().zip(found).for_each(|(lookup, done)| lookup.answer(done)),
-                Err(StoreError::Unreachable { .. }) => {
-                    asked.into_iter().for_each(|lookup| lookup.refuse(Unavailable::StoreAway));
-                }
-                Err(StoreError::Stopped) => return,
-                Err(error) => return failed(error.to_string()),
-            }
-        }
-    })?;
-    Ok(lookups)
 }

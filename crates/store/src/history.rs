@@ -2,15 +2,17 @@
 //! own, so that a look-up waits for no commit.
 
 use std::collections::{BTreeSet, HashMap};
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
+use futures_util::TryStreamExt;
 use futures_util::future::try_join;
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use crate::column::{Column, Put};
+use crate::column::{Column, Put, Single};
 use crate::error::{StoreError, Verdict, final_error, verdict, with_cause};
 use crate::fields::Fields;
 use crate::schema;
@@ -20,6 +22,8 @@ use crate::url::StoreUrl;
 use crate::writer::unless_stopped;
 
 const ACTION: &str = "look up orders";
+/// More rows than there are.
+const MOST: u64 = 1 << 62;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Orders of these ids that are not on a book, with what was canceled of them.
@@ -39,6 +43,19 @@ const EXECUTIONS: &str = "
     UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time
         FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.executions e ON e.sell_order = u.id
     ORDER BY 1, 2, 3";
+/// Those of some accounts' orders, in any order, and no more of them than are asked for.
+const EXECUTIONS_WITHIN: &str = "
+    SELECT u.id, x.later, x.ordinal, x.shares, x.price, x.time
+    FROM unnest($1::bigint[], $2::text[]) AS u(id, asker)
+    JOIN pricetime.orders o ON o.id = u.id
+    JOIN pricetime.accounts a ON a.number = o.account AND a.id = u.asker
+    CROSS JOIN LATERAL (
+        SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time
+            FROM pricetime.imported_executions i WHERE i.order_id = u.id
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time FROM pricetime.executions e WHERE e.buy_order = u.id
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time FROM pricetime.executions e WHERE e.sell_order = u.id
+    ) x
+    LIMIT $3";
 
 /// Reads done orders, for one thread.
 pub struct History {
@@ -54,6 +71,23 @@ pub(crate) struct Link {
     session: Session,
     orders: Statement,
     executions: Statement,
+    executions_within: Statement,
+}
+
+/// What became of an order, and who asks: the executions of another account's order are not read, nor those for nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AskedOrder {
+    pub order: OrderId,
+    pub executions_for: Option<AccountId>,
+}
+
+/// What was found of orders when so many executions may be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// Of each order, in their order; none if it was never placed or is open.
+    pub done: Vec<Option<DoneOrder>>,
+    /// Whether the executions are there: there are no more than were asked for, over all of the orders together.
+    pub whole: bool,
 }
 
 impl History {
@@ -80,9 +114,18 @@ impl History {
     /// it tries again, until told to stop or out of patience. Errors: `Unreachable`, after which the next look-up may
     /// succeed; `Stopped`; others last.
     pub fn done_orders(&mut self, orders: &[OrderId]) -> Result<Vec<Option<DoneOrder>>, StoreError> {
+        self.ask(async |link: &Link| link.done_orders(orders).await)
+    }
+
+    /// The same with at most so many executions: what there is beyond them is not read. Errors: as of `done_orders`.
+    pub fn done_within(&mut self, orders: &[AskedOrder], executions_max: usize) -> Result<Within, StoreError> {
+        self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
+    }
+
+    fn ask<T>(&mut self, ask: impl AsyncFn(&Link) -> Looked<T>) -> Result<T, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
-            let looking = look_up(&mut self.link, &self.connector, orders);
+            let looking = look_up(&mut self.link, &self.connector, &ask);
             let in_time = async { tokio::time::timeout_at(until.into(), looking).await };
             let fault = match self.runtime.block_on(unless_stopped(in_time, &self.stop)) {
                 None => return Err(StoreError::Stopped),
@@ -106,30 +149,35 @@ impl History {
     }
 }
 
+/// What the rows say or what is wrong with them; or what became of the connection.
+type Looked<T> = Result<Result<T, StoreError>, tokio_postgres::Error>;
+
 /// What the rows say, on a new connection if there is none.
-async fn look_up(
+async fn look_up<T>(
     link: &mut Option<Link>,
     connector: &Connector,
-    orders: &[OrderId],
-) -> Result<Result<Vec<Option<DoneOrder>>, StoreError>, tokio_postgres::Error> {
+    ask: &impl AsyncFn(&Link) -> Looked<T>,
+) -> Looked<T> {
     let link = match link {
         Some(link) => link,
         None => link.insert(Link::open(connector).await?),
     };
-    link.done_orders(orders).await
+    ask(link).await
 }
 
 impl Link {
     async fn open(connector: &Connector) -> Result<Link, tokio_postgres::Error> {
         let session = connector.open(Purpose::LookUp).await?;
         let (orders, executions) = (session.client.prepare(ORDERS).await?, session.client.prepare(EXECUTIONS).await?);
-        Ok(Link { session, orders, executions })
+        let executions_within = session.client.prepare(EXECUTIONS_WITHIN).await?;
+        Ok(Link { session, orders, executions, executions_within })
     }
 
     /// Of a connection whose schema was looked at.
     pub(crate) async fn new(session: Session) -> Result<Link, StoreError> {
         let (orders, executions) = (session.prepare(ORDERS, ACTION).await?, session.prepare(EXECUTIONS, ACTION).await?);
-        Ok(Link { session, orders, executions })
+        let executions_within = session.prepare(EXECUTIONS_WITHIN, ACTION).await?;
+        Ok(Link { session, orders, executions, executions_within })
     }
 
     pub(crate) fn session(&self) -> &Session {
@@ -137,10 +185,7 @@ impl Link {
     }
 
     /// Both statements at once: what a done order consists of does not change between them.
-    pub(crate) async fn done_orders(
-        &self,
-        orders: &[OrderId],
-    ) -> Result<Result<Vec<Option<DoneOrder>>, StoreError>, tokio_postgres::Error> {
+    pub(crate) async fn done_orders(&self, orders: &[OrderId]) -> Looked<Vec<Option<DoneOrder>>> {
         // Each once: a join would give the executions of one that is asked for twice twice.
         let once: Vec<OrderId> = orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
         let ids = Column::of(&once, |order, out| order.0.put(out));
@@ -152,11 +197,90 @@ impl Link {
     }
 }
 
+impl Link {
+    async fn done_within(&self, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {
+        // Each once, so that its executions come once.
+        let once: BTreeSet<AskedOrder> = orders.iter().copied().collect();
+        let once: Vec<AskedOrder> = once.into_iter().collect();
+        let ids = Column::of(&once, |asked, out| asked.order.0.put(out));
+        let askers = Column::of(&once, |asked, out| asked.executions_for.put(out));
+        let limit = Single(u64::try_from(executions_max).unwrap_or(u64::MAX).min(MOST).saturating_add(1));
+        let client = &self.session.client;
+        let heads: [&(dyn ToSql + Sync); 1] = [&ids];
+        let found = client.query(&self.orders, &heads).await?;
+        let mut done = match heads_of(&found) {
+            Ok(done) => done,
+            Err(error) => return Ok(Err(error)),
+        };
+        let parameters: [&(dyn ToSql + Sync); 3] = [&ids, &askers, &limit];
+        let mut rows = pin!(client.query_raw(&self.executions_within, parameters).await?);
+        let mut executions = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            match Found::of(&row) {
+                Ok(found) => executions.push(found),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        let whole = executions.len() <= executions_max;
+        if !whole {
+            executions.clear();
+        }
+        executions.sort_unstable_by_key(|found| (found.order, found.later, found.ordinal));
+        for Found { order, execution, .. } in executions {
+            // None: an order that is open, or was when the first statement looked.
+            if let Some(done) = done.get_mut(&order) {
+                done.executions.push(execution);
+            }
+        }
+        let done = match orders {
+            [asked] => vec![done.remove(&asked.order)],
+            orders => orders.iter().map(|asked| done.get(&asked.order).cloned()).collect(),
+        };
+        Ok(Ok(Within { done, whole }))
+    }
+}
+
+/// An execution as a row has it: which order's, and where it stands among those of that order.
+struct Found {
+    order: OrderId,
+    later: i32,
+    ordinal: u64,
+    execution: Execution,
+}
+
+impl Found {
+    fn of(row: &tokio_postgres::Row) -> Result<Found, StoreError> {
+        let mut fields = Fields::of(row);
+        let order = OrderId(fields.next()?);
+        let later = row.try_get(1).map_err(|_| StoreError::Unreadable { column: "later".to_owned() })?;
+        fields.skip(1);
+        let ordinal = fields.next()?;
+        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
+        Ok(Found { order, later, ordinal, execution })
+    }
+}
+
 fn assemble(
     orders: &[OrderId],
     found: &[tokio_postgres::Row],
     executions: &[tokio_postgres::Row],
 ) -> Result<Vec<Option<DoneOrder>>, StoreError> {
+    let mut done = heads_of(found)?;
+    for row in executions {
+        let mut fields = Fields::of(row);
+        let order = OrderId(fields.next()?);
+        fields.skip(2);
+        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
+        // None: an order that is open, or was when the first statement looked.
+        if let Some(done) = done.get_mut(&order) {
+            done.executions.push(execution);
+        }
+    }
+    Ok(orders.iter().map(|order| done.get(order).cloned()).collect())
+}
+
+/// Done orders without their executions.
+fn heads_of(found: &[tokio_postgres::Row]) -> Result<HashMap<OrderId, DoneOrder>, StoreError> {
     let mut done = HashMap::new();
     for row in found {
         let mut fields = Fields::of(row);
@@ -169,15 +293,5 @@ fn assemble(
         };
         done.insert(order, DoneOrder { order, account, canceled, executions: Vec::new() });
     }
-    for row in executions {
-        let mut fields = Fields::of(row);
-        let order = OrderId(fields.next()?);
-        fields.skip(2);
-        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
-        // None: an order that is open, or was when the first statement looked.
-        if let Some(done) = done.get_mut(&order) {
-            done.executions.push(execution);
-        }
-    }
-    Ok(orders.iter().map(|order| done.get(order).cloned()).collect())
+    Ok(done)
 }

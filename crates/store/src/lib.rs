@@ -7,7 +7,7 @@
 //! ```text
 //! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands
 //!                                             └─► commit(effects), again and again
-//! History::connect ─► done_orders, beside it, for queries of orders that the engine no longer keeps
+//! History::connect ─► done_within, beside it, for queries of orders that the engine no longer keeps
 //! Reader::connect  ─► pages of trades, orders and candles, for people
 //! ```
 
@@ -39,7 +39,7 @@ mod writer;
 pub use candles::{CandleRow, Stretch};
 pub use effects::{Effects, Head};
 pub use error::StoreError;
-pub use history::History;
+pub use history::{AskedOrder, History, Within};
 pub use import::Imported;
 pub use load::Loaded;
 pub use markets::MarketRows;

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use common::market::Market;
 use common::postgres::database;
-use engine::{AccountId, Command, DoneOrders, Engine, Money, OrderId, Position, Price, Reply, Shares, Side, Symbol};
-use store::{History, Stop};
+use engine::{
+    AccountId, Command, DoneOrder, DoneOrders, Engine, Money, OrderId, Position, Price, Reply, Shares, Side, Symbol,
+};
+use store::{AskedOrder, History, Stop};
 
 #[test]
 fn every_row_is_what_the_model_says() {
@@ -62,6 +64,36 @@ fn a_done_order_is_found_by_its_id() {
     // Its connection may break.
     assert_eq!(database.end_connections("history"), 1);
     assert_eq!(history.done_order(done.order).unwrap().as_ref(), Some(done));
+}
+
+#[test]
+fn no_more_executions_are_read_than_there_is_room_for() {
+    let database = database();
+    let mut writer = database.writer("one");
+    let mut market = Market::new(3);
+    market.run(&mut writer, 1500);
+    let mut history = History::connect(&database.url(), "history", Duration::from_secs(5), Stop::new()).unwrap();
+    let all = market.done_orders();
+    let own = |done: &DoneOrder| AskedOrder { order: done.order, executions_for: Some(done.account) };
+    let asked: Vec<AskedOrder> = all.iter().map(own).collect();
+    let executions: usize = all.iter().map(|done| done.executions.len()).sum();
+    assert!(executions > 100, "{executions}");
+    let within = history.done_within(&asked, executions).unwrap();
+    assert!(within.whole && within.done.iter().flatten().eq(&all));
+    let bare = |done: &DoneOrder| DoneOrder { executions: Vec::new(), ..done.clone() };
+    let within = history.done_within(&asked, executions - 1).unwrap();
+    assert!(!within.whole && within.done.into_iter().flatten().eq(all.iter().map(bare)));
+    // Nobody else is told of an order's executions, and whoever cancels does not ask for them.
+    let stranger = AccountId::parse(b"31415926").unwrap();
+    for executions_for in [None, Some(stranger)] {
+        let asked: Vec<AskedOrder> = all.iter().map(|done| AskedOrder { order: done.order, executions_for }).collect();
+        let within = history.done_within(&asked, 0).unwrap();
+        assert!(within.whole && within.done.into_iter().flatten().eq(all.iter().map(bare)));
+    }
+    // One that is asked for twice has its executions once.
+    let some = all.iter().find(|done| done.executions.len() > 1).unwrap();
+    let within = history.done_within(&[own(some), own(some)], some.executions.len()).unwrap();
+    assert_eq!(within.done, [Some(some.clone()), Some(some.clone())]);
 }
 
 #[test]

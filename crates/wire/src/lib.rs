@@ -8,4 +8,4 @@ mod number;
 mod xml;
 
 pub use frame::{Frame, FrameError, frame, next_frame, skippable};
-pub use xml::{Answer, Limits, ReplyLimits, Requests, Unavailable, push_escaped, write_reply};
+pub use xml::{Answer, EXECUTED_BYTES_MIN, Limits, ReplyLimits, Requests, Unavailable, push_escaped, write_reply};

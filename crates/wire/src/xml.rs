@@ -10,4 +10,4 @@ mod request;
 
 pub use arena::{Limits, Requests};
 pub use escape::push_escaped;
-pub use reply::{Answer, ReplyLimits, Unavailable, write_reply};
+pub use reply::{Answer, EXECUTED_BYTES_MIN, ReplyLimits, Unavailable, write_reply};

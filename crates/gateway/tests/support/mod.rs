@@ -154,10 +154,11 @@ fn execution() -> Execution {
     }
 }
 
-/// An archived order of account 1 with one execution.
-pub fn done(order: u64) -> DoneOrder {
+/// An archived order of account 1 with so many executions.
+pub fn done_of(order: u64, executions: u64) -> DoneOrder {
     let account = AccountId::parse(b"1").unwrap();
-    DoneOrder { order: OrderId(order), account, canceled: None, executions: vec![execution()] }
+    let executions = (0..executions).map(|_| execution()).collect();
+    DoneOrder { order: OrderId(order), account, canceled: None, executions }
 }
 
 /// What a client reads of an order with so many executions.

@@ -56,6 +56,9 @@ pub struct ReplyLimits {
     pub length_line: bool,
 }
 
+/// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
+pub const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
+
 const END: &[u8] = b"</results>\n";
 
 /// Appends the whole reply of one request: `<results>`, an element a child, `</results>` and a newline, on one line.
