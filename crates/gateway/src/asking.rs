@@ -17,7 +17,7 @@ use crate::worker::Worker;
 /// Short look-ups of a worker that the archive has not answered, at most.
 const SHORT_MAX: usize = 64;
 /// The part of the bound of unread replies that long ones may take: one in so many.
-const LONG_PART: usize = 4;
+const LONG_PART: usize = 8;
 /// While others wait for theirs, a client with a long reply is disconnected when it takes nothing for so long,
 const STALLED_MS: u64 = 500;
 /// or has not taken all of it after so long.

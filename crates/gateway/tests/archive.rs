@@ -130,7 +130,7 @@ fn what_does_not_fit_a_reply_is_said_and_what_needs_no_room_is_answered() {
 #[test]
 fn a_long_reply_that_is_not_taken_makes_room_for_others() {
     // Room for one.
-    let served = serve(Settings { unread_bytes_max: 32 << 20, reply_bytes_max: 8 << 20, ..settings() });
+    let served = serve(Settings { unread_bytes_max: 64 << 20, reply_bytes_max: 8 << 20, ..settings() });
     const EXECUTIONS: u64 = 100_000;
     let many = |order| Some(done_of(order, EXECUTIONS));
     let mut silent = served.client_with_little_room();

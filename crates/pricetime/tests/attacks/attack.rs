@@ -60,6 +60,13 @@ impl Scene {
         Scene { server, title, limits, folder, turn }
     }
 
+    /// Stops the server and starts it again on what it wrote: what was done is in the archive alone.
+    pub fn again(self) -> Scene {
+        self.server.stop();
+        let server = Launch::new(&self.folder.data()).start();
+        Scene { server, title: self.title, limits: self.limits, folder: self.folder, turn: self.turn }
+    }
+
     /// The server's data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.data()

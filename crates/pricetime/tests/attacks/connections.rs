@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
 use crate::common::client::Client;
-use crate::common::server::PATIENCE;
+use crate::common::folder::Folder;
+use crate::common::server::{Launch, PATIENCE};
 use crate::common::wait::wait_until;
 use crate::peers::{allow_many_files, connect_many, has_ended};
 
@@ -76,6 +77,42 @@ fn ten_thousand_idle_connections_cost_little() {
         }
     }
     attack.end("each answered twice");
+}
+
+/// The connections of both listeners took all files, and the next journal file could not be opened: the server ended.
+#[test]
+fn connections_leave_files_for_the_journal() {
+    const IDLE: usize = 1_100;
+    // Fewer than HTTP has places: an operator has one, too.
+    const IDLE_OVER_HTTP: usize = 180;
+    allow_many_files(IDLE + IDLE_OVER_HTTP);
+    let scene = Scene::set("connections for all files", ORDINARY, |launch| {
+        let settings = "--segment-size 64KiB --snapshot-every 200 --idle-timeout 10m";
+        launch.with(settings).through(&["prlimit", "--nofile=1024:1024"])
+    });
+    let mut client = scene.server.client();
+    client.ask("<create><account id=\"1\" balance=\"1000000000\"/><symbol sym=\"S\"/></create>");
+    let attack = scene.attack();
+    let server = attack.server();
+    let _idle = [connect_many(server.xml, IDLE), connect_many(server.http, IDLE_OVER_HTTP)];
+    wait_until("as many as are allowed to be there", PATIENCE, || server.process.open_files() > 880);
+    let orders = "<order sym=\"S\" amount=\"1.5\" limit=\"99.99\"/>".repeat(30);
+    for _ in 0..200 {
+        let told = client.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
+        assert_eq!(told.matches("<opened").count(), 30, "{told:.300}");
+    }
+    let files = server.process.open_files();
+    attack.end(&format!("{files} of 1,024 files open, and the journal went on"));
+}
+
+#[test]
+fn a_server_without_enough_files_does_not_start() {
+    let folder = Folder::new("few-files");
+    let launch = Launch::new(&folder.data()).with("--workers 2");
+    let ended = launch.through(&["prlimit", "--nofile=100:100"]).try_start().err().expect("too few files");
+    let why = "the limit of open files is 100; at least 120 are needed, 88 for the server's own files and 32 for connections: \
+               raise it (ulimit -n, LimitNOFILE)";
+    assert!(ended.status.code() != Some(0) && ended.stderr.contains(why), "{ended:?}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn ten_thousand_clients_that_never_read_delay_nobody() {
 
 /// Sends a request over and over on connections that never read, until none of them takes more for a while. Gives how
 /// many bytes they took.
-fn flood(attack: &Attack, connections: usize, request: &[u8], bytes_max: usize) -> u64 {
+pub fn flood(attack: &Attack, connections: usize, request: &[u8], bytes_max: usize) -> u64 {
     const QUIET: Duration = Duration::from_millis(500);
     let mut streams: Vec<(TcpStream, usize)> =
         (0..connections).map(|_| (connect_narrow(attack.server().xml), 0)).collect();

@@ -17,6 +17,7 @@ mod watchdog;
 mod connections;
 mod floods;
 mod http;
+mod lookups;
 mod market;
 mod websocket;
 mod xml;
