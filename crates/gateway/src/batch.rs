@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use engine::{Execution, Op};
-use wire::{Answer, Requests};
+use wire::{Answer, Requests, Unavailable};
 
 use crate::lookup::Lookup;
 use crate::mailbox::Mailbox;
