@@ -59,6 +59,8 @@ pub(crate) struct ClientOrders {
     /// By the slot of an open order: its entry, or `NONE`. Reaches no further than the slots of orders with an entry.
     by_slot: Slab<u32>,
     open: usize,
+    /// Entries by account. Reaches no further than the last account with an entry.
+    by_account: Vec<u32>,
 }
 
 impl ClientOrders {
@@ -70,6 +72,7 @@ impl ClientOrders {
             done: VecDeque::new(),
             by_slot: Slab::new(),
             open: 0,
+            by_account: Vec::new(),
         }
     }
 
@@ -81,6 +84,16 @@ impl ClientOrders {
     #[inline]
     pub(crate) fn open_count(&self) -> usize {
         self.open
+    }
+
+    /// Entries that an account has in memory, those whose day is over and that were not removed yet included.
+    pub(crate) fn count_of(&self, account: AccountIndex) -> usize {
+        self.by_account.get(account.0 as usize).map_or(0, |&count| count as usize)
+    }
+
+    /// Whether an entry whose day is over is still in memory: then the next one to be added makes more room than it takes.
+    pub(crate) fn has_expired(&self, now: Time) -> bool {
+        self.done.front().is_some_and(|&entry| !self.entries[entry].stands(now))
     }
 
     /// What an account's id stands for.
@@ -146,6 +159,11 @@ impl ClientOrders {
 
     fn insert(&mut self, order: ClientOrder) -> u32 {
         let hash = self.hash(order.account, order.id);
+        let account = order.account.0 as usize;
+        if self.by_account.len() <= account {
+            self.by_account.resize(account.saturating_add(1), 0);
+        }
+        self.by_account[account] = self.by_account[account].saturating_add(1);
         let entry = self.entries.insert(order);
         let (entries, hasher) = (&self.entries, &self.hasher);
         let same = |&other: &u32| (entries[other].account, entries[other].id) == (order.account, order.id);
@@ -174,6 +192,8 @@ impl ClientOrders {
                 found.remove();
             }
             self.entries.remove(entry);
+            let count = &mut self.by_account[order.account.0 as usize];
+            *count = count.saturating_sub(1);
         }
     }
 
@@ -221,6 +241,8 @@ mod tests {
             assert!(orders.finish(slot, now) && !orders.finish(slot, now));
             assert_eq!((orders.id_at(slot), orders.open_count()), (None, 0));
             assert!(orders.len() <= 501, "{number}: {} entries", orders.len());
+            let counted: usize = (0..7).map(|account| orders.count_of(AccountIndex(account))).sum();
+            assert_eq!(counted, orders.len(), "{number}: each is counted for its account");
         }
         let now = Time(100_000 * (day / 500));
         assert_eq!(orders.standing(now).len(), 500);

@@ -108,6 +108,11 @@ impl Engine {
         Some(self.accounts.get(self.accounts.find(account)?).balance)
     }
 
+    /// What all accounts together were created with.
+    pub fn money_issued(&self) -> Money {
+        self.money_issued
+    }
+
     /// What an account may sell of a symbol; none if either is unknown.
     pub fn position(&self, account: AccountId, symbol: Symbol) -> Option<Position> {
         Some(self.positions.get(self.accounts.find(account)?, self.symbols.find(symbol)?))
@@ -116,6 +121,22 @@ impl Engine {
     /// All shares ever issued of a symbol; none for an unknown one.
     pub fn issued(&self, symbol: SymbolIndex) -> Option<Position> {
         self.symbols.all().get(symbol.0 as usize).map(|listing| listing.issued)
+    }
+
+    /// All shares ever issued of a symbol by its name; none for an unknown one.
+    pub fn issued_of(&self, symbol: Symbol) -> Option<Position> {
+        Some(self.symbols.get(self.symbols.find(symbol)?).issued)
+    }
+
+    /// Client order ids that an account has in memory: those that stand for an order, and some whose day is over.
+    pub fn client_order_ids_of(&self, account: AccountId) -> usize {
+        self.accounts.find(account).map_or(0, |account| self.client_orders.count_of(account))
+    }
+
+    /// Whether some client order id's day is over at `time` and it is still in memory: then the next one that is given makes
+    /// more room than it takes.
+    pub fn has_expired_client_order_ids(&self, time: Time) -> bool {
+        self.client_orders.has_expired(time)
     }
 
     /// The order that an account's client order id stands for, as of the last command.

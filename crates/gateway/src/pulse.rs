@@ -61,9 +61,13 @@ pub enum Gauge {
     DamagedInArchive,
     /// Records of the history that were.
     DamagedInHistory,
+    /// The time of the last command, in microseconds since the Unix epoch.
+    MarketTime,
+    /// How far the machine's clock is ahead because it leapt and is not followed.
+    ClockLeapMicros,
 }
 
-const GAUGES: usize = Gauge::DamagedInHistory as usize + 1;
+const GAUGES: usize = Gauge::ClockLeapMicros as usize + 1;
 /// What a gauge holds that was never set.
 const UNSET: u64 = u64::MAX;
 

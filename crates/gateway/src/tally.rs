@@ -110,7 +110,7 @@ impl Verdict {
                 Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Canceled(_),
             ) => Some(Verdict::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Verdict::of_reject(reject)),
-            Answer::Unavailable(Unavailable::ReplyTooLarge) => Some(Verdict::Limit),
+            Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Verdict::Limit),
             Answer::Unavailable(
                 Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
             ) => Some(Verdict::Unavailable),

@@ -28,14 +28,14 @@ const BATCH_REPLIES_MAX: usize = 2;
 /// another's long ones.
 const SHORT_EXECUTIONS: usize = 16;
 
-/// Applies the commands of `work` for which `admitted` says so and answers all of it, in order. `admitted` has an entry a
-/// command. Events go to `events`.
+/// Applies the commands of `work` that were let in and answers all of it, in order. `decisions` says for each command that it was,
+/// or why not. Events go to `events`.
 pub fn answer(
     engine: &mut Engine,
     limits: ReplyLimits,
     work: &mut Work<'_>,
     time: Time,
-    admitted: &mut impl Iterator<Item = bool>,
+    decisions: &mut impl Iterator<Item = Result<(), Unavailable>>,
     events: &mut impl FnMut(Sequence, Event),
 ) {
     let mut room = Room::of_batch(limits.reply_bytes_max);
@@ -48,12 +48,13 @@ pub fn answer(
             }
             let answer = match &ops[index] {
                 Op::Command(command) => {
-                    if admitted.next().expect("invariant: encode saw the same commands") {
-                        let sequence = engine.sequence().next();
-                        let mut events = |event| events(sequence, event);
-                        Answer::Reply(engine.apply_command(sequence, time, command, work.executions, &mut events))
-                    } else {
-                        Answer::Unavailable(Unavailable::DiskLow)
+                    match decisions.next().expect("invariant: it was decided of the same commands") {
+                        Ok(()) => {
+                            let sequence = engine.sequence().next();
+                            let mut events = |event| events(sequence, event);
+                            Answer::Reply(engine.apply_command(sequence, time, command, work.executions, &mut events))
+                        }
+                        Err(why) => Answer::Unavailable(why),
                     }
                 }
                 Op::Query(query) => room.within(work.executions, |executions_max, executions| {

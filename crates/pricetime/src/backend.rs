@@ -13,7 +13,7 @@ use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
 use web::{Hub, Records};
 
 use crate::archive_gate::{ArchiveGate, GATE_NAME};
-use crate::market::{Clock, DONE_ORDERS_MAX, Failed, Follower, Market, MarketOptions};
+use crate::market::{DONE_ORDERS_MAX, Failed, Follower, Market, MarketOptions};
 use crate::place::Place;
 use crate::projection::Projection;
 use crate::records::{SqlRecords, former};
@@ -22,6 +22,7 @@ use crate::settings::{Durability, Settings};
 use crate::snapshots;
 use crate::sql_market::{SqlMarket, SqlOptions};
 use crate::sql_reader;
+use crate::timekeeper::Clock;
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
@@ -173,6 +174,8 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low_bytes(),
         done_orders_max: DONE_ORDERS_MAX,
+        bounds: settings.bounds(),
+        clock_leap_max: settings.max_clock_leap.0,
         pulse,
         clock,
     };
@@ -310,7 +313,9 @@ fn open_database(
         false => None,
     };
     let events = followed.as_ref().map(|(projection, _)| projection.sink());
-    let options = SqlOptions { reply_bytes_max: settings.reply_bytes_max(), patience, events, pulse, clock };
+    let (reply_bytes_max, bounds) = (settings.reply_bytes_max(), settings.bounds());
+    let clock_leap_max = settings.max_clock_leap.0;
+    let options = SqlOptions { reply_bytes_max, patience, events, pulse, clock, clock_leap_max, bounds };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }

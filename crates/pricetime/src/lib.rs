@@ -2,6 +2,7 @@
 //!
 //! Everything that orders, times, starts and stops lives here; nothing depends on this crate but the binary and tests.
 
+pub mod admission;
 pub mod answering;
 pub mod archive_gate;
 pub mod archive_reader;
@@ -35,5 +36,6 @@ pub mod sql_market;
 pub mod sql_reader;
 pub mod state;
 pub mod store_tool;
+pub mod timekeeper;
 pub mod units;
 pub mod verify;

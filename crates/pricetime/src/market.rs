@@ -1,18 +1,18 @@
 //! The running market: the sequencer's thread, with the archive and the snapshots beside it.
 //! Gateways hand batches in through the `Exchange` it implements.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use engine::{Engine, Sequence, Time};
+use engine::{Engine, Sequence};
 use feed::EventSink;
 use gateway::{Batch, Gauge, Pulse, Stage};
 use journal::{ArchiveBatch, Damages, Journal, JournalError, Storage};
 
+use crate::admission::{Bounds, Conditions};
 use crate::answering::{ReplyLimits, Work};
 use crate::archive_gate::ArchiveGate;
 use crate::archive_reader;
@@ -21,8 +21,9 @@ use crate::door::Door;
 use crate::inbox::Taken;
 use crate::projection::Checkpoint;
 use crate::recovery::Recovered;
-use crate::sequencer::{Conditions, Sequencer};
+use crate::sequencer::Sequencer;
 use crate::snapshots::{Behind, Landmarks, Snapshots};
+use crate::timekeeper::{Clock, Timekeeper};
 
 /// Ops sequenced in one turn at most, give or take a batch: bounds a journal unit and the wait of whoever comes next.
 const TURN_OPS_MAX: usize = 1 << 15;
@@ -47,27 +48,14 @@ pub struct MarketOptions {
     pub disk_low_bytes: u64,
     /// Done orders that may wait for the archive before sequencing slows down to it.
     pub done_orders_max: usize,
+    /// What clients may have the server keep.
+    pub bounds: Bounds,
     /// Where it is written down how long turns take, and how things stand.
     pub pulse: Pulse,
     /// What tells the time.
     pub clock: Clock,
-}
-
-/// The only clock of the market; a test gives it one of its own.
-#[derive(Clone)]
-pub struct Clock(pub Arc<dyn Fn() -> Time + Send + Sync>);
-
-impl Clock {
-    /// The machine's.
-    pub fn system() -> Clock {
-        Clock(Arc::new(now))
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a clock that shows {}", (self.0)().0)
-    }
+    /// A clock that is further ahead is never followed.
+    pub clock_leap_max: Duration,
 }
 
 /// Who follows what happens.
@@ -115,6 +103,7 @@ impl<S: Storage> Market<S> {
         let snapshots =
             Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), behind, options.pulse.clone())?;
         note_market(&options.pulse, &engine);
+        let time = engine.time();
         let run = Run {
             sequencer: Sequencer::new(engine, journal, ReplyLimits { reply_bytes_max: options.reply_bytes_max }),
             door: door.clone(),
@@ -122,9 +111,10 @@ impl<S: Storage> Market<S> {
             landmarks,
             events,
             pulse: options.pulse,
-            clock: options.clock,
+            timekeeper: Timekeeper::new(options.clock, time, options.clock_leap_max),
             keep_journal: options.keep_journal,
             done_orders_max: options.done_orders_max,
+            bounds: options.bounds,
             disk_low: disk.low.clone(),
             in_archive: 0,
             handed_over: Sequence::ZERO,
@@ -172,9 +162,10 @@ struct Run<S: Storage> {
     landmarks: Arc<Landmarks>,
     events: Option<EventSink>,
     pulse: Pulse,
-    clock: Clock,
+    timekeeper: Timekeeper,
     keep_journal: bool,
     done_orders_max: usize,
+    bounds: Bounds,
     disk_low: Arc<AtomicBool>,
     /// Batches of done orders on their way to the archive.
     in_archive: usize,
@@ -194,7 +185,8 @@ impl<S: Storage> Run<S> {
             match self.door.inbox.take(&mut batches, (!idle).then_some(HAND_OVER_AFTER)) {
                 Taken::Batches => {
                     marked = false;
-                    let conditions = Conditions { disk_low: self.disk_low.load(Ordering::Relaxed) };
+                    let disk_low = self.disk_low.load(Ordering::Relaxed);
+                    let conditions = Conditions { disk_low, bounds: self.bounds };
                     self.answer(&mut batches, conditions)?;
                     self.forget_stored();
                     let waiting = self.sequencer.engine().done_order_count();
@@ -238,7 +230,7 @@ impl<S: Storage> Run<S> {
             let begun = Instant::now();
             let mut synced = begun;
             let journaled = || synced = Instant::now();
-            let time = (self.clock.0)();
+            let time = self.timekeeper.now(self.sequencer.engine().time());
             match &self.events {
                 Some(sink) => {
                     let mut events = sink.batch();
@@ -272,6 +264,7 @@ impl<S: Storage> Run<S> {
             self.pulse.kept(time);
         }
         note_market(&self.pulse, self.sequencer.engine());
+        self.pulse.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
     }
 
     /// Hands done orders to the archive, and what became of journal files to the snapshots.
@@ -325,12 +318,7 @@ pub(crate) fn note_market(pulse: &Pulse, engine: &Engine) {
     pulse.set(Gauge::Accounts, engine.account_count() as u64);
     pulse.set(Gauge::Symbols, engine.symbol_count() as u64);
     pulse.set(Gauge::OpenOrders, engine.open_order_count() as u64);
-}
-
-/// The time of the machine.
-pub(crate) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+    pulse.set(Gauge::MarketTime, engine.time().0);
 }
 
 /// Looks twice a second how much of the disk is free, and whether all that we put there still is.

@@ -7,17 +7,11 @@
 
 use std::time::Duration;
 
-use engine::{Command, Engine, Event, Op, Sequence, Time};
+use engine::{Engine, Event, Sequence, Time};
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
+use crate::admission::{Admission, Conditions};
 use crate::answering::{ReplyLimits, Work, answer};
-
-/// What the surroundings allow at the moment. Decided before sequencing, so that a replay decides the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Conditions {
-    /// The disk is nearly full: refuse what makes the state grow.
-    pub disk_low: bool,
-}
 
 /// Engine and journal, with what lies between them.
 pub struct Sequencer<S: Storage> {
@@ -25,8 +19,8 @@ pub struct Sequencer<S: Storage> {
     journal: Journal<S>,
     limits: ReplyLimits,
     payload: Vec<u8>,
-    /// For each command of the turn whether it was let in, so that applying walks the ops as journaling did.
-    admitted: Vec<bool>,
+    /// What was let in of the turn, so that applying walks the ops as journaling did.
+    admission: Admission,
     sync_time: Option<Duration>,
 }
 
@@ -34,7 +28,7 @@ impl<S: Storage> Sequencer<S> {
     /// Of an engine that stands where the journal ends.
     pub fn new(engine: Engine, journal: Journal<S>, limits: ReplyLimits) -> Sequencer<S> {
         assert!(engine.sequence() == journal.point().sequence, "invariant: the engine has applied the whole journal");
-        Sequencer { engine, journal, limits, payload: Vec::new(), admitted: Vec::new(), sync_time: None }
+        Sequencer { engine, journal, limits, payload: Vec::new(), admission: Admission::default(), sync_time: None }
     }
 
     /// The engine, to look at.
@@ -65,37 +59,30 @@ impl<S: Storage> Sequencer<S> {
     ) -> Result<(), JournalError> {
         let time = now.max(self.engine.time());
         let first = self.engine.sequence().next();
-        let count = self.encode(work, conditions);
+        let count = self.encode(work, time, &conditions);
         self.sync_time = None;
         if count > 0 {
             self.journal.append(first, time, count, &self.payload)?;
             self.sync_time = self.journal.sync_time();
         }
         journaled();
-        let mut admitted = std::mem::take(&mut self.admitted);
-        let mut next_admitted = admitted.iter().copied();
+        let mut decisions = self.admission.decisions();
         for work in work.iter_mut() {
-            answer(&mut self.engine, self.limits, work, time, &mut next_admitted, events);
+            answer(&mut self.engine, self.limits, work, time, &mut decisions, events);
         }
-        admitted.clear();
-        self.admitted = admitted;
         Ok(())
     }
 
-    /// Writes the admitted commands of a turn into the payload, and counts them.
-    fn encode(&mut self, work: &[Work<'_>], conditions: Conditions) -> u32 {
-        self.payload.clear();
-        self.admitted.clear();
+    /// Writes the commands of a turn that are let in into the payload, and counts them.
+    fn encode(&mut self, work: &[Work<'_>], time: Time, conditions: &Conditions) -> u32 {
+        let Sequencer { engine, payload, admission, .. } = self;
+        payload.clear();
         let mut count = 0u32;
-        for op in work.iter().flat_map(|work| work.requests.ops()) {
-            let Op::Command(command) = op else { continue };
-            let admitted = !conditions.disk_low || frees_or_keeps(command);
-            self.admitted.push(admitted);
-            if admitted {
-                journal::encode(command, &mut self.payload);
-                count = count.checked_add(1).expect("invariant: gateways bound what is in flight");
-            }
-        }
+        let requests = work.iter().map(|work| work.requests);
+        admission.decide(engine, conditions, time, requests, &mut |command| {
+            journal::encode(command, payload);
+            count = count.checked_add(1).expect("invariant: gateways bound what is in flight");
+        });
         count
     }
 
@@ -130,17 +117,5 @@ impl<S: Storage> Sequencer<S> {
     /// Both, when the server stops.
     pub fn into_parts(self) -> (Engine, Journal<S>) {
         (self.engine, self.journal)
-    }
-}
-
-/// Whether a command can be let in when the disk is nearly full: a cancel frees what an order holds.
-fn frees_or_keeps(command: &Command) -> bool {
-    match command {
-        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => true,
-        Command::CreateAccount { .. }
-        | Command::CreateSymbol { .. }
-        | Command::IssueShares { .. }
-        | Command::PlaceOrder { .. }
-        | Command::PlaceClientOrder { .. } => false,
     }
 }

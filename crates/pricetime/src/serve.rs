@@ -20,9 +20,9 @@ use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
-use crate::market::Clock;
 use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
+use crate::timekeeper::Clock;
 
 /// How long a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);

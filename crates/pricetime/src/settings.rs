@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use engine::{Money, Position};
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Bounds;
 use crate::place::Place;
-use crate::units::{ByteSize, Span, Umask};
+use crate::units::{ByteSize, Span, Umask, Whole};
 
 /// When a reply may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -28,6 +30,11 @@ pub enum LogFormat {
     /// A JSON object a line, for machines.
     Json,
 }
+
+/// One share, in units of [`Position`].
+const SHARE: i128 = 10i128.pow(engine::SHARE_DECIMALS);
+/// Dollars that there may be, and shares of a symbol: the engine's own bound.
+const ISSUED_MAX: u128 = 10u128.pow(20);
 
 /// Declares each setting once: its name, type, default and help, for the command line, the environment, the file and
 /// `--print-config` alike.
@@ -97,6 +104,18 @@ settings! {
     max_children: usize = 10_000, "PRICETIME_MAX_CHILDREN";
     /// The longest reply; queries past it are refused
     max_reply: ByteSize = ByteSize(16 << 20), "PRICETIME_MAX_REPLY";
+    /// Accounts that there may be; further ones are refused
+    max_accounts: u64 = 1_000_000, "PRICETIME_MAX_ACCOUNTS";
+    /// Symbols that there may be; further ones are refused
+    max_symbols: u64 = 100_000, "PRICETIME_MAX_SYMBOLS";
+    /// Dollars that an account may be created with
+    max_balance: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_BALANCE";
+    /// Shares of a symbol that an account may have when it is issued more
+    max_position: Whole = Whole(10u128.pow(16)), "PRICETIME_MAX_POSITION";
+    /// Dollars, and shares of each symbol, that one request may issue
+    max_issue: Whole = Whole(10u128.pow(17)), "PRICETIME_MAX_ISSUE";
+    /// Client order ids of an account: those of open orders and of orders that were done in the last 24 hours
+    max_client_orders: u64 = 1_000_000, "PRICETIME_MAX_CLIENT_ORDERS";
     /// Close a connection this long after its last request
     idle_timeout: Span = Span(std::time::Duration::from_secs(60)), "PRICETIME_IDLE_TIMEOUT";
     /// Serve one request a connection, then close it
@@ -116,6 +135,9 @@ settings! {
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
     /// Refuse new orders and accounts while less than this would be free on the disk behind the next journal file; 0 for never
     disk_low: ByteSize = ByteSize(256 << 20), "PRICETIME_DISK_LOW";
+    /// The longest leap ahead of the machine's clock that market time follows, once it has lasted, and the longest time since
+    /// the last command at a start
+    max_clock_leap: Span = Span(std::time::Duration::from_secs(366 * 24 * 60 * 60)), "PRICETIME_MAX_CLOCK_LEAP";
     /// Stop after this many requests and print the time they took; 0 for never
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
     /// Log level: error, warn, info, debug or trace
@@ -167,6 +189,21 @@ impl Settings {
         }
     }
 
+    /// What clients may have the server keep.
+    pub fn bounds(&self) -> Bounds {
+        let dollars = |whole: Whole| Money::from_units(whole.times(engine::DOLLAR).min(Money::CAP.units()));
+        let shares = |whole: Whole| Position::from_units(whole.times(SHARE).min(Position::CAP.units()));
+        Bounds {
+            accounts: self.max_accounts,
+            symbols: self.max_symbols,
+            balance: dollars(self.max_balance),
+            position: shares(self.max_position),
+            request_money: dollars(self.max_issue),
+            request_shares: shares(self.max_issue),
+            client_orders: self.max_client_orders,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let at_least = |name: &str, value: u64, bound: u64| {
             if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }
@@ -186,6 +223,18 @@ impl Settings {
         at_most("max-children", self.max_children as u64, 10_000_000)?;
         at_least("max-reply", self.max_reply.0, 1024)?;
         at_most("max-reply", self.max_reply.0, 1 << 32)?;
+        at_least("max-accounts", self.max_accounts, 1)?;
+        at_most("max-accounts", self.max_accounts, u32::MAX.into())?;
+        at_least("max-symbols", self.max_symbols, 1)?;
+        at_most("max-symbols", self.max_symbols, u32::MAX.into())?;
+        at_most("max-client-orders", self.max_client_orders, u32::MAX.into())?;
+        for (name, whole) in
+            [("max-balance", self.max_balance), ("max-position", self.max_position), ("max-issue", self.max_issue)]
+        {
+            if whole.0 > ISSUED_MAX {
+                return Err(format!("{name} is {whole}; at most {ISSUED_MAX}"));
+            }
+        }
         at_least("segment-size", self.segment_size.0, 64 << 10)?;
         at_most("segment-size", self.segment_size.0, 1 << 40)?;
         at_least("snapshot-every", self.snapshot_every, 1)?;

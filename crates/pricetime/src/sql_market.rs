@@ -15,14 +15,16 @@ use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
 use feed::{EventBatch, EventSink};
-use gateway::{Batch, Pulse, Stage, State, Status};
+use gateway::{Batch, Gauge, Pulse, Stage, State, Status};
 use store::{Effects, Probe, Stop, StoreError, Writer};
 use wire::Unavailable;
 
+use crate::admission::{Admission, Bounds, Conditions};
 use crate::answering::{ReplyLimits, Work, answer};
 use crate::door::{Door, Readers};
 use crate::inbox::Taken;
-use crate::market::{Clock, Failed, note_market};
+use crate::market::{Failed, note_market};
+use crate::timekeeper::{Clock, Timekeeper};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it sequencing waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
@@ -43,6 +45,10 @@ pub struct SqlOptions {
     pub pulse: Pulse,
     /// What tells the time.
     pub clock: Clock,
+    /// A clock that is further ahead is never followed.
+    pub clock_leap_max: Duration,
+    /// What clients may have the server keep.
+    pub bounds: Bounds,
 }
 
 /// A market with its threads.
@@ -88,6 +94,7 @@ impl SqlMarket {
                 }
                 Err(error) => failed(error.to_string()),
             })?;
+        let time = engine.time();
         let run = Run {
             engine,
             door: door.clone(),
@@ -95,8 +102,11 @@ impl SqlMarket {
             committed,
             events: options.events,
             pulse: options.pulse,
-            clock: options.clock,
+            timekeeper: Timekeeper::new(options.clock, time, options.clock_leap_max),
             limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
+            admission: Admission::default(),
+            // The disk is the database's.
+            conditions: Conditions { disk_low: false, bounds: options.bounds },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
         Ok(SqlMarket { door, between, stop, sequencer, committer })
@@ -365,8 +375,10 @@ struct Run {
     committed: Receiver<Vec<OrderId>>,
     events: Option<EventSink>,
     pulse: Pulse,
-    clock: Clock,
+    timekeeper: Timekeeper,
     limits: ReplyLimits,
+    admission: Admission,
+    conditions: Conditions,
 }
 
 impl Run {
@@ -396,11 +408,13 @@ impl Run {
         let Group { effects, waiting, ops } = &mut shared.gathered;
         let begun = Instant::now();
         self.pulse.taken(&batch, begun);
-        let (time, before) = ((self.clock.0)().max(self.engine.time()), self.engine.sequence());
+        let (time, before) = (self.timekeeper.now(self.engine.time()), self.engine.sequence());
         let Batch { requests, answers, executions, .. } = &mut *batch;
         let mut work = Work { requests, answers, executions };
         let mut events = self.events.as_ref().map(EventSink::batch);
-        answer(&mut self.engine, self.limits, &mut work, time, &mut std::iter::repeat(true), &mut |sequence, event| {
+        let Run { engine, admission, conditions, .. } = self;
+        admission.decide(engine, conditions, time, std::iter::once(work.requests), &mut |_| {});
+        answer(engine, self.limits, &mut work, time, &mut admission.decisions(), &mut |sequence, event| {
             effects.add(sequence, time, event);
             if let Some(events) = &mut events {
                 events.add(sequence, event);
@@ -417,6 +431,7 @@ impl Run {
         let applied = Instant::now();
         self.pulse.spent(Stage::Apply, batch.requests.len(), applied - begun);
         note_market(&self.pulse, &self.engine);
+        self.pulse.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
         waiting.batches.push(Applied { batch, at: applied, unchanging: self.engine.sequence() == before });
         drop(shared);
         self.between.changed.notify_all();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "Text", into = "String")]
 pub struct ByteSize(pub u64);
 
-/// A length of time, written `250ms`, `10s`, `5m` or a number of seconds.
+/// A length of time, written `250ms`, `10s`, `5m`, `366d` or a number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Text", into = "String")]
 pub struct Span(pub Duration);
@@ -33,6 +33,18 @@ impl Umask {
     }
 }
 
+/// A whole number of dollars or shares. A string in a file when it is beyond what a number there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Text", into = "String")]
+pub struct Whole(pub u128);
+
+impl Whole {
+    /// In units of which one dollar or share has so many.
+    pub fn times(self, units: i128) -> i128 {
+        i128::try_from(self.0).unwrap_or(i128::MAX).saturating_mul(units)
+    }
+}
+
 /// A setting's value in a file: with a unit, or a bare number.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -44,7 +56,8 @@ enum Text {
 const SIZES: [(&str, u64); 7] =
     [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("", 1)];
 
-const SPANS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+const SPANS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("d", DAY_MS), ("", 1_000)];
 
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
@@ -67,7 +80,27 @@ impl FromStr for Span {
     fn from_str(text: &str) -> Result<Span, String> {
         let span = scaled(text, &SPANS);
         let span = span.map(|millis| Span(Duration::from_millis(millis)));
-        span.ok_or_else(|| format!("`{text}` is not a length of time; write seconds, or a number with ms, s or m"))
+        span.ok_or_else(|| format!("`{text}` is not a length of time; write seconds, or a number with ms, s, m or d"))
+    }
+}
+
+impl FromStr for Whole {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Whole, String> {
+        let whole = text.trim().parse();
+        whole.map(Whole).map_err(|_| format!("`{text}` is not a whole number of dollars or shares"))
+    }
+}
+
+impl TryFrom<Text> for Whole {
+    type Error = String;
+
+    fn try_from(text: Text) -> Result<Whole, String> {
+        match text {
+            Text::Written(text) => text.parse(),
+            Text::Number(whole) => Ok(Whole(whole.into())),
+        }
     }
 }
 
@@ -136,10 +169,24 @@ impl fmt::Display for ByteSize {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.0.as_secs() / (DAY_MS / 1_000);
         match self.0.subsec_millis() {
+            0 if days > 0 && self.0.as_secs().is_multiple_of(DAY_MS / 1_000) => write!(f, "{days}d"),
             0 => write!(f, "{}s", self.0.as_secs()),
             _ => write!(f, "{}ms", self.0.as_millis()),
         }
+    }
+}
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Whole> for String {
+    fn from(whole: Whole) -> String {
+        whole.to_string()
     }
 }
 
@@ -167,6 +214,7 @@ mod tests {
         assert_eq!("250ms".parse(), Ok(Span(Duration::from_millis(250))));
         assert_eq!("10".parse(), Ok(Span(Duration::from_secs(10))));
         assert_eq!("5m".parse(), Ok(Span(Duration::from_secs(300))));
+        assert_eq!("366d".parse(), Ok(Span(Duration::from_secs(366 * 24 * 60 * 60))));
         assert!("1 parsec".parse::<ByteSize>().is_err());
         assert!("-1s".parse::<Span>().is_err());
     }
@@ -186,5 +234,6 @@ mod tests {
         assert_eq!(ByteSize(1500).to_string(), "1500");
         assert_eq!(Span(Duration::from_millis(1500)).to_string(), "1500ms");
         assert_eq!(Span(Duration::from_secs(60)).to_string(), "60s");
+        assert_eq!(Span(Duration::from_secs(2 * 24 * 60 * 60)).to_string(), "2d");
     }
 }

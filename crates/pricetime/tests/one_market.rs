@@ -19,9 +19,10 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
-use pricetime::market::Clock;
 use pricetime::serve::web_settings;
 use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::timekeeper::Clock;
+use pricetime::units::Whole;
 use serde_json::{Value, json};
 use web::{About, Keys, Web};
 
@@ -39,7 +40,18 @@ struct Here {
 impl Here {
     fn start(data: &Path, clock: Clock) -> Here {
         let free = Some("127.0.0.1:0".parse().unwrap());
-        let given = Given { xml: free, http: free, data: Some(data.to_owned()), workers: Some(1), ..Given::default() };
+        // The workload goes to the engine's own bounds.
+        let all = Some(Whole(10u128.pow(20)));
+        let given = Given {
+            xml: free,
+            http: free,
+            data: Some(data.to_owned()),
+            workers: Some(1),
+            max_balance: all,
+            max_position: all,
+            max_issue: all,
+            ..Given::default()
+        };
         let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
         let (status, pulse) = (Status::new(), Pulse::new());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
@@ -227,7 +239,7 @@ fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
     let time = Arc::new(AtomicU64::new(1_763_690_000_000_000));
     let clock = |time: &Arc<AtomicU64>| {
         let time = time.clone();
-        Clock(Arc::new(move || Time(time.load(Ordering::SeqCst))))
+        Clock::steady(move || Time(time.load(Ordering::SeqCst)))
     };
     let xml = Here::start(&folder.path().join("xml"), clock(&time));
     let rest = Here::start(&folder.path().join("rest"), clock(&time));
@@ -280,7 +292,7 @@ fn xml_and_rest_make_the_same_market() {
 fn the_state_hash_tells_of_the_time() {
     let hash = |later: u64| {
         let folder = Folder::new(&format!("one-market-later-{later}"));
-        let here = Here::start(&folder.data(), Clock(Arc::new(move || Time(1_763_690_000_000_000 + later))));
+        let here = Here::start(&folder.data(), Clock::steady(move || Time(1_763_690_000_000_000 + later)));
         let mut client = connect(here.gateway.local_addr());
         let account = AccountId::parse(b"1").unwrap();
         by_xml(&mut client, &Op::Command(Command::CreateAccount { account, balance: Money::CAP }));

@@ -20,10 +20,10 @@ use gateway::{Pulse, State, Status};
 use model::workload::Random;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
-use pricetime::market::Clock;
 use pricetime::place::Place;
 use pricetime::serve::web_settings;
 use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::timekeeper::Clock;
 use serde_json::{Value, json};
 use web::{About, Key, Keys, Web};
 
@@ -53,7 +53,7 @@ impl Here {
             settings.store = store.parse::<Place>().unwrap();
         }
         let now = now.clone();
-        let clock = Clock(Arc::new(move || Time(now.load(Ordering::SeqCst))));
+        let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
         let (status, pulse) = (Status::new(), Pulse::new());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();

@@ -169,7 +169,9 @@ fn create_answers_each_child_in_its_place() {
 
 #[test]
 fn money_and_shares_are_capped_so_that_no_sum_overflows() {
-    let (_folder, server) = started("caps", "");
+    let all = "100000000000000000000";
+    let unbounded = format!("--max-balance {all} --max-position {all} --max-issue {all}");
+    let (_folder, server) = started("caps", &unbounded);
     let mut talk = Talk::with(&server);
     let cap = "100000000000000000000";
     talk.creates(

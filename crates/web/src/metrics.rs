@@ -197,7 +197,24 @@ impl Scrape {
         )?;
         out.gauge(family("pricetime_accounts", None, "Accounts."), pulse.get(Gauge::Accounts))?;
         out.gauge(family("pricetime_symbols", None, "Symbols."), pulse.get(Gauge::Symbols))?;
-        out.gauge(family("pricetime_open_orders", None, "Orders with something open."), pulse.get(Gauge::OpenOrders))
+        out.gauge(family("pricetime_open_orders", None, "Orders with something open."), pulse.get(Gauge::OpenOrders))?;
+        let lead = pulse.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
+        out.gauge(
+            family(
+                "pricetime_clock_lead",
+                Some(In::Seconds),
+                "How far market time is ahead of the machine's clock, which was set back or was wrong: time stands until then.",
+            ),
+            lead,
+        )?;
+        out.gauge(
+            family(
+                "pricetime_clock_leap",
+                Some(In::Seconds),
+                "How far the machine's clock has leapt ahead of market time and is not followed, as of the last turn.",
+            ),
+            pulse.get(Gauge::ClockLeapMicros).map_or(Some(0.0), |micros| Some(micros as f64 / 1e6)),
+        )
     }
 
     /// Where the market is kept.

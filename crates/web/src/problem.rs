@@ -1,11 +1,13 @@
 //! Refusals as `application/problem+json`: a stable code for programs, a sentence for people, the field where there is one.
 
+use std::fmt;
+
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::Reject;
 use feed::HistoryError;
 use serde::Serialize;
-use wire::{Answer, Unavailable};
+use wire::{Answer, Bound, Unavailable};
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -111,6 +113,18 @@ impl Problem {
         Problem::new(status, code, title, reject.to_string())
     }
 
+    /// The server's settings do not allow that much.
+    fn past(bound: Bound) -> Problem {
+        let (code, title) = match bound {
+            Bound::Accounts { .. } => ("too-many-accounts", "Too many accounts"),
+            Bound::Symbols { .. } => ("too-many-symbols", "Too many symbols"),
+            Bound::Balance { .. } | Bound::RequestMoney { .. } => ("too-much-money", "Too much money"),
+            Bound::Position { .. } | Bound::RequestShares { .. } => ("too-many-shares", "Too many shares"),
+            Bound::ClientOrders { .. } => ("too-many-client-order-ids", "Too many client order ids"),
+        };
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())
+    }
+
     /// Why an op did not get as far as the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
@@ -119,6 +133,7 @@ impl Problem {
             Unavailable::Stopping => ("not-ready", "Stopping"),
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
+            Unavailable::Bound(bound) => return Problem::past(bound),
         };
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())
     }
@@ -130,6 +145,12 @@ pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
         Answer::Reply(engine::Reply::Rejected(reject)) => Err(Problem::of(&reject)),
         Answer::Reply(reply) => Ok(reply),
         Answer::Unavailable(why) => Err(Problem::unavailable(why)),
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
     }
 }
 

@@ -10,11 +10,12 @@ use wire::{Answer, Requests};
 use super::Plan;
 use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
+use crate::admission::Conditions;
 use crate::answering::{ReplyLimits, Work};
-use crate::market::now;
 use crate::recovery;
-use crate::sequencer::{Conditions, Sequencer};
+use crate::sequencer::Sequencer;
 use crate::settings::Settings;
+use crate::timekeeper::system_time;
 
 /// Between two turns of the crowd.
 const STEP: Duration = Duration::from_millis(2_500);
@@ -26,7 +27,7 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
     let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
     let limits = ReplyLimits { reply_bytes_max: settings.reply_bytes_max() };
-    let end = now();
+    let end = system_time();
     let mut then = Then {
         sequencer: Sequencer::new(recovered.engine, recovered.journal, limits),
         time: Time(end.0.saturating_sub(past.as_micros() as u64)),

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use engine::{Engine, Event, OrderId, Reject, Reply, Sequence, StateItem, Time};
 use journal::{Archive, ArchiveBatch, JournalPoint, Options};
+use pricetime::admission::Conditions;
 use pricetime::answering::{ReplyLimits, Work};
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
-use pricetime::sequencer::{Conditions, Sequencer};
+use pricetime::sequencer::Sequencer;
 use pricetime::snapshots;
 use wire::{Answer, Requests};
 

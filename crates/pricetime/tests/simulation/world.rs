@@ -5,7 +5,7 @@ use engine::{Command, Entry, Op, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
 use model::workload::Random;
-use pricetime::sequencer::Conditions;
+use pricetime::admission::{Bounds, Conditions};
 use wire::Requests;
 
 use super::audit;
@@ -144,7 +144,7 @@ impl World {
     pub fn turn(&mut self) -> Result<(), Stop> {
         let batches = self.clients.turn(&self.ledger.model);
         let now = self.clock.read(&mut self.random);
-        let conditions = Conditions { disk_low: self.random.percent(5) };
+        let conditions = Conditions { disk_low: self.random.percent(5), bounds: Bounds::NONE };
         let time = now.max(self.ledger.time());
         self.ledger.doubt = self.admitted(&batches, time, conditions);
         let node = self.node.as_mut().expect("a node is running");

@@ -1,11 +1,13 @@
 //! Refusals as these clients know them: `{"code":-1121,"msg":"Invalid symbol."}`.
 
+use std::fmt;
+
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::Reject;
 use feed::HistoryError;
 use serde_json::json;
-use wire::Unavailable;
+use wire::{Bound, Unavailable};
 
 use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;
@@ -139,10 +141,29 @@ impl Refusal {
         }
     }
 
+    /// The server's settings do not allow that much.
+    fn past(bound: Bound) -> Refusal {
+        match bound {
+            // Clients know it as a pace that they are to slow down from.
+            Bound::ClientOrders { .. } => {
+                Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {bound}."))
+            }
+            Bound::Accounts { .. }
+            | Bound::Symbols { .. }
+            | Bound::Balance { .. }
+            | Bound::Position { .. }
+            | Bound::RequestMoney { .. }
+            | Bound::RequestShares { .. } => Refusal::new(-2010, format!("{bound}.")),
+        }
+    }
+
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
         if why == Unavailable::RecordDamaged {
             return Refusal::from(Problem::unavailable(why));
+        }
+        if let Unavailable::Bound(bound) = why {
+            return Refusal::past(bound);
         }
         let msg = format!("Internal error; unable to process your request. Please try again. {why}.");
         Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)
@@ -168,6 +189,12 @@ impl From<Problem> for Refusal {
             _ => -1130,
         };
         Refusal::with(status, code, problem.detail)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.msg)
     }
 }
 

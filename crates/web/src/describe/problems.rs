@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 25] = [
+const CODES: [(&str, u16, &str); 28] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -21,8 +21,15 @@ const CODES: [(&str, u16, &str); 25] = [
     ("not-json", 415, "The header `content-type: application/json` is missing"),
     ("insufficient-funds", 422, "The account has not enough money"),
     ("insufficient-shares", 422, "The account has not enough shares"),
-    ("too-much-money", 422, "All accounts together would have more than 10^20 dollars"),
-    ("too-many-shares", 422, "There would be more than 10^20 shares of the symbol"),
+    ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
+    (
+        "too-many-shares",
+        422,
+        "More shares of the symbol than an account, a request or all accounts together may be given",
+    ),
+    ("too-many-accounts", 422, "The server keeps no more accounts"),
+    ("too-many-symbols", 422, "The server keeps no more symbols"),
+    ("too-many-client-order-ids", 422, "The account has no more client order ids: an order without one is taken"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("disk-low", 503, "The disk is nearly full"),

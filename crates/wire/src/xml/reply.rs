@@ -5,6 +5,8 @@ use std::fmt;
 
 use engine::{Execution, Reject, Reply, Status, Time};
 
+use crate::bound::Bound;
+
 use super::arena::{Part, PartKind, Requests};
 use super::escape::push_display;
 use crate::number::push_decimal;
@@ -31,6 +33,8 @@ pub enum Unavailable {
     ReplyTooLarge,
     /// What is kept of the order cannot be read: bits of it have changed.
     RecordDamaged,
+    /// It would have the server keep more than its settings allow.
+    Bound(Bound),
 }
 
 impl fmt::Display for Unavailable {
@@ -43,6 +47,7 @@ impl fmt::Display for Unavailable {
             Unavailable::RecordDamaged => {
                 "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
             }
+            Unavailable::Bound(bound) => return bound.fmt(f),
         })
     }
 }

@@ -337,18 +337,15 @@ pub const CASES: &[Case] = &[
     ),
     decided(
         "create-shares-cap",
-        "at most 10^20 shares of a symbol are issued",
+        "more than 10^20 shares of a symbol are refused",
         r#"
         fund A 1
-        fund B 1
         > <create><symbol sym="{S}"><account id="{A}">100000000000000000001</account></symbol></create>
         <error sym="{S}" id="{A}"/>
-        > <create><symbol sym="{S}"><account id="{A}">100000000000000000000</account></symbol></create>
+        > <create><symbol sym="{S}"><account id="{A}">100000000000000000000.00000001</account></symbol></create>
+        <error sym="{S}" id="{A}"/>
+        > <create><symbol sym="{S}"><account id="{A}">1</account></symbol></create>
         <created sym="{S}" id="{A}"/>
-        > <create><symbol sym="{S}"><account id="{B}">0.00000001</account></symbol></create>
-        <error sym="{S}" id="{B}"/>
-        > <create><symbol sym="{S}"><account id="{B}">0</account></symbol></create>
-        <created sym="{S}" id="{B}"/>
         "#,
     ),
     decided(

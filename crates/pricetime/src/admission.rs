@@ -1,0 +1,287 @@
+//! What is let in: which commands get a number. Decided from the surroundings, the settings and the state of the engine before
+//! a command is ordered, so that a replay, which sees only what was let in, decides nothing. Both markets ask here.
+//!
+//! A command is judged by the engine's state and by what the same turn has let in before it, of which it is not known yet
+//! whether the engine will refuse it: at a bound the turn's last commands may be refused though there was room for them.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::{AccountId, Command, Engine, Money, Op, Position, Symbol, Time};
+use wire::{Bound, Requests, Unavailable};
+
+/// What the surroundings and the settings allow at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// The disk is nearly full: refuse what makes the state grow.
+    pub disk_low: bool,
+    /// What clients may have the server keep.
+    pub bounds: Bounds,
+}
+
+/// What clients may have the server keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Accounts.
+    pub accounts: u64,
+    /// Symbols.
+    pub symbols: u64,
+    /// Dollars that an account may be created with.
+    pub balance: Money,
+    /// Shares of a symbol that an account may have when it is issued more.
+    pub position: Position,
+    /// Dollars that one request may create accounts with.
+    pub request_money: Money,
+    /// Shares of a symbol that one request may issue.
+    pub request_shares: Position,
+    /// Client order ids of an account.
+    pub client_orders: u64,
+}
+
+impl Bounds {
+    /// None but those of the engine.
+    pub const NONE: Bounds = Bounds {
+        accounts: u64::MAX,
+        symbols: u64::MAX,
+        balance: Money::CAP,
+        position: Position::CAP,
+        request_money: Money::CAP,
+        request_shares: Position::CAP,
+        client_orders: u64::MAX,
+    };
+
+    /// The most that one account, which has `there`, may be given of what is `left` of `cap` when `others` may still want
+    /// some and each may have `bound`. A hundredth of the cap is kept for those who come late, shared equally among the accounts
+    /// that there may be: so nobody can leave nothing to them. Unless one account may have all.
+    fn share(&self, bound: i128, cap: i128, left: i128, there: i128, others: u64) -> i128 {
+        if bound >= cap {
+            return left;
+        }
+        let of_each = cap / 100 / i128::from(self.accounts.max(1));
+        let free = left.saturating_sub(of_each.saturating_mul(others.into()));
+        let share = free.max(of_each.saturating_sub(there)).clamp(0, left);
+        share.min(bound.saturating_sub(there)).max(0)
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds::NONE
+    }
+}
+
+/// Decides for the commands of a turn. Keeps its memory for the next.
+#[derive(Default)]
+pub struct Admission {
+    turn: Turn,
+    request: Request,
+    /// For each command whether it is let in.
+    let_in: Vec<bool>,
+    /// For each that is not, why.
+    refusals: Vec<Unavailable>,
+}
+
+/// What a turn has let in, as if the engine would accept all of it.
+#[derive(Default)]
+struct Turn {
+    accounts: HashSet<AccountId>,
+    symbols: HashSet<Symbol>,
+    money: i128,
+    /// By symbol, and of it by account.
+    issued: HashMap<Symbol, i128>,
+    positions: HashMap<(AccountId, Symbol), i128>,
+    client_orders: HashMap<AccountId, u64>,
+}
+
+/// What a request has let in.
+#[derive(Default)]
+struct Request {
+    money: i128,
+    shares: HashMap<Symbol, i128>,
+}
+
+impl Admission {
+    /// Decides for all commands of `requests`, which are a turn's, in order. `let_in` is given those that are let in.
+    pub fn decide<'a>(
+        &mut self,
+        engine: &Engine,
+        conditions: &Conditions,
+        now: Time,
+        requests: impl Iterator<Item = &'a Requests>,
+        let_in: &mut impl FnMut(&Command),
+    ) {
+        self.turn.clear();
+        self.let_in.clear();
+        self.refusals.clear();
+        for requests in requests {
+            for request in 0..requests.len() {
+                self.request.clear();
+                for op in &requests.ops()[requests.ops_of(request)] {
+                    let Op::Command(command) = op else { continue };
+                    let refusal = self.refusal(engine, conditions, now, command);
+                    self.let_in.push(refusal.is_none());
+                    match refusal {
+                        None => let_in(command),
+                        Some(why) => self.refusals.push(why),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was decided: for each command, in order, that it is let in, or why not.
+    pub fn decisions(&self) -> impl Iterator<Item = Result<(), Unavailable>> {
+        let mut refusals = self.refusals.iter();
+        self.let_in.iter().map(move |let_in| match let_in {
+            true => Ok(()),
+            false => Err(*refusals.next().expect("invariant: each that is not let in has its refusal")),
+        })
+    }
+
+    #[inline]
+    fn refusal(
+        &mut self,
+        engine: &Engine,
+        conditions: &Conditions,
+        now: Time,
+        command: &Command,
+    ) -> Option<Unavailable> {
+        if conditions.disk_low && !frees_or_keeps(command) {
+            return Some(Unavailable::DiskLow);
+        }
+        let bounds = &conditions.bounds;
+        let within = match *command {
+            Command::PlaceOrder { .. } | Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => Ok(()),
+            Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
+            Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
+            Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
+            Command::PlaceClientOrder { id, account, .. } => {
+                // One that stands for an order is answered with it, and one that is unknown is refused there.
+                match engine.client_order(account, id) {
+                    Ok(_) => Ok(()),
+                    Err(_) => self.client_order(engine, bounds, now, account),
+                }
+            }
+        };
+        within.err().map(Unavailable::Bound)
+    }
+
+    #[cold]
+    fn account(&mut self, engine: &Engine, bounds: &Bounds, id: AccountId, balance: Money) -> Result<(), Bound> {
+        let Admission { turn, request, .. } = self;
+        if engine.balance(id).is_some() || turn.accounts.contains(&id) {
+            // To be told that there is one.
+            return Ok(());
+        }
+        let accounts = engine.account_count().saturating_add(turn.accounts.len()) as u64;
+        if accounts >= bounds.accounts {
+            return Err(Bound::Accounts { most: bounds.accounts });
+        }
+        let (cap, balance) = (Money::CAP.units(), balance.units());
+        let left = cap.saturating_sub(engine.money_issued().units()).saturating_sub(turn.money).max(0);
+        let others = bounds.accounts.saturating_sub(accounts).saturating_sub(1);
+        let most = bounds.share(bounds.balance.units(), cap, left, 0, others);
+        // Where all that is left may be had, the engine says that it is too much.
+        if balance > most && most < left {
+            return Err(Bound::Balance { most: Money::from_units(most), left: Money::from_units(left) });
+        }
+        let of_request = request.money.saturating_add(balance);
+        if of_request > bounds.request_money.units() && bounds.request_money < Money::CAP {
+            return Err(Bound::RequestMoney { most: bounds.request_money, left: Money::from_units(left) });
+        }
+        request.money = of_request;
+        turn.money = turn.money.saturating_add(balance);
+        turn.accounts.insert(id);
+        Ok(())
+    }
+
+    #[cold]
+    fn symbol(&mut self, engine: &Engine, bounds: &Bounds, symbol: Symbol) -> Result<(), Bound> {
+        let turn = &mut self.turn;
+        if engine.issued_of(symbol).is_some() || turn.symbols.contains(&symbol) {
+            return Ok(());
+        }
+        if engine.symbol_count().saturating_add(turn.symbols.len()) as u64 >= bounds.symbols {
+            return Err(Bound::Symbols { most: bounds.symbols });
+        }
+        turn.symbols.insert(symbol);
+        Ok(())
+    }
+
+    #[cold]
+    fn shares(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        symbol: Symbol,
+        account: AccountId,
+        shares: Position,
+    ) -> Result<(), Bound> {
+        let Admission { turn, request, .. } = self;
+        let (cap, shares) = (Position::CAP.units(), shares.units());
+        if shares == 0 {
+            return Ok(());
+        }
+        let issued = turn.issued.entry(symbol).or_default();
+        let so_far = engine.issued_of(symbol).map_or(0, Position::units).saturating_add(*issued);
+        let left = cap.saturating_sub(so_far).max(0);
+        let position = turn.positions.entry((account, symbol)).or_default();
+        let there = engine.position(account, symbol).map_or(0, Position::units).saturating_add(*position);
+        // Every account may always be issued more.
+        let share = bounds.share(bounds.position.units(), cap, left, there, bounds.accounts);
+        if shares > share && share < left {
+            let most = Position::from_units(there.saturating_add(share));
+            return Err(Bound::Position { most, left: Position::from_units(left) });
+        }
+        let of_request = request.shares.entry(symbol).or_default();
+        if of_request.saturating_add(shares) > bounds.request_shares.units() && bounds.request_shares < Position::CAP {
+            return Err(Bound::RequestShares { most: bounds.request_shares, left: Position::from_units(left) });
+        }
+        *of_request = of_request.saturating_add(shares);
+        *issued = issued.saturating_add(shares);
+        *position = position.saturating_add(shares);
+        Ok(())
+    }
+
+    #[cold]
+    fn client_order(&mut self, engine: &Engine, bounds: &Bounds, now: Time, account: AccountId) -> Result<(), Bound> {
+        let new = self.turn.client_orders.entry(account).or_default();
+        let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
+        // While ids whose day is over are still in memory, each new one removes more than itself.
+        if there >= bounds.client_orders && !engine.has_expired_client_order_ids(now) {
+            return Err(Bound::ClientOrders { most: bounds.client_orders });
+        }
+        *new = new.saturating_add(1);
+        Ok(())
+    }
+}
+
+impl Turn {
+    fn clear(&mut self) {
+        let Turn { accounts, symbols, money, issued, positions, client_orders } = self;
+        accounts.clear();
+        symbols.clear();
+        *money = 0;
+        issued.clear();
+        positions.clear();
+        client_orders.clear();
+    }
+}
+
+impl Request {
+    fn clear(&mut self) {
+        self.money = 0;
+        self.shares.clear();
+    }
+}
+
+/// Whether a command can be let in when the disk is nearly full: a cancel frees what an order holds.
+fn frees_or_keeps(command: &Command) -> bool {
+    match command {
+        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => true,
+        Command::CreateAccount { .. }
+        | Command::CreateSymbol { .. }
+        | Command::IssueShares { .. }
+        | Command::PlaceOrder { .. }
+        | Command::PlaceClientOrder { .. } => false,
+    }
+}

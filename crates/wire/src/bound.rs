@@ -1,0 +1,55 @@
+//! Bounds that the server's settings set on what clients may have it keep. Knows neither who checks them nor where they stand.
+
+use std::fmt;
+
+use engine::{Money, Position};
+
+/// A bound that an op would have passed. Its `Display` is what the client is told: the setting, the bound, and what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Accounts that there may be.
+    Accounts { most: u64 },
+    /// Symbols that there may be.
+    Symbols { most: u64 },
+    /// Dollars that this account may be created with. `left`: what may still be issued to all.
+    Balance { most: Money, left: Money },
+    /// Shares of the symbol that the account may have when it is issued more.
+    Position { most: Position, left: Position },
+    /// Dollars that one request may create accounts with.
+    RequestMoney { most: Money, left: Money },
+    /// Shares of one symbol that one request may issue.
+    RequestShares { most: Position, left: Position },
+    /// Client order ids that an account may have.
+    ClientOrders { most: u64 },
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Accounts { most } => write!(f, "Too many accounts: this server keeps at most {most} (max-accounts)"),
+            Bound::Symbols { most } => write!(f, "Too many symbols: this server keeps at most {most} (max-symbols)"),
+            Bound::Balance { most, left } => write!(
+                f,
+                "Too much money for one account: at most {most} (max-balance, or less when little is left); {left} is left to \
+                 issue to all"
+            ),
+            Bound::Position { most, left } => write!(
+                f,
+                "Too many shares for one account: with these it may have at most {most} (max-position, or less when few are \
+                 left); {left} are left to issue to all"
+            ),
+            Bound::RequestMoney { most, left } => {
+                write!(f, "Too much money for one request: at most {most} (max-issue); {left} is left to issue to all")
+            }
+            Bound::RequestShares { most, left } => write!(
+                f,
+                "Too many shares for one request: at most {most} of a symbol (max-issue); {left} are left to issue to all"
+            ),
+            Bound::ClientOrders { most } => write!(
+                f,
+                "Too many client order ids: an account may have at most {most} (max-client-orders), and each counts until a day \
+                 after its order is done; an order without one is taken"
+            ),
+        }
+    }
+}
