@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo, SymbolsPage } from "./types.js" */
 
 /** A request that was not done, and why. */
 export class Refusal extends Error {
@@ -67,6 +67,9 @@ const at = encodeURIComponent;
 export const api = {
   /** @returns {Promise<ServerStatus>} */
   status: () => request("GET", "/status"),
+
+  /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
+  symbols: (after) => request("GET", `/symbols${query({ after })}`),
 
   /** @param {string} symbol @returns {Promise<SymbolInfo>} */
   symbol: (symbol) => request("GET", `/symbols/${at(symbol)}`),

@@ -83,12 +83,29 @@ const create = createDialog({
 
 holdings.onExecution = executionNotice;
 
+/**
+ * The symbols that a snapshot has no room for. Where a page of them cannot be had, the feed tells of those that change.
+ * @param {string|null} after
+ */
+async function fetchSymbols(after) {
+  try {
+    while (after) {
+      const page = await api.symbols(after);
+      symbols.put(page.symbols);
+      after = page.next;
+    }
+  } catch (refusal) {
+    console.warn(refusal);
+  }
+}
+
 chrome();
 follow();
 feed.subscribe({ channel: "symbols" }, {
   message: (/** @type {SymbolsFeed} */ message) => {
     if (message.type === "snapshot") symbols.snapshot(message.symbols);
     else symbols.put(message.symbols);
+    if (message.next) fetchSymbols(message.next);
     // A symbol that was refused, or none at all: now there may be one.
     if (!market.symbol || (market.refused && symbols.all.has(market.symbol))) follow();
   },

@@ -122,6 +122,7 @@
 /** Where the next older page begins; given back as it came. @typedef {string|number|null} Cursor */
 
 /** @typedef {{accounts: AccountLine[], next: string|null}} AccountsPage */
+/** @typedef {{symbols: SymbolInfo[], next: string|null}} SymbolsPage */
 /** @typedef {{symbol: string, interval: Interval, candles: Candle[]}} CandlesPage */
 /** @typedef {{orders: Order[], next: Cursor}} OrdersPage */
 /** @typedef {{executions: Execution[], next: Cursor}} ExecutionsPage */
@@ -186,7 +187,7 @@
 /** @typedef {{type: "update", channel: "candles", symbol: string, interval: Interval, candle: Candle}} CandleUpdate */
 /** @typedef {{type: "snapshot", channel: "orders", account: Account, orders: Order[], sequence: number}} OrdersSnapshot */
 /** @typedef {{type: "update", channel: "orders", account: Account, orders: Order[], executions: Execution[], sequence: number}} OrdersUpdate */
-/** @typedef {{type: "snapshot"|"update", channel: "symbols", symbols: SymbolInfo[]}} SymbolsFeed */
+/** @typedef {{type: "snapshot"|"update", channel: "symbols", symbols: SymbolInfo[], next?: string}} SymbolsFeed */
 /** @typedef {{type: "update", channel: "status"} & Status} StatusFeed */
 
 /** Snapshots and updates. @typedef {BookFeed|TradesFeed|CandlesSnapshot|CandleUpdate|OrdersSnapshot|OrdersUpdate|SymbolsFeed|StatusFeed} FeedMessage */

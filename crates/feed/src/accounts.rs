@@ -2,21 +2,12 @@
 
 use std::hash::BuildHasher;
 
-use engine::{AccountId, AccountIndex, Money, Position, SymbolIndex};
+use engine::{AccountId, AccountIndex, Money};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::holdings::Holdings;
 use crate::orders::List;
-
-/// Shares of one symbol that an account has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holding {
-    pub symbol: SymbolIndex,
-    /// What it may sell.
-    pub shares: Position,
-    /// What its open sells hold.
-    pub held: Position,
-}
 
 /// An account.
 #[derive(Debug)]
@@ -26,26 +17,11 @@ pub struct Account {
     pub balance: Money,
     /// What its open buys hold.
     pub held: Money,
-    /// By symbol, in order of their creation.
-    pub holdings: Vec<Holding>,
+    pub holdings: Holdings,
     pub open_orders: u32,
     pub(crate) orders: List,
     /// Somebody is told what happens to it.
     pub(crate) watched: bool,
-}
-
-impl Account {
-    /// Its shares of a symbol; adds the symbol when it has had none.
-    pub(crate) fn holding(&mut self, symbol: SymbolIndex) -> &mut Holding {
-        let at = match self.holdings.binary_search_by_key(&symbol, |holding| holding.symbol) {
-            Ok(at) => at,
-            Err(at) => {
-                self.holdings.insert(at, Holding { symbol, shares: Position::ZERO, held: Position::ZERO });
-                at
-            }
-        };
-        &mut self.holdings[at]
-    }
 }
 
 /// All accounts, by index and by id.
@@ -91,7 +67,7 @@ impl Accounts {
             id,
             balance,
             held: Money::ZERO,
-            holdings: Vec::new(),
+            holdings: Holdings::default(),
             open_orders: 0,
             orders: List::default(),
             watched: false,

@@ -74,8 +74,8 @@ impl Ahead<'_> {
     }
 
     fn holding(self, account: AccountIndex, symbol: SymbolIndex) -> u64 {
-        let holdings = self.accounts.find_index(account).map_or(&[][..], |account| &account.holdings);
-        holdings.get(symbol.0 as usize).map_or(0, |holding| u64::from(holding.symbol.0))
+        let holding = self.accounts.find_index(account).and_then(|account| account.holdings.of(symbol));
+        holding.map_or(0, |holding| u64::from(holding.symbol.0))
     }
 
     fn listing(&self, symbol: SymbolIndex) -> Option<&Listing> {

@@ -17,12 +17,14 @@ mod candles;
 mod events;
 mod feed;
 mod history;
+mod holdings;
 mod market;
 mod orders;
+mod symbols;
 mod trade;
 mod view;
 
-pub use accounts::{Account, Holding};
+pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
 pub use candle::{Candle, Interval};
 pub use events::EventBatch;
@@ -31,6 +33,7 @@ pub use history::{
     CHECKPOINT_NAME, Canceled, Ending, Found, HISTORY_FOLDER, History, HistoryError, PastOrder, Report, ReportKey,
     Sweep, TABLE_NAMES, verify as verify_history,
 };
+pub use holdings::{Holding, Holdings};
 pub use market::{Day, Former, Listing, RECALLED, RECENT_MAX};
 pub use orders::Open;
 pub use trade::Trade;

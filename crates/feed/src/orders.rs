@@ -164,6 +164,16 @@ impl Orders {
         self.walk(list.last, move |node| node.links[which as usize].before)
     }
 
+    /// A list from one of its orders on.
+    pub(crate) fn forwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = &Open> {
+        self.walk(slot, move |node| node.links[which as usize].behind)
+    }
+
+    /// A list from one of its orders back.
+    pub(crate) fn backwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = &Open> {
+        self.walk(slot, move |node| node.links[which as usize].before)
+    }
+
     fn walk(&self, from: u32, next: impl Fn(&Node) -> u32) -> impl Iterator<Item = &Open> {
         let mut at = from;
         std::iter::from_fn(move || {

@@ -17,6 +17,7 @@ use crate::events::EventBatch;
 use crate::history::{History, HistoryError, PastOrder};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders};
+use crate::symbols::{Changed, Names};
 use crate::trade::Trade;
 
 /// The market as it stands after a command.
@@ -26,6 +27,9 @@ pub struct View {
     time: Time,
     accounts: Accounts,
     listings: Vec<Listing>,
+    names: Names,
+    /// For those who follow all symbols.
+    changed: Changed,
     orders: Orders,
     next_trade: u64,
     /// Trades up to here are known already, from the history: only orders and accounts follow these events.
@@ -111,8 +115,17 @@ impl View {
     }
 
     pub fn find_symbol(&self, name: Symbol) -> Option<SymbolIndex> {
-        let at = self.listings.iter().position(|listing| listing.name == name)?;
-        u32::try_from(at).ok().map(SymbolIndex)
+        self.names.find(name)
+    }
+
+    /// Of symbols that differ in nothing but their letters' case, the one in capitals, else the first.
+    pub fn find_symbol_in_any_case(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.names.find_in_any_case(name)
+    }
+
+    /// The first symbol that is this one in any case and is not all capitals.
+    pub fn find_symbol_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.names.find_with_small_letters(name)
     }
 
     pub fn open_orders(&self) -> usize {
@@ -144,6 +157,23 @@ impl View {
         self.orders.backwards(self.accounts.get(account).orders, In::Account)
     }
 
+    /// Open orders of an account, oldest first.
+    pub fn orders_since(&self, account: AccountIndex) -> impl Iterator<Item = &Open> {
+        self.orders.forwards(self.accounts.get(account).orders, In::Account)
+    }
+
+    /// Those of its account that were placed before an open order, newest first; none when it is open no more.
+    pub fn orders_before(&self, order: OrderId) -> Option<impl Iterator<Item = &Open>> {
+        let slot = self.orders.find(order)?;
+        Some(self.orders.backwards_from(slot, In::Account).skip(1))
+    }
+
+    /// Those of its account that were placed after an open order, oldest first; none when it is open no more.
+    pub fn orders_after(&self, order: OrderId) -> Option<impl Iterator<Item = &Open>> {
+        let slot = self.orders.find(order)?;
+        Some(self.orders.forwards_from(slot, In::Account).skip(1))
+    }
+
     /// Open orders of a side in the order in which they execute.
     pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = &Open> {
         self.listing(symbol).book.queue(&self.orders, side)
@@ -152,6 +182,16 @@ impl View {
     /// Whether somebody is to be told of this symbol from now on.
     pub fn watch_symbol(&mut self, symbol: SymbolIndex, watched: bool) {
         self.listings[symbol.0 as usize].watched = watched;
+    }
+
+    /// Whether somebody is to be told of all symbols from now on.
+    pub fn follow_symbols(&mut self, followed: bool) {
+        self.changed.follow(followed);
+    }
+
+    /// The first `most` symbols that changed since those who follow all of them were told.
+    pub fn take_changed_symbols(&mut self, most: usize) -> Vec<SymbolIndex> {
+        self.changed.take(most)
     }
 
     /// Whether somebody is to be told of this account from now on.
@@ -223,17 +263,21 @@ impl View {
     fn follow(&mut self, event: &Event, history: &mut Option<History>) -> Result<(), HistoryError> {
         match *event {
             Event::AccountCreated { id, .. } => self.accounts.add(id, Money::ZERO),
-            Event::SymbolCreated { name, .. } => self.listings.push(Listing::new(name)),
+            Event::SymbolCreated { name, symbol } => {
+                self.add_listing(Listing::new(name));
+                self.changed.add(symbol);
+            }
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));
             }
             Event::PositionChanged { account, symbol, shares } => {
-                let holding = self.accounts.get_mut(account).holding(symbol);
+                let holding = self.accounts.get_mut(account).holdings.entry(symbol);
                 let more = shares.minus(holding.shares);
                 holding.shares = shares;
                 let listing = &mut self.listings[symbol.0 as usize];
                 listing.issued = listing.issued.plus(more);
+                self.changed.add(symbol);
                 self.tell(account, News::Account(account));
             }
             Event::OrderOpened { order, account, symbol, side, limit, shares } => {
@@ -394,7 +438,7 @@ impl View {
             }
             Side::Sell => {
                 let (shares, listing) = (shares.position(), &mut self.listings[symbol.0 as usize]);
-                let holding = account.holding(symbol);
+                let holding = account.holdings.entry(symbol);
                 (holding.held, listing.issued) = match grows {
                     true => (holding.held.plus(shares), listing.issued.plus(shares)),
                     false => (holding.held.minus(shares), listing.issued.minus(shares)),
@@ -430,9 +474,17 @@ impl View {
     }
 
     fn symbol_news(&mut self, symbol: SymbolIndex) {
+        self.changed.add(symbol);
         if self.listings[symbol.0 as usize].watched && self.news_symbols.last() != Some(&symbol) {
             self.news_symbols.push(symbol);
         }
+    }
+
+    /// Adds the symbol of the next index.
+    fn add_listing(&mut self, listing: Listing) {
+        let symbol = u32::try_from(self.listings.len()).expect("invariant: the engine keeps at most 2^32 - 1 symbols");
+        self.names.add(listing.name, SymbolIndex(symbol));
+        self.listings.push(listing);
     }
 
     /// Puts back what a history knows of a symbol's market.
@@ -442,7 +494,6 @@ impl View {
 
     /// Shares of an account that nobody told it of: none yet.
     pub fn holding(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
-        let holdings = &self.account(account).holdings;
-        holdings.iter().find(|holding| holding.symbol == symbol).map_or(Position::ZERO, |holding| holding.shares)
+        self.account(account).holdings.of(symbol).map_or(Position::ZERO, |holding| holding.shares)
     }
 }

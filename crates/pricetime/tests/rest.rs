@@ -26,7 +26,7 @@ fn start(folder: &Folder) -> (Server, Http) {
 fn what_is_done_by_rest_is_what_everybody_sees() {
     let folder = Folder::new("rest");
     let (server, http) = start(&folder);
-    assert_eq!(http.read("/api/v1/symbols"), json!({"symbols": []}));
+    assert_eq!(http.read("/api/v1/symbols"), json!({"symbols": [], "next": null}));
     for (account, balance) in [("1", "10000"), ("2", "500")] {
         let told = http.make("/api/v1/accounts", &json!({"account": account, "balance": balance}));
         assert_eq!(told, json!({"account": account, "balance": balance}));

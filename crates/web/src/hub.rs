@@ -1,20 +1,19 @@
 //! Who is told what, and telling them: messages are written once and shared by all who get them. Lives in the feed's thread.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, OrderId, SymbolIndex, Time};
+use engine::{AccountIndex, OrderId, SymbolIndex};
 use feed::{Canceled, Ended, Interval, News, Open, Report, ReportKey, Scene, Trade, Watcher};
 
 use crate::binance::{Envelope, Stream, Streams};
 use crate::messages;
 use crate::outbox::{Kept, Outbox};
 use crate::replay::{REPORTS_AT_ONCE, whole};
-use crate::rest::now;
-use crate::shapes::SymbolShape;
 use crate::subscriptions::{Change, Subject, Subscriptions};
 use crate::telling::{Telling, own_cpu};
 use crate::text::Text;
+use crate::ticker::Ticker;
 use crate::vitals::Vitals;
 use crate::waiting_list::WaitingList;
 
@@ -86,8 +85,8 @@ pub struct Hub {
     vitals: Option<Vitals>,
     /// What writing to sockets costs.
     telling: Telling,
-    /// Symbols as they were told last.
-    symbols: Vec<SymbolShape>,
+    /// What is told to those who follow all symbols.
+    symbols: Ticker,
     /// What followers of the compatible interface are told, and when.
     pub(crate) streams: Streams,
     next_publish: Instant,
@@ -106,7 +105,7 @@ impl Hub {
             replays: 0,
             vitals: None,
             telling: Telling::default(),
-            symbols: Vec::new(),
+            symbols: Ticker::default(),
             streams: Streams::default(),
             next_publish: now,
             next_symbols: now,
@@ -204,6 +203,9 @@ impl Hub {
     }
 
     fn watch(scene: &mut Scene<Hub>, topic: Topic, watched: bool) {
+        if topic == Topic::Symbols {
+            scene.view.follow_symbols(watched);
+        }
         match topic.subject() {
             Some(Subject::Symbol(symbol)) => scene.view.watch_symbol(symbol, watched),
             Some(Subject::Account(account)) => scene.view.watch_account(account, watched),
@@ -340,20 +342,9 @@ impl Hub {
 
     /// Tells which symbols look different than before.
     fn publish_symbols(scene: &mut Scene<Hub>) {
-        let time = Time(now());
-        let indices = (0..scene.view.listings().len() as u32).map(SymbolIndex);
-        let shapes: Vec<SymbolShape> = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, time)).collect();
-        let before = std::mem::replace(&mut scene.watcher.symbols, shapes);
-        let hub = &scene.watcher;
-        let changed: Vec<SymbolShape> = hub
-            .symbols
-            .iter()
-            .enumerate()
-            .filter(|(at, shape)| before.get(*at) != Some(*shape))
-            .map(|(_, shape)| shape.clone())
-            .collect();
+        let changed = scene.watcher.symbols.look(&mut scene.view);
         if !changed.is_empty() {
-            hub.tell(Topic::Symbols, || messages::symbols("update", changed));
+            scene.watcher.tell(Topic::Symbols, || messages::symbols("update", changed, None));
         }
     }
 
@@ -446,7 +437,7 @@ fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         debug_assert!(its.reports.is_sorted_by_key(Report::key), "invariant: things happen in order");
         its.open.sort_unstable();
         its.open.dedup();
-        let ended: Vec<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();
+        let ended: HashSet<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();
         its.open.retain(|order| !ended.contains(order));
     }
     all

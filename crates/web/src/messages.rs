@@ -16,6 +16,7 @@ use crate::shapes::{
     checksum, level,
 };
 use crate::text::Text;
+use crate::ticker;
 use crate::vitals::Measured;
 
 /// Trades and candles that a snapshot shows.
@@ -56,8 +57,11 @@ pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
         Topic::Orders(account) if is_long(view, topic) => long_snapshots::orders(scene, account),
         Topic::Orders(account) => orders_snapshot(scene, account),
         Topic::Symbols => {
-            let indices = (0..view.listings().len() as u32).map(SymbolIndex);
-            Ok(symbols("snapshot", indices.map(|symbol| SymbolShape::of(view, symbol, Time(now()))).collect()))
+            let some = (0..).map(SymbolIndex).zip(view.listings()).take(ticker::AT_ONCE);
+            let shapes: Vec<SymbolShape> = some.map(|(symbol, _)| SymbolShape::of(view, symbol, Time(now()))).collect();
+            let more = shapes.len() < view.listings().len();
+            let next = shapes.last().filter(|_| more).map(|last| last.symbol.clone());
+            Ok(symbols("snapshot", shapes, next))
         }
         Topic::Reports(_) | Topic::Status | Topic::Stream(..) | Topic::User(..) => return None,
     };
@@ -229,10 +233,14 @@ pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], th
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SymbolsShown {
     symbols: Vec<SymbolShape>,
+    /// There are more behind this one: GET /symbols has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::Symbol, required = false)]
+    next: Option<String>,
 }
 
-pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>) -> Text {
-    text(&Message { kind, channel: "symbols", content: SymbolsShown { symbols } })
+pub(crate) fn symbols(kind: &'static str, symbols: Vec<SymbolShape>, next: Option<String>) -> Text {
+    text(&Message { kind, channel: "symbols", content: SymbolsShown { symbols, next } })
 }
 
 pub(crate) fn status(measured: &Measured) -> Text {

@@ -82,11 +82,16 @@ struct Inner {
     instruments: Instruments,
     /// Who may replay at the moment.
     replays: Semaphore,
+    /// Who may have a piece of a long answer made at the moment.
+    pieces: Semaphore,
     telling: Telling,
     spool: Spool,
     /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
     silence_max: Duration,
 }
+
+/// Pieces of long answers that are made at once.
+const PIECES_AT_ONCE: usize = 2;
 
 impl Site {
     pub(crate) fn new(status: Status, hosts: Vec<String>, silence_max: Duration, about: About, pulse: Pulse) -> Site {
@@ -99,6 +104,7 @@ impl Site {
             hosts,
             instruments,
             replays: Semaphore::new(1),
+            pieces: Semaphore::new(PIECES_AT_ONCE),
             telling: Telling::default(),
             spool: Spool::default(),
             silence_max,
@@ -156,6 +162,10 @@ impl Site {
 
     pub(crate) fn replays(&self) -> &Semaphore {
         &self.0.replays
+    }
+
+    pub(crate) fn pieces(&self) -> &Semaphore {
+        &self.0.pieces
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {

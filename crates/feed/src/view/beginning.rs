@@ -9,6 +9,7 @@ use crate::accounts::Accounts;
 use crate::history::History;
 use crate::market::{Former, Listing};
 use crate::orders::{In, Open, Orders};
+use crate::symbols::{Changed, Names};
 
 /// What a state does not say, and a database does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ impl View {
             time: Time::ZERO,
             accounts: Accounts::default(),
             listings: Vec::new(),
+            names: Names::default(),
+            changed: Changed::default(),
             orders: Orders::new(),
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
@@ -66,10 +69,10 @@ impl View {
             StateItem::Symbol { name, issued } => {
                 let mut listing = Listing::new(name);
                 listing.issued = issued;
-                self.listings.push(listing);
+                self.add_listing(listing);
             }
             StateItem::Position { account, symbol, shares } => {
-                self.accounts.get_mut(account).holding(symbol).shares = shares;
+                self.accounts.get_mut(account).holdings.entry(symbol).shares = shares;
             }
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 let time = Time::ZERO;

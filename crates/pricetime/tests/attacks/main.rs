@@ -14,6 +14,7 @@ mod peers;
 mod verdict;
 mod watchdog;
 
+mod bounds;
 mod connections;
 mod floods;
 mod http;

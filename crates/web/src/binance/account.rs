@@ -2,8 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountIndex, OrderId, Position, Side};
-use feed::{Scene, Trade};
+use axum::response::Response;
+use engine::{AccountIndex, OrderId, Position, Side, SymbolIndex};
+use feed::{Holding, Scene, Trade, View};
 use serde_json::{Value, json};
 
 use super::asked::Asked;
@@ -14,35 +15,33 @@ use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::past::{self, OfAccount};
+use crate::pieces::{self, Frame, Piece};
 use crate::site::Site;
 
-pub(super) async fn account(State(site): State<Site>, asked: Asked) -> Answer {
+/// Positions that are looked at between two turns of the feed.
+const AT_ONCE: usize = 500;
+
+/// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
+pub(super) async fn account(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
     let all = asked.text("omitZeroBalances") != Some("true");
-    let shown = of_account(&site, id, move |scene, account| Ok(account_shape(scene, account, all)));
-    shown.await.map(Json)
+    let (account, about) = of_account(&site, id, move |scene, account| Ok((account, about(scene, account)))).await?;
+    let balances = move |site: Site, next: Balances| async move {
+        let (shapes, next) = site.look(move |scene| balances(&scene.view, account, next, all)).await?;
+        Ok(Piece::of(shapes, next))
+    };
+    pieces::answer(&site, Frame::field(&about, "balances"), Balances::All, balances).await
 }
 
-fn account_shape(scene: &Scene<Hub>, account: AccountIndex, all: bool) -> Value {
+/// Which balances are still to be shown.
+enum Balances {
+    All,
+    /// Of the symbols behind this one.
+    Behind(SymbolIndex),
+}
+
+fn about(scene: &Scene<Hub>, account: AccountIndex) -> Value {
     let view = &scene.view;
-    let account = view.account(account);
-    let dollars = json!({
-        "asset": names::DOLLARS,
-        "free": numbers::money(account.balance),
-        "locked": numbers::money(account.held),
-    });
-    let wanted = account
-        .holdings
-        .iter()
-        .filter(|holding| all || holding.shares != Position::ZERO || holding.held != Position::ZERO)
-        .filter(|holding| view.listing(holding.symbol).name.as_str() != names::DOLLARS);
-    let shares = wanted.map(|holding| {
-        json!({
-            "asset": view.listing(holding.symbol).name.as_str(),
-            "free": numbers::position(holding.shares),
-            "locked": numbers::position(holding.held),
-        })
-    });
     json!({
         "makerCommission": 0,
         "takerCommission": 0,
@@ -59,10 +58,40 @@ fn account_shape(scene: &Scene<Hub>, account: AccountIndex, all: bool) -> Value 
         "preventSor": false,
         "updateTime": numbers::milliseconds(view.time()),
         "accountType": "SPOT",
-        "balances": std::iter::once(dollars).chain(shares).collect::<Vec<_>>(),
         "permissions": ["SPOT"],
-        "uid": account.id.to_string().parse::<u64>().ok(),
+        "uid": view.account(account).id.to_string().parse::<u64>().ok(),
     })
+}
+
+/// The next balances, and which are left then.
+fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (Vec<Value>, Option<Balances>) {
+    let account = view.account(account);
+    let dollars = || {
+        json!({
+            "asset": names::DOLLARS,
+            "free": numbers::money(account.balance),
+            "locked": numbers::money(account.held),
+        })
+    };
+    let (behind, dollars) = match next {
+        Balances::All => (None, Some(dollars())),
+        Balances::Behind(symbol) => (Some(symbol), None),
+    };
+    let mut rest = account.holdings.behind(behind);
+    let some: Vec<&Holding> = rest.by_ref().take(AT_ONCE).collect();
+    let shares = some
+        .iter()
+        .filter(|holding| all || holding.shares != Position::ZERO || holding.held != Position::ZERO)
+        .filter(|holding| names::is_traded(view, holding.symbol))
+        .map(|holding| {
+            json!({
+                "asset": view.listing(holding.symbol).name.as_str(),
+                "free": numbers::position(holding.shares),
+                "locked": numbers::position(holding.held),
+            })
+        });
+    let last = some.last().filter(|_| rest.next().is_some()).map(|holding| Balances::Behind(holding.symbol));
+    (dollars.into_iter().chain(shares).collect(), last)
 }
 
 pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {

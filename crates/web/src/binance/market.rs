@@ -1,9 +1,13 @@
 //! What everybody may see of the market: symbols, books, trades, candles.
 
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
 use axum::Json;
 use axum::extract::State;
-use engine::{Money, Price, Shares, Side, SymbolIndex, Time};
-use feed::{Candle, Interval, Listing, Scene, Trade, View};
+use axum::response::Response;
+use engine::{Money, Price, Shares, Side, Symbol, SymbolIndex, Time};
+use feed::{Candle, Interval, Scene, Trade, View};
 use serde_json::{Value, json};
 
 use super::asked::Asked;
@@ -12,6 +16,7 @@ use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::past::{self, Stretch};
+use crate::pieces::{self, Frame, Piece};
 use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
@@ -25,29 +30,37 @@ pub(super) async fn time() -> Json<Value> {
 }
 
 /// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two.
-pub(super) async fn exchange_info(State(site): State<Site>, asked: Asked) -> Answer {
-    let shown = site.look(move |scene| {
-        let symbols = chosen(&scene.view, &asked)?;
-        Ok(symbols.listed().iter().map(|symbol| pair_shape(scene.view.listing(*symbol))).collect::<Vec<_>>())
-    });
-    let symbols: Vec<Value> = shown.await?.map_err(|refusal: Refusal| refusal)?;
-    Ok(Json(json!({
+pub(super) async fn exchange_info(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+    let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
+    let about = json!({
         "timezone": "UTC",
         "serverTime": numbers::now(),
         "rateLimits": [],
         "exchangeFilters": [],
-        "symbols": symbols,
-    })))
+    });
+    pieces::answer(&site, Frame::field(&about, "symbols"), chosen, |site, chosen| async move {
+        // The feed gives the names alone.
+        let (names, next) = look_at_some(&site, chosen, |view, symbol| view.listing(symbol).name).await?;
+        Ok(Piece::written(names.into_iter().map(pair_text), next))
+    })
+    .await
 }
 
-fn pair_shape(listing: &Listing) -> Value {
+/// A pair as JSON. All that does not depend on its name is written once: there may be many pairs.
+fn pair_text(name: Symbol) -> String {
+    static SAME: OnceLock<String> = OnceLock::new();
+    let same = SAME.get_or_init(|| same_of_all().to_string());
+    // A name is letters and digits.
+    format!("{{\"symbol\":\"{}\",\"baseAsset\":\"{name}\",{}", names::pair(name), same.trim_start_matches('{'))
+}
+
+/// What is so of every pair.
+fn same_of_all() -> Value {
     let least = numbers::price(Price::from_units(1).expect("invariant: there is a least price"));
     let least_notional = numbers::money(Money::from_units(1));
     let most_notional = numbers::money(Price::MAX.times(Shares::MAX));
     json!({
-        "symbol": names::pair(listing.name),
         "status": "TRADING",
-        "baseAsset": listing.name.as_str(),
         "baseAssetPrecision": 8,
         "quoteAsset": names::DOLLARS,
         "quotePrecision": 8,
@@ -77,19 +90,48 @@ fn pair_shape(listing: &Listing) -> Value {
     })
 }
 
-/// Which symbols are asked for.
+/// Symbols that are looked at between two turns of the feed.
+const AT_ONCE: usize = 100;
+
+/// Which symbols are asked for, and are still to be shown.
 pub(super) enum Chosen {
+    /// This one, which is shown without a list where there is none of necessity.
     One(SymbolIndex),
-    Some(Vec<SymbolIndex>),
+    Some(VecDeque<SymbolIndex>),
+    /// All that are traded here, from this one on.
+    AllFrom(SymbolIndex),
 }
 
 impl Chosen {
-    pub(super) fn listed(self) -> Vec<SymbolIndex> {
+    /// Takes the next ones out. None are left when nothing more is to be shown.
+    fn take_some(self, view: &View) -> (Vec<SymbolIndex>, Option<Chosen>) {
         match self {
-            Chosen::One(symbol) => vec![symbol],
-            Chosen::Some(symbols) => symbols,
+            Chosen::One(symbol) => (vec![symbol], None),
+            Chosen::Some(mut symbols) => {
+                let some = symbols.drain(..symbols.len().min(AT_ONCE)).collect();
+                (some, Some(symbols).filter(|left| !left.is_empty()).map(Chosen::Some))
+            }
+            Chosen::AllFrom(SymbolIndex(from)) => {
+                let end = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
+                let to = from.saturating_add(AT_ONCE as u32).min(end);
+                let some = (from..to).map(SymbolIndex).filter(|symbol| names::is_traded(view, *symbol));
+                (some.collect(), (to < end).then_some(Chosen::AllFrom(SymbolIndex(to))))
+            }
         }
     }
+}
+
+/// What `show` makes of the next symbols, and which are left then.
+pub(super) async fn look_at_some<T: Send + 'static>(
+    site: &Site,
+    chosen: Chosen,
+    show: impl Fn(&View, SymbolIndex) -> T + Send + 'static,
+) -> Result<(Vec<T>, Option<Chosen>), Refusal> {
+    let looked = site.look(move |scene| {
+        let (some, next) = chosen.take_some(&scene.view);
+        (some.into_iter().map(|symbol| show(&scene.view, symbol)).collect(), next)
+    });
+    Ok(looked.await?)
 }
 
 /// By `symbol`, by `symbols` (a JSON list), or all.
@@ -98,7 +140,7 @@ pub(super) fn chosen(view: &View, asked: &Asked) -> Result<Chosen, Refusal> {
     if let Some(pair) = asked.text("symbol") {
         return find(pair).map(Chosen::One);
     }
-    let Some(list) = asked.text("symbols") else { return Ok(Chosen::Some(names::all(view).collect())) };
+    let Some(list) = asked.text("symbols") else { return Ok(Chosen::AllFrom(SymbolIndex(0))) };
     let pairs: Vec<String> =
         serde_json::from_str(list).map_err(|_| Refusal::illegal("symbols", "a JSON list of symbols"))?;
     pairs.iter().map(|pair| find(pair)).collect::<Result<_, _>>().map(Chosen::Some)

@@ -16,13 +16,9 @@ pub(super) fn pair(name: Symbol) -> String {
     format!("{name}{DOLLARS}")
 }
 
-/// All symbols that are traded here.
-pub(super) fn all(view: &View) -> impl Iterator<Item = SymbolIndex> {
-    (0..)
-        .map(SymbolIndex)
-        .zip(view.listings())
-        .filter(|(_, listing)| !is_dollars(listing.name))
-        .map(|(symbol, _)| symbol)
+/// Whether a symbol is traded here.
+pub(super) fn is_traded(view: &View, symbol: SymbolIndex) -> bool {
+    !is_dollars(view.listing(symbol).name)
 }
 
 /// The name of a pair's symbol, whether there is one or not.
@@ -42,6 +38,7 @@ pub(super) fn find_in_any_case(view: &View, pair: &str) -> Option<SymbolIndex> {
     if !dollars.eq_ignore_ascii_case(DOLLARS) {
         return None;
     }
-    find(view, &pair.to_ascii_uppercase())
-        .or_else(|| all(view).find(|symbol| view.listing(*symbol).name.as_str().eq_ignore_ascii_case(name)))
+    let name = Symbol::parse(name.as_bytes()).ok()?;
+    let found = view.find_symbol_in_any_case(name).filter(|symbol| is_traded(view, *symbol));
+    found.or_else(|| view.find_symbol_with_small_letters(name))
 }

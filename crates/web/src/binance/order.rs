@@ -1,7 +1,10 @@
 //! Orders: looking them up, canceling them, and how they are shown.
 
+use std::collections::VecDeque;
+
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use engine::{
     AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, Money, Op, OrderId, Price, Reply, Shares, Side,
     Symbol, Time,
@@ -16,12 +19,14 @@ use super::market::Answer;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
-use crate::past::{self, Past};
+use crate::open_orders::{self, Direction, Stopped, Walk};
+use crate::past::{self, Past, Trouble};
+use crate::pieces::{self, Frame, Piece};
 use crate::shapes::placed_at;
 use crate::site::Site;
 
-/// Commands of one request that stand in one line without others between.
-const CANCELED_AT_ONCE: usize = 500;
+/// Orders that are shown between two turns of the feed.
+const SHOWN_AT_ONCE: usize = 250;
 
 /// An order with all that became of it.
 #[derive(Clone, Debug)]
@@ -192,17 +197,31 @@ pub(super) async fn one(State(site): State<Site>, asked: Asked) -> Answer {
     Ok(Json(site.look(move |scene| Order::of_past(&scene.view, &past)).await?.shape()))
 }
 
-pub(super) async fn open(State(site): State<Site>, asked: Asked) -> Answer {
+/// Oldest first, as many as there are: in pieces, for this protocol has no pages.
+pub(super) async fn open(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
     let account = asked.account(&site)?;
     let pair = asked.text("symbol").map(str::to_owned);
-    let shown = of_account(&site, account, move |scene, account| {
-        let view = &scene.view;
-        let symbol = pair.map(|pair| names::find(view, &pair).ok_or_else(Refusal::unknown_symbol)).transpose()?;
-        let wanted = view.orders_of(account).filter(|open| symbol.is_none_or(|symbol| open.symbol == symbol));
-        wanted.map(|open| Order::of_open(scene, open)).collect::<Result<Vec<_>, _>>()
-    });
-    // They came newest first.
-    Ok(Json(shown.await?.iter().rev().map(Order::shape).collect()))
+    let (account, symbol) = of_account(&site, account, move |scene, account| {
+        let find = |pair: String| names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol);
+        Ok((account, pair.map(find).transpose()?))
+    })
+    .await?;
+    let walk = Walk::new(account, Direction::OldestFirst, None);
+    pieces::answer(&site, Frame::bare(), walk, move |site, mut walk| async move {
+        let looked = site.look(move |scene| {
+            let mut found = Vec::new();
+            let more = walk.go_on(&scene.view, |open| {
+                if symbol.is_none_or(|symbol| open.symbol == symbol) {
+                    found.push(Order::of_open(scene, open));
+                }
+                found.len() < SHOWN_AT_ONCE
+            });
+            (found.into_iter().collect::<Result<Vec<Order>, Refusal>>(), more.then_some(walk))
+        });
+        let (orders, next) = looked.await?;
+        Ok(Piece::of(orders?.iter().map(Order::shape), next))
+    })
+    .await
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
@@ -238,56 +257,58 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
     });
     // One that is not open any more cannot be canceled, whatever became of it.
     let open = open.await?.ok_or_else(Refusal::unknown_to_cancel)?;
-    let canceled = cancel_these(&site, account, vec![open]).await?;
-    canceled.first().map(|order| Json(order.canceled_shape())).ok_or_else(Refusal::unknown_to_cancel)
+    let canceled = cancel_this(&site, account, open).await?;
+    canceled.map(|order| Json(order.canceled_shape())).ok_or_else(Refusal::unknown_to_cancel)
 }
 
 /// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
-pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Answer {
-    let account = asked.account(&site)?;
+pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+    let id = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
     site.ascertain().await?;
-    let open = of_account(&site, account, move |scene, account| {
-        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let its = scene.view.orders_of(account).filter(|open| open.symbol == symbol);
-        its.map(|open| Order::of_open(scene, open)).collect::<Result<Vec<_>, _>>()
-    });
-    let canceled = cancel_these(&site, account, open.await?).await?;
-    match canceled.is_empty() {
-        true => Err(Refusal::unknown_to_cancel()),
-        false => Ok(Json(canceled.iter().map(Order::canceled_shape).collect())),
+    let (account, symbol) = of_account(&site, id, move |scene, account| {
+        Ok((account, names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?))
+    })
+    .await?;
+    let walk = Walk::new(account, Direction::NewestFirst, None);
+    let canceled = open_orders::cancel(&site, id, walk, Some(symbol)).await.map_err(|stopped| match stopped {
+        Stopped::Unknown => Refusal::unknown_outcome(),
+        Stopped::Unavailable(why) => Refusal::unavailable(why),
+        Stopped::NotReady(problem) => Refusal::from(problem),
+    })?;
+    if canceled.is_empty() {
+        return Err(Refusal::unknown_to_cancel());
     }
+    // All is canceled by now; how it ended is told as fast as the client takes it.
+    pieces::answer(&site, Frame::bare(), canceled, |site, mut canceled: VecDeque<OrderId>| async move {
+        let some = past::orders(&site, open_orders::take_some(&mut canceled)).await;
+        let some = some.map_err(|trouble| match trouble {
+            Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
+            Trouble::Unreadable(_) => Refusal::troubled(trouble),
+        })?;
+        let orders = site
+            .look(move |scene| -> Vec<Order> { some.iter().map(|past| Order::of_past(&scene.view, past)).collect() });
+        let shapes = orders.await?;
+        Ok(Piece::of(shapes.iter().map(Order::canceled_shape), Some(canceled).filter(|left| !left.is_empty())))
+    })
+    .await
 }
 
-/// Gives those that were canceled, as they ended.
-async fn cancel_these(site: &Site, account: AccountId, open: Vec<Order>) -> Result<Vec<Order>, Refusal> {
-    let mut canceled = Vec::new();
-    for some in open.chunks(CANCELED_AT_ONCE) {
-        let ops: Vec<Op> =
-            some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: order.id })).collect();
-        let answers = site.desk()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
-        for (order, answer) in some.iter().zip(answers) {
-            match answer {
-                Answered::Reply(Reply::Canceled(status)) => {
-                    if let Some(cancellation) = status.canceled {
-                        canceled.push(order.clone().after_cancel(cancellation.shares, cancellation.time));
-                    }
-                }
-                Answered::Unavailable(why) if canceled.is_empty() => return Err(Refusal::unavailable(why)),
-                Answered::Reply(_) | Answered::Unavailable(_) => {}
-            }
-        }
-    }
-    // The history knows what was paid until the end. They are canceled whether it answers or not.
-    let ended = past::orders(site, canceled.iter().map(|order| order.id).collect()).await.unwrap_or_default();
-    let shown = site.look(move |scene| {
-        let as_it_ended = |order: Order| match ended.iter().find(|past| past.order.order == order.id) {
-            Some(past) => Order::of_past(&scene.view, past),
-            None => order,
-        };
-        canceled.into_iter().map(as_it_ended).collect::<Vec<_>>()
+/// Gives the order as it ended; none if it could not be canceled.
+async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Option<Order>, Refusal> {
+    let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id })).await? {
+        Reply::Canceled(status) => status.canceled,
+        Reply::Rejected(_) | Reply::Archived(_) => None,
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) => return Err(Refusal::internal()),
+    };
+    let Some(cancellation) = canceled else { return Ok(None) };
+    // The history knows what was paid until the end. It is canceled whether it answers or not.
+    let ended = past::orders(site, vec![open.id]).await.unwrap_or_default();
+    let shown = site.look(move |scene| match ended.first() {
+        Some(past) => Order::of_past(&scene.view, past),
+        None => open.after_cancel(cancellation.shares, cancellation.time),
     });
-    Ok(shown.await?)
+    Ok(Some(shown.await?))
 }
 
 /// The order that a request names by its number, or by what its client calls it. None if the client calls none so.

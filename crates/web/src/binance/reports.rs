@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use engine::{AccountIndex, Money, OrderId, Position, Shares, Side, Time};
-use feed::{Account, Holding, News, Trade, View};
+use feed::{Account, Holding, Holdings, News, Trade, View};
 use serde_json::{Value, json};
 
 use super::order::Order;
@@ -16,7 +16,7 @@ pub(super) struct Told {
     through: OrderId,
     balance: Money,
     held: Money,
-    holdings: Vec<Holding>,
+    holdings: Holdings,
 }
 
 /// How an order stands between two events.
@@ -72,13 +72,9 @@ impl Told {
     /// What the account has, as far as that changed.
     fn changes(&mut self, view: &View, account: AccountIndex) -> Option<String> {
         let Account { balance, held, holdings, .. } = view.account(account);
-        let before = |holding: &Holding| {
-            let at = self.holdings.binary_search_by_key(&holding.symbol, |its| its.symbol);
-            at.ok().map(|at| self.holdings[at])
-        };
         let none = |holding: &Holding| holding.shares == Position::ZERO && holding.held == Position::ZERO;
-        let changed = holdings.iter().filter(|holding| match before(holding) {
-            Some(before) => before != **holding,
+        let changed = holdings.iter().filter(|holding| match self.holdings.of(holding.symbol) {
+            Some(before) => before != *holding,
             None => !none(holding),
         });
         let shares = changed.map(|holding| {

@@ -2,22 +2,24 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use engine::{Money, Position, Side, SymbolIndex, Time};
 use feed::{Day, Interval, View};
 use serde_json::{Value, json};
 
 use super::asked::Asked;
-use super::market::{Answer, Chosen, chosen, of_symbol};
+use super::market::{Answer, Chosen, chosen, look_at_some, of_symbol};
 use super::refusal::Refusal;
 use super::{names, numbers};
+use crate::pieces::{self, Frame, Piece};
 use crate::rest;
 use crate::site::Site;
 
-pub(super) async fn day(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn day(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
     of_chosen(&site, asked, day_shape).await
 }
 
-pub(super) async fn price(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn price(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
     of_chosen(&site, asked, |view, symbol| {
         let listing = view.listing(symbol);
         let price = numbers::price_or_zero(listing.last.map(|trade| trade.price));
@@ -26,7 +28,7 @@ pub(super) async fn price(State(site): State<Site>, asked: Asked) -> Answer {
     .await
 }
 
-pub(super) async fn book(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn book(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
     of_chosen(&site, asked, |view, symbol| {
         let [bid, bid_shares, ask, ask_shares] = best(view, symbol);
         let pair = names::pair(view.listing(symbol).name);
@@ -60,15 +62,24 @@ pub(super) async fn average_price(State(site): State<Site>, asked: Asked) -> Ans
 }
 
 /// One, or a list.
-async fn of_chosen(site: &Site, asked: Asked, show: impl Fn(&View, SymbolIndex) -> Value + Send + 'static) -> Answer {
-    let shown = site.look(move |scene| {
-        let view = &scene.view;
-        Ok(match chosen(view, &asked)? {
-            Chosen::One(symbol) => show(view, symbol),
-            Chosen::Some(symbols) => symbols.into_iter().map(|symbol| show(view, symbol)).collect(),
-        })
-    });
-    shown.await?.map(Json)
+async fn of_chosen(
+    site: &Site,
+    asked: Asked,
+    show: impl Fn(&View, SymbolIndex) -> Value + Clone + Send + 'static,
+) -> Result<Response, Refusal> {
+    let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
+    if let Chosen::One(symbol) = chosen {
+        let shown = site.look(move |scene| show(&scene.view, symbol)).await?;
+        return Ok(Json(shown).into_response());
+    }
+    pieces::answer(site, Frame::bare(), chosen, move |site, chosen| {
+        let show = show.clone();
+        async move {
+            let (shapes, next) = look_at_some(&site, chosen, show).await?;
+            Ok(Piece::of(shapes, next))
+        }
+    })
+    .await
 }
 
 /// Best bid and its shares, best ask and its shares.

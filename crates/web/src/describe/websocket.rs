@@ -73,7 +73,8 @@ fn channels() -> Vec<Channel> {
         Channel {
             name: "symbols",
             title: "Symbols",
-            description: "All symbols, then those that change, four times a second at most.",
+            description: "Symbols, then those that change, four times a second at most. The first 500 are shown: those behind `next` are at \
+                `GET /symbols`.",
             fields: &[],
             told: vec![("snapshot", of::<SymbolsShown>()), ("update", of::<SymbolsShown>())],
         },

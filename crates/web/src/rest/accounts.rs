@@ -14,7 +14,7 @@ use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::past::{self, OfAccount};
 use crate::problem::{self, Problem};
-use crate::shapes::{AccountShape, ExecutionShape};
+use crate::shapes::{AccountShape, ExecutionShape, POSITIONS_MAX};
 use crate::site::Site;
 
 #[derive(Deserialize, IntoParams)]
@@ -95,7 +95,7 @@ pub(crate) struct Create {
     post, path = "/accounts", operation_id = "createAccount", tag = "Accounts",
     request_body = Create,
     responses((status = 201, description = "Created", body = BalanceShape)),
-    extensions(("x-refusals" = json!(["account-exists", "too-much-money"]))),
+    extensions(("x-refusals" = json!(["account-exists", "too-many-accounts", "too-much-money"]))),
 )]
 pub(crate) async fn create(
     State(site): State<Site>,
@@ -110,15 +110,38 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, Json(BalanceShape { account: asked.account, balance: balance.to_string() })))
 }
 
-/// What an account has.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Positions {
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Symbol>)]
+    after: Option<String>,
+    /// Positions of a page.
+    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    #[serde(default, deserialize_with = "input::number")]
+    limit: Option<usize>,
+}
+
+/// What an account has, with its positions in order of their symbols' creation.
 #[utoipa::path(
     get, path = "/accounts/{account}", operation_id = "getAccount", tag = "Accounts",
-    params(("account" = values::Account, Path, description = "The account's id")),
+    params(("account" = values::Account, Path, description = "The account's id"), Positions),
     responses((status = 200, description = "The account", body = AccountShape)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol"]))),
 )]
-pub(crate) async fn one(State(site): State<Site>, Named(id): Named<String>) -> Result<Json<AccountShape>, Problem> {
-    of_account(&site, &id, |scene, account| Ok(AccountShape::of(&scene.view, account))).await
+pub(crate) async fn one(
+    State(site): State<Site>,
+    Named(id): Named<String>,
+    Parameters(asked): Parameters<Positions>,
+) -> Result<Json<AccountShape>, Problem> {
+    let limit = input::count("limit", asked.limit, POSITIONS_MAX, POSITIONS_MAX)?;
+    let after = asked.after.as_deref().map(input::symbol).transpose()?;
+    of_account(&site, &id, move |scene, account| {
+        let found = |after| scene.view.find_symbol(after).ok_or_else(Problem::unknown_symbol);
+        Ok(AccountShape::page(&scene.view, account, after.map(found).transpose()?, limit))
+    })
+    .await
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -1,18 +1,23 @@
 //! Orders: placing, looking up, canceling.
 
+use std::collections::VecDeque;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountId, ClientQuery, Command, Op, OrderId, Reply, Side};
+use axum::response::Response;
+use engine::{AccountId, ClientQuery, Command, Op, OrderId, Reply, Side, SymbolIndex};
+use feed::HistoryError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::Answer;
 
 use super::accounts::of_account;
 use super::{bad_cursor, troubled, unreadable};
 use crate::describe::values;
 use crate::input::{self, Body, Named, Parameters};
+use crate::open_orders::{self, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
+use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
 use crate::shapes::{OrderShape, PlacedShape, side_name};
 use crate::site::Site;
@@ -50,7 +55,7 @@ enum SideName {
     request_body = Place,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "insufficient-funds", "insufficient-shares"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -259,25 +264,14 @@ pub(crate) async fn list(
     let check = move || if asked.before == Some(0) { Err(bad_cursor()) } else { Ok(()) };
     match asked.status.unwrap_or(Which::Open) {
         Which::Open => {
-            of_account(&site, &id, move |scene, account| {
-                let (view, history) = (&scene.view, scene.history.as_ref());
-                let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol));
-                let symbol = symbol.transpose()?;
-                check()?;
-                let before = asked.before.map(OrderId);
-                let wanted = view.orders_of(account).filter(|open| {
-                    before.is_none_or(|before| open.order < before) && symbol.is_none_or(|symbol| open.symbol == symbol)
-                });
-                // One more than shown says whether there are more.
-                let mut orders: Vec<_> = wanted.take(limit + 1).collect();
-                let more = orders.len() > limit;
-                orders.truncate(limit);
-                let next = orders.last().filter(|_| more).map(|open| open.order);
-                let shapes: Result<Vec<_>, _> =
-                    orders.into_iter().map(|open| OrderShape::open(view, history, open)).collect();
-                Ok(OrdersShape { orders: shapes.map_err(unreadable)?, next: next.map(|order| order.0) })
+            let Json((account, symbol)) = of_account(&site, &id, move |scene, account| {
+                let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+                Ok((account, symbol.map(found).transpose()?))
             })
-            .await
+            .await?;
+            check()?;
+            let walk = Walk::new(account, Direction::NewestFirst, asked.before.map(OrderId));
+            open_page(&site, walk, symbol, limit).await.map(Json)
         }
         Which::All => {
             let Json((account, symbol)) = of_account(&site, &id, move |scene, account| {
@@ -292,6 +286,38 @@ pub(crate) async fn list(
             Ok(Json(OrdersShape { orders: shown.await?, next }))
         }
     }
+}
+
+/// A page of open orders.
+async fn open_page(
+    site: &Site,
+    mut walk: Walk,
+    symbol: Option<SymbolIndex>,
+    limit: usize,
+) -> Result<OrdersShape, Problem> {
+    let mut orders: Vec<OrderShape> = Vec::new();
+    // One more than shown says whether there are more.
+    let (mut more, wanted) = (true, limit + 1);
+    while more && orders.len() < wanted {
+        let room = wanted - orders.len();
+        let looked = site.look(move |scene| {
+            let (view, history) = (&scene.view, scene.history.as_ref());
+            let mut shapes = Vec::new();
+            let more = walk.go_on(view, |open| {
+                if symbol.is_none_or(|symbol| open.symbol == symbol) {
+                    shapes.push(OrderShape::open(view, history, open));
+                }
+                shapes.len() < room
+            });
+            let shapes: Result<Vec<OrderShape>, HistoryError> = shapes.into_iter().collect();
+            (shapes, walk, more)
+        });
+        let (shapes, gone, others) = pieces::in_turn(site, looked).await?;
+        orders.extend(shapes.map_err(unreadable)?);
+        (walk, more) = (gone, others);
+    }
+    let next = (orders.len() > limit).then(|| orders.truncate(limit)).and(orders.last()).map(|last| last.order_id);
+    Ok(OrdersShape { orders, next })
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -321,29 +347,28 @@ pub(crate) async fn cancel_all(
     State(site): State<Site>,
     Named(id): Named<String>,
     Parameters(asked): Parameters<OfSymbol>,
-) -> Result<Json<CanceledShape>, Problem> {
+) -> Result<Response, Problem> {
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     site.ascertain().await?;
-    let Json(open) = of_account(&site, &id, move |scene, account| {
-        let view = &scene.view;
-        let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol)).transpose()?;
-        let wanted = view.orders_of(account).filter(|open| symbol.is_none_or(|symbol| open.symbol == symbol));
-        Ok(wanted.map(|open| open.order).collect::<Vec<OrderId>>())
+    let Json((index, symbol)) = of_account(&site, &id, move |scene, account| {
+        let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+        Ok((account, symbol.map(found).transpose()?))
     })
     .await?;
-    let account = input::account(&id)?;
-    let mut canceled = Vec::new();
-    for some in open.chunks(CANCELED_AT_ONCE) {
-        let ops: Vec<Op> =
-            some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: *order })).collect();
-        let answers = site.desk()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
-        let done = some.iter().zip(answers).filter(|(_, answer)| matches!(answer, Answer::Reply(Reply::Canceled(_))));
-        canceled.extend(done.map(|(order, _)| *order));
-    }
-    let canceled = past::orders(&site, canceled).await.map_err(untold)?;
-    let shown = site.look(move |scene| canceled.iter().map(|past| OrderShape::past(&scene.view, past)).collect());
-    Ok(Json(CanceledShape { canceled: shown.await? }))
+    let walk = Walk::new(index, Direction::NewestFirst, None);
+    let canceled = open_orders::cancel(&site, input::account(&id)?, walk, symbol).await;
+    let canceled = canceled.map_err(|stopped| match stopped {
+        Stopped::Unknown => Problem::unknown_outcome(),
+        Stopped::Unavailable(why) => Problem::unavailable(why),
+        Stopped::NotReady(problem) => problem,
+    })?;
+    // All is canceled by now; how it ended is told as fast as the client takes it.
+    let shown = |site: Site, mut canceled: VecDeque<OrderId>| async move {
+        let some = past::orders(&site, open_orders::take_some(&mut canceled)).await.map_err(untold)?;
+        let shapes = site.look(move |scene| -> Vec<OrderShape> {
+            some.iter().map(|past| OrderShape::past(&scene.view, past)).collect()
+        });
+        Ok(Piece::of(shapes.await?, Some(canceled).filter(|left| !left.is_empty())))
+    };
+    pieces::answer(&site, Frame::field(&serde_json::json!({}), "canceled"), canceled, shown).await
 }
-
-/// Commands of one request that stand in one line without others between.
-const CANCELED_AT_ONCE: usize = 500;

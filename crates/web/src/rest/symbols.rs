@@ -14,29 +14,68 @@ use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::past::{self, Stretch};
+use crate::pieces;
 use crate::problem::{self, Problem};
 use crate::shapes::{BookShape, CandleShape, QueuedShape, SymbolShape, TradeShape};
 use crate::site::Site;
 
-/// All symbols.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Symbol>)]
+    after: Option<String>,
+    /// Symbols of a page.
+    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    #[serde(default, deserialize_with = "input::number")]
+    limit: Option<usize>,
+}
+
+/// Symbols, and where the next page begins.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Symbols)]
 pub(crate) struct SymbolsShape {
     symbols: Vec<SymbolShape>,
+    #[schema(value_type = Option<values::Symbol>, required = true)]
+    next: Option<String>,
 }
 
-/// All symbols, in order of their creation.
+/// Symbols that are looked at between two turns of the feed.
+const AT_ONCE: usize = 100;
+
+/// Symbols, in order of their creation.
 #[utoipa::path(
     get, path = "/symbols", operation_id = "listSymbols", tag = "Symbols",
-    responses((status = 200, description = "The symbols", body = SymbolsShape)),
+    params(List),
+    responses((status = 200, description = "A page of symbols", body = SymbolsShape)),
 )]
-pub(crate) async fn list(State(site): State<Site>) -> Result<Json<SymbolsShape>, Problem> {
-    let shown = site.look(|scene| {
-        let indices = (0..scene.view.listings().len() as u32).map(SymbolIndex);
-        let symbols = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, Time(now()))).collect();
-        SymbolsShape { symbols }
+pub(crate) async fn list(
+    State(site): State<Site>,
+    Parameters(asked): Parameters<List>,
+) -> Result<Json<SymbolsShape>, Problem> {
+    let limit = input::count("limit", asked.limit, 1000, 1000)?;
+    let after = asked.after.as_deref().map(input::symbol).transpose()?;
+    let from = site.look(move |scene| match after {
+        Some(after) => scene.view.find_symbol(after).map(|symbol| symbol.0 as usize + 1),
+        None => Some(0),
     });
-    Ok(Json(shown.await?))
+    let from = from.await?.ok_or_else(|| Problem::field("after", "after is the `next` of a page of this list"))?;
+    let (mut symbols, mut more) = (Vec::new(), true);
+    while more && symbols.len() < limit {
+        let (at, some) = (from + symbols.len(), AT_ONCE.min(limit - symbols.len()));
+        let looked = site.look(move |scene| {
+            let there = scene.view.listings().len();
+            let indices = (at..there.min(at + some)).filter_map(|at| u32::try_from(at).ok()).map(SymbolIndex);
+            let shapes: Vec<_> = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, Time(now()))).collect();
+            (shapes, at + some < there)
+        });
+        let (shapes, others) = pieces::in_turn(&site, looked).await?;
+        symbols.extend(shapes);
+        more = others;
+    }
+    let next = symbols.last().filter(|_| more).map(|last| last.symbol.clone());
+    Ok(Json(SymbolsShape { symbols, next }))
 }
 
 /// One symbol, with its last day.
@@ -240,7 +279,7 @@ pub(crate) struct IssuedShape {
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "too-many-shares"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "too-many-symbols", "too-many-shares"]))),
 )]
 pub(crate) async fn issue(
     State(site): State<Site>,

@@ -1,7 +1,7 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Position};
-use feed::View;
+use engine::{AccountIndex, Position, SymbolIndex};
+use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,7 +21,13 @@ pub(crate) struct AccountShape {
     open_orders: u32,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
+    /// Where the next positions begin.
+    #[schema(value_type = Option<values::Symbol>, required = true)]
+    next: Option<String>,
 }
+
+/// Positions that are shown at most.
+pub(crate) const POSITIONS_MAX: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Holding)]
@@ -35,25 +41,32 @@ struct HoldingShape {
 }
 
 impl AccountShape {
+    /// With its first positions.
     pub(crate) fn of(view: &View, account: AccountIndex) -> AccountShape {
+        AccountShape::page(view, account, None, POSITIONS_MAX)
+    }
+
+    /// With `limit` of its positions behind those in `after`.
+    pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let account = view.account(account);
-        let there = account
-            .holdings
-            .iter()
-            .filter(|holding| holding.shares != Position::ZERO || holding.held != Position::ZERO);
+        let there = |holding: &&Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
+        let mut rest = account.holdings.behind(after).filter(there);
+        let page: Vec<&Holding> = rest.by_ref().take(limit).collect();
+        let name = |holding: &Holding| view.listing(holding.symbol).name.to_string();
+        let next = page.last().filter(|_| rest.next().is_some()).map(|last| name(last));
+        let shape = |holding: &&Holding| HoldingShape {
+            symbol: name(holding),
+            shares: holding.shares.to_string(),
+            held: holding.held.to_string(),
+        };
         AccountShape {
             account: account.id.to_string(),
             balance: account.balance.to_string(),
             held: account.held.to_string(),
-            positions: there
-                .map(|holding| HoldingShape {
-                    symbol: view.listing(holding.symbol).name.to_string(),
-                    shares: holding.shares.to_string(),
-                    held: holding.held.to_string(),
-                })
-                .collect(),
+            positions: page.iter().map(shape).collect(),
             open_orders: account.open_orders,
             sequence: view.sequence().0,
+            next,
         }
     }
 }

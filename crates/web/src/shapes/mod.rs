@@ -9,7 +9,7 @@ mod trade;
 
 use engine::Side;
 
-pub(crate) use account::AccountShape;
+pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
 pub(crate) use order::{OrderShape, PlacedShape, placed_at};
 pub(crate) use report::ReportShape;

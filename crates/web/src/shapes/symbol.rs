@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::describe::values;
 
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[schema(as = Symbol)]
 pub(crate) struct SymbolShape {
     #[schema(value_type = values::Symbol)]

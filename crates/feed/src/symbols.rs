@@ -1,0 +1,129 @@
+//! Symbols by their names, and which of them changed since whoever follows all of them was told. Knows nothing of their markets.
+
+use std::collections::{HashMap, VecDeque};
+
+use engine::{Symbol, SymbolIndex};
+use foldhash::fast::RandomState;
+
+/// By name.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Clients choose names: a seed that they do not know keeps them from choosing ones that collide.
+    exact: HashMap<Symbol, SymbolIndex, RandomState>,
+    /// The first of those that have a small letter, by the name in capitals.
+    in_capitals: HashMap<Symbol, SymbolIndex, RandomState>,
+}
+
+impl Names {
+    /// Adds a symbol that is new.
+    pub(crate) fn add(&mut self, name: Symbol, symbol: SymbolIndex) {
+        self.exact.insert(name, symbol);
+        let capitals = capitals(name);
+        if capitals != name {
+            self.in_capitals.entry(capitals).or_insert(symbol);
+        }
+    }
+
+    pub(crate) fn find(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.exact.get(&name).copied()
+    }
+
+    /// Of symbols that differ in nothing but their letters' case, the one in capitals, else the first.
+    pub(crate) fn find_in_any_case(&self, name: Symbol) -> Option<SymbolIndex> {
+        let capitals = capitals(name);
+        self.find(capitals).or_else(|| self.find_with_small_letters(name))
+    }
+
+    /// The first that is this one in any case and is not all capitals.
+    pub(crate) fn find_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.in_capitals.get(&capitals(name)).copied()
+    }
+}
+
+fn capitals(name: Symbol) -> Symbol {
+    Symbol::parse(&name.as_bytes().to_ascii_uppercase()).unwrap_or(name)
+}
+
+/// Symbols that changed, each once, in the order in which they first did.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    followed: bool,
+    queue: VecDeque<SymbolIndex>,
+    /// By symbol, whether it is in the queue.
+    queued: Vec<bool>,
+}
+
+impl Changed {
+    /// Whether anybody wants to know from now on.
+    pub(crate) fn follow(&mut self, followed: bool) {
+        if self.followed != followed {
+            *self = Changed { followed, ..Changed::default() };
+        }
+    }
+
+    pub(crate) fn add(&mut self, symbol: SymbolIndex) {
+        if !self.followed {
+            return;
+        }
+        let at = symbol.0 as usize;
+        if self.queued.len() <= at {
+            self.queued.resize(at + 1, false);
+        }
+        if !std::mem::replace(&mut self.queued[at], true) {
+            self.queue.push_back(symbol);
+        }
+    }
+
+    /// The first `most` of them.
+    pub(crate) fn take(&mut self, most: usize) -> Vec<SymbolIndex> {
+        let taken: Vec<SymbolIndex> = self.queue.drain(..self.queue.len().min(most)).collect();
+        taken.iter().for_each(|symbol| self.queued[symbol.0 as usize] = false);
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn symbol(name: &str) -> Symbol {
+        Symbol::parse(name.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_one_in_capitals_is_meant_else_the_first() {
+        let mut names = Names::default();
+        for (at, name) in (0..).zip(["aB", "Ab", "SPY", "spy", "7"]) {
+            names.add(symbol(name), SymbolIndex(at));
+        }
+        for (name, any, exact) in [
+            ("ab", Some(0), None),
+            ("Ab", Some(0), Some(1)),
+            ("spy", Some(2), Some(3)),
+            ("7", Some(4), Some(4)),
+            ("X", None, None),
+        ] {
+            assert_eq!(names.find_in_any_case(symbol(name)), any.map(SymbolIndex), "{name}");
+            assert_eq!(names.find(symbol(name)), exact.map(SymbolIndex), "{name}");
+        }
+        assert_eq!(names.find_with_small_letters(symbol("SPY")), Some(SymbolIndex(3)));
+    }
+
+    #[test]
+    fn what_changed_is_told_once_and_some_at_a_time() {
+        let mut changed = Changed::default();
+        changed.add(SymbolIndex(1));
+        assert_eq!(changed.take(9), [], "nobody wanted to know");
+        changed.follow(true);
+        [5, 2, 5, 9, 2].into_iter().for_each(|symbol| changed.add(SymbolIndex(symbol)));
+        assert_eq!(changed.take(2), [SymbolIndex(5), SymbolIndex(2)]);
+        changed.add(SymbolIndex(5));
+        assert_eq!(changed.take(9), [SymbolIndex(9), SymbolIndex(5)]);
+        changed.add(SymbolIndex(1));
+        changed.follow(false);
+        changed.follow(true);
+        assert_eq!(changed.take(9), []);
+    }
+}

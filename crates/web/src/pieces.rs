@@ -1,0 +1,158 @@
+//! Answers that are a list as long as the market is large, made in pieces: each is asked of the feed when the client has taken the
+//! one before, so that no answer holds the feed for longer than a piece takes, nor takes more memory than a piece.
+//!
+//! What fits in one piece is answered as a whole. Of a longer list each piece is as of its own moment. What goes wrong behind the
+//! first piece breaks the answer off, so that nobody takes what came for all.
+
+use std::fmt::Display;
+use std::io;
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+
+use crate::site::Site;
+
+/// Some elements of a list, and where the next piece begins; none when it ends here.
+pub(crate) struct Piece<At> {
+    /// Written, with commas between them.
+    text: String,
+    pub(crate) next: Option<At>,
+}
+
+impl<At> Piece<At> {
+    pub(crate) fn of<T: Serialize>(elements: impl IntoIterator<Item = T>, next: Option<At>) -> Piece<At> {
+        Piece::written(elements.into_iter().map(|element| crate::json::text(&element)), next)
+    }
+
+    /// Of elements that are JSON already.
+    pub(crate) fn written(elements: impl IntoIterator<Item = String>, next: Option<At>) -> Piece<At> {
+        let mut text = String::new();
+        for element in elements {
+            if !text.is_empty() {
+                text.push(',');
+            }
+            text += &element;
+        }
+        Piece { text, next }
+    }
+}
+
+/// A JSON document with one list: what stands before its elements and behind them.
+pub(crate) struct Frame {
+    head: String,
+    tail: &'static str,
+}
+
+impl Frame {
+    /// The list alone.
+    pub(crate) fn bare() -> Frame {
+        Frame { head: "[".to_owned(), tail: "]" }
+    }
+
+    /// An object, with the list as its last field.
+    pub(crate) fn field(object: &impl Serialize, name: &str) -> Frame {
+        let mut head = crate::json::text(object);
+        let closing = head.pop();
+        debug_assert_eq!(closing, Some('}'), "invariant: the list is a field of an object");
+        if !head.ends_with('{') {
+            head.push(',');
+        }
+        head += &format!("\"{name}\":[");
+        Frame { head, tail: "]}" }
+    }
+}
+
+/// Answers with the list whose pieces `ask` gives, beginning with the one at `first`. Errors: that of the first piece.
+pub(crate) async fn answer<At, Refused, Asked>(
+    site: &Site,
+    frame: Frame,
+    first: At,
+    ask: impl Fn(Site, At) -> Asked + Send + 'static,
+) -> Result<Response, Refused>
+where
+    At: Send + 'static,
+    Refused: Display + Send + 'static,
+    Asked: Future<Output = Result<Piece<At>, Refused>> + Send + 'static,
+{
+    let Piece { text, next } = in_turn(site, ask(site.clone(), first)).await?;
+    let Frame { mut head, tail } = frame;
+    head += &text;
+    let body = match next {
+        None => Body::from(head + tail),
+        Some(next) => {
+            let begun = !text.is_empty();
+            let rest = Rest { site: site.clone(), ask, at: Some(next), begun, tail, made: Bytes::from(head) };
+            Body::from_stream(stream::try_unfold(rest, Rest::take))
+        }
+    };
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// What is still to come of a list.
+struct Rest<At, Ask> {
+    site: Site,
+    ask: Ask,
+    /// Where the next piece begins; none when only the tail is left, which ends it.
+    at: Option<At>,
+    /// Whether there was an element.
+    begun: bool,
+    tail: &'static str,
+    /// What was made and is not taken yet.
+    made: Bytes,
+}
+
+/// Bytes that are handed on at once. The connection takes a number of such parts, however long they are, before its client takes
+/// any.
+const PART: usize = 8 << 10;
+
+impl<At, Ask, Refused, Asked> Rest<At, Ask>
+where
+    Refused: Display,
+    Ask: Fn(Site, At) -> Asked,
+    Asked: Future<Output = Result<Piece<At>, Refused>>,
+{
+    async fn take(mut self) -> io::Result<Option<(Bytes, Self)>> {
+        while self.made.is_empty() {
+            let Some(at) = self.at.take() else { return Ok(None) };
+            self.make(at).await?;
+        }
+        let part = self.made.split_to(self.made.len().min(PART));
+        Ok(Some((part, self)))
+    }
+
+    /// Makes the piece that begins there.
+    async fn make(&mut self, at: At) -> io::Result<()> {
+        // Each piece is as true as an answer of its own would be.
+        self.site.ascertain().await.map_err(broken_off)?;
+        let piece = in_turn(&self.site, (self.ask)(self.site.clone(), at)).await;
+        let Piece { text, next } = piece.map_err(broken_off)?;
+        self.at = next;
+        let mut made = String::new();
+        if !text.is_empty() {
+            if std::mem::replace(&mut self.begun, true) {
+                made.push(',');
+            }
+            made += &text;
+        }
+        if self.at.is_none() {
+            made += self.tail;
+        }
+        self.made = Bytes::from(made);
+        Ok(())
+    }
+}
+
+fn broken_off(refused: impl Display) -> io::Error {
+    tracing::warn!(%refused, "a long answer breaks off");
+    io::Error::other(refused.to_string())
+}
+
+/// Few are asked for at a time, however many long answers there are: whoever asks for something short waits for no more than these.
+pub(crate) async fn in_turn<T>(site: &Site, asked: impl Future<Output = T>) -> T {
+    // The semaphore is never closed.
+    let _turn = site.pieces().acquire().await;
+    asked.await
+}
