@@ -16,12 +16,14 @@ use common::server::PATIENCE;
 use common::wait::wait_until;
 use gateway::{Batch, Exchange, Pulse};
 use journal::{ARCHIVE_NAME, Disk, DiskFile, File, Options, Storage};
+use pricetime::admission::Bounds;
 use pricetime::archive_gate::ArchiveGate;
 use pricetime::archiver::UNSYNCED_ROWS_MAX;
-use pricetime::market::{Clock, Market, MarketOptions};
+use pricetime::market::{Market, MarketOptions};
 use pricetime::recovery;
 use pricetime::serve;
 use pricetime::settings::{Given, ServeArgs};
+use pricetime::timekeeper::Clock;
 
 /// Tells the process that the test starts where its server keeps its data.
 const DATA: &str = "PANICKING_SERVER_DATA";
@@ -181,8 +183,10 @@ fn the_sequencer_waits_for_an_archive_that_is_slow() {
         snapshot_every: u64::MAX,
         disk_low_bytes: 0,
         done_orders_max: DONE_ORDERS_MAX,
+        bounds: Bounds::NONE,
         pulse: Pulse::new(),
         clock: Clock::system(),
+        clock_leap_max: Duration::MAX,
     };
     let failed = Arc::new(|cause: String| panic!("{cause}"));
     let market = Market::start(storage.clone(), recovered, gate, options, None, failed).unwrap();
