@@ -115,9 +115,10 @@ fn check_symbols(http: &Http) {
     // The others are told in turn, though nothing happens to them.
     let mut missing: BTreeSet<String> = all_symbols("").into_iter().collect();
     while !missing.is_empty() {
-        texts(&socket.next_of("update", "symbols")["symbols"], "symbol")
-            .iter()
-            .for_each(|name| drop(missing.remove(*name)));
+        let told = socket.next_of("update", "symbols");
+        for name in texts(&told["symbols"], "symbol") {
+            missing.remove(name);
+        }
     }
     http.make("/api/v1/symbols/S2299/shares", &json!({"account": "2", "shares": "5"}));
     let told = socket.next_of("update", "symbols");
