@@ -105,7 +105,7 @@ fn nobody_can_take_all_the_shares_that_there_may_be() {
     let (_folder, server) = started("bounds-shares", "--max-position 1000 --max-issue 2500");
     let mut talk = Talk::with(&server);
     let accounts: String = (1..=4).map(|id| format!("<account id=\"{id}\" balance=\"0\"/>")).collect();
-    talk.creates(&accounts, &"<created id=\"1\"/><created id=\"2\"/><created id=\"3\"/><created id=\"4\"/>");
+    talk.creates(&accounts, "<created id=\"1\"/><created id=\"2\"/><created id=\"3\"/><created id=\"4\"/>");
     let of_account = |most: &str, left: &str| {
         format!(
             "Too many shares for one account: with these it may have at most {most} (max-position, or less when few are left); \
