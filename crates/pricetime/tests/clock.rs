@@ -17,6 +17,7 @@ use common::http::Http;
 use engine::Time;
 use gateway::{Pulse, State, Status};
 use pricetime::backend::Backend;
+use pricetime::connections::Connections;
 use pricetime::place::Place;
 use pricetime::serve::web_settings;
 use pricetime::settings::{Given, ServeArgs, Settings};
@@ -73,7 +74,8 @@ impl Here {
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, pulse.clone(), machine.clock(), failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let web = Web::start(web_settings(&settings), status.clone(), about, pulse).unwrap();
+        let settings = web_settings(&settings, &Connections::allowed(&settings).unwrap());
+        let web = Web::start(settings, status.clone(), about, pulse).unwrap();
         let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
         web.open(web::Market { exchange, asker, keys: Keys::default(), records });
         status.set(State::Ready);
