@@ -146,11 +146,13 @@ impl Lookup {
     }
 }
 
+/// A done order, and where its executions are.
+type Answered = (DoneOrder, Range<usize>);
+
 /// What a look-up came to, for the ops that it was made of.
 pub(crate) struct Answers {
     places: HashMap<(OrderId, AccountId), usize>,
-    /// Each with where its executions are.
-    found: Vec<Result<Option<(DoneOrder, Range<usize>)>, Unavailable>>,
+    found: Vec<Result<Option<Answered>, Unavailable>>,
     cut: usize,
     refused: Option<Unavailable>,
 }
