@@ -74,8 +74,8 @@ impl Here {
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, pulse.clone(), machine.clock(), failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let settings = web_settings(&settings, &Connections::allowed(&settings).unwrap());
-        let web = Web::start(settings, status.clone(), about, pulse).unwrap();
+        let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap());
+        let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
         let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
         web.open(web::Market { exchange, asker, keys: Keys::default(), records });
         status.set(State::Ready);
