@@ -17,7 +17,7 @@ use gateway::{Batch, Exchange, Lookup, Settings};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use wire::Answer;
+use wire::{Answer, Unavailable};
 
 const CONNECTIONS: usize = 50;
 /// Both ends are in this process, so that they take two files each.
@@ -32,7 +32,7 @@ impl Exchange for Opener {
     }
 
     fn look_up(&self, lookup: Lookup) {
-        lookup.answer(None);
+        lookup.refuse(Unavailable::Stopping);
     }
 }
 

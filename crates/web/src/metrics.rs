@@ -124,7 +124,8 @@ impl Scrape {
             family(
                 "pricetime_batch",
                 Some(In::Operations),
-                "Turns of the sequencer, by their commands and queries; with a database, transactions.",
+                "Turns of the sequencer, by their commands and queries; with a database, transactions, and \
+                 questions to it for queries alone.",
             ),
             &NUMBERS,
             std::iter::once((&[][..], pulse.turns())),
