@@ -7,7 +7,7 @@ use std::process::Command;
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Price, Sequence, Shares, Time};
 use journal::simulated::SimulatedDisk;
-use journal::{ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError};
+use journal::{ARCHIVE_NAME, Archive, ArchiveBatch, ArchiveError, File, Storage};
 
 /// So many orders take rows of two leaves, with a branch above them.
 const ORDERS: u64 = 300;
@@ -88,6 +88,30 @@ fn ask(archive: &Archive, at: usize) -> Vec<Told> {
         }
     };
     (1..=ORDERS).step_by(13).chain([7, ORDERS]).map(tell).collect()
+}
+
+/// redb takes no operation after a read that failed: one client's question once kept everybody's answers away, and the writer's too.
+#[test]
+fn a_question_that_cannot_be_read_takes_nothing_from_others() {
+    quiet();
+    let (disk, _) = archive();
+    let archive = Archive::open(&disk).unwrap();
+    for first in (10_000..40_000).step_by(1000) {
+        store(&archive, first..first + 1000);
+    }
+    drop(archive);
+    let archive = Archive::open(&disk).unwrap();
+    assert_eq!(archive.get(OrderId(20_000)).unwrap(), Some(done(20_000)));
+    // Of what was not read yet, and lies behind what was, the file has nothing any more.
+    let file = disk.open(ARCHIVE_NAME).unwrap();
+    let contents = disk.contents(ARCHIVE_NAME);
+    file.set_len(contents.len() as u64 / 4).unwrap();
+    let lost = (10_000..30_000).find(|order| archive.get(OrderId(*order)).is_err());
+    assert!(lost.is_some(), "the file was cut");
+    file.write_all_at(&contents, 0).unwrap();
+    assert_eq!(archive.get(OrderId(20_000)).unwrap(), Some(done(20_000)));
+    store(&archive, 50_000..50_001);
+    assert_eq!(archive.get(OrderId(50_000)).unwrap(), Some(done(50_000)));
 }
 
 /// An archive of a few pages, and the bytes of it that are changed, each once.
