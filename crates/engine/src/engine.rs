@@ -231,6 +231,22 @@ impl Engine {
         self.client_query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
+    /// The open order that a cancel would cancel, as of the last command; none for another command.
+    /// Errors: what the cancel is told, which changes nothing.
+    pub fn would_cancel(&self, command: &Command) -> Option<Result<OrderId, Reply>> {
+        let (account, order) = match *command {
+            Command::CancelOrder { account, order } => (account, Ok(order)),
+            Command::CancelClientOrder { account, id } => (account, self.client_order(account, id)),
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::PlaceOrder { .. }
+            | Command::PlaceClientOrder { .. } => return None,
+        };
+        let order = order.map_err(Reply::Rejected);
+        Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
+    }
+
     /// Visits the done orders that were not taken yet, in the order in which they were done. They stay known to
     /// queries until `forget`.
     pub fn take_done(&mut self, visit: &mut impl FnMut(&DoneOrder)) {
@@ -343,10 +359,10 @@ impl Engine {
         executions: &mut Vec<Execution>,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let Some(slot) = self.find_order(account, order)? else { return Ok(Reply::Archived(order)) };
-        if self.orders.get(slot).open.is_zero() {
-            return Err(Reject::NothingOpen);
-        }
+        let slot = match self.find_open(account, order) {
+            Ok(slot) => slot,
+            Err(told) => return Ok(told),
+        };
         // From here the cancel cannot be rejected.
         let account = self.orders.get(slot).account;
         let level = *self.books.level(self.orders.get(slot).level);
@@ -361,6 +377,17 @@ impl Engine {
         let canceled = self.orders.history(slot, executions);
         self.finish(slot, events);
         Ok(Reply::Canceled(Status { order, open: Shares::ZERO, canceled, executions: start..executions.len() }))
+    }
+
+    /// The slot of an account's order that is open. Errors: what a cancel of another one is told.
+    #[inline(always)]
+    fn find_open(&self, account: AccountId, order: OrderId) -> Result<u32, Reply> {
+        match self.find_order(account, order) {
+            Ok(Some(slot)) if self.orders.get(slot).open.is_zero() => Err(Reply::Rejected(Reject::NothingOpen)),
+            Ok(Some(slot)) => Ok(slot),
+            Ok(None) => Err(Reply::Archived(order)),
+            Err(reject) => Err(Reply::Rejected(reject)),
+        }
     }
 
     /// The slot of an account's order; none if it is done and no longer kept.

@@ -3,16 +3,19 @@
 //!
 //! A command is judged by the engine's state and by what the same turn has let in before it, of which it is not known yet
 //! whether the engine will refuse it: at a bound the turn's last commands may be refused though there was room for them.
+//!
+//! While the disk is nearly full only what frees something is let in: one cancel of each open order. So what can be written
+//! then has an end. Any other cancel changes nothing, and is answered as a question is.
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountId, Command, Engine, Money, Op, Position, Symbol, Time};
+use engine::{AccountId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
 use wire::{Bound, Requests, Unavailable};
 
 /// What the surroundings and the settings allow at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// The disk is nearly full: refuse what makes the state grow.
+    /// The disk is nearly full: let in only what frees something.
     pub disk_low: bool,
     /// What clients may have the server keep.
     pub bounds: Bounds,
@@ -69,6 +72,17 @@ impl Default for Bounds {
     }
 }
 
+/// What becomes of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It gets a number, and is kept.
+    LetIn,
+    /// A cancel of nothing that is open, when its place has come: it is answered without a number, and not kept.
+    Vain,
+    /// It is not for the engine.
+    Refused(Unavailable),
+}
+
 /// Decides for the commands of a turn. Keeps its memory for the next.
 #[derive(Default)]
 pub struct Admission {
@@ -76,13 +90,14 @@ pub struct Admission {
     request: Request,
     /// For each command whether it is let in.
     let_in: Vec<bool>,
-    /// For each that is not, why.
-    refusals: Vec<Unavailable>,
+    /// For each that is not, what becomes of it.
+    others: Vec<Decision>,
 }
 
 /// What a turn has let in, as if the engine would accept all of it.
 #[derive(Default)]
 struct Turn {
+    canceled: HashSet<OrderId>,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
@@ -111,44 +126,47 @@ impl Admission {
     ) {
         self.turn.clear();
         self.let_in.clear();
-        self.refusals.clear();
+        self.others.clear();
         for requests in requests {
             for request in 0..requests.len() {
                 self.request.clear();
                 for op in &requests.ops()[requests.ops_of(request)] {
                     let Op::Command(command) = op else { continue };
-                    let refusal = self.refusal(engine, conditions, now, command);
-                    self.let_in.push(refusal.is_none());
-                    match refusal {
-                        None => let_in(command),
-                        Some(why) => self.refusals.push(why),
+                    let decision = match conditions.disk_low {
+                        true => self.below_the_low_water(engine, command),
+                        false => self.within_bounds(engine, &conditions.bounds, now, command),
+                    };
+                    self.let_in.push(decision == Decision::LetIn);
+                    match decision {
+                        Decision::LetIn => let_in(command),
+                        Decision::Vain | Decision::Refused(_) => self.others.push(decision),
                     }
                 }
             }
         }
     }
 
-    /// What was decided: for each command, in order, that it is let in, or why not.
-    pub fn decisions(&self) -> impl Iterator<Item = Result<(), Unavailable>> {
-        let mut refusals = self.refusals.iter();
+    /// What was decided for each command, in order.
+    pub fn decisions(&self) -> impl Iterator<Item = Decision> {
+        let mut others = self.others.iter();
         self.let_in.iter().map(move |let_in| match let_in {
-            true => Ok(()),
-            false => Err(*refusals.next().expect("invariant: each that is not let in has its refusal")),
+            true => Decision::LetIn,
+            false => *others.next().expect("invariant: for each that is not let in it is said what becomes of it"),
         })
     }
 
-    #[inline]
-    fn refusal(
-        &mut self,
-        engine: &Engine,
-        conditions: &Conditions,
-        now: Time,
-        command: &Command,
-    ) -> Option<Unavailable> {
-        if conditions.disk_low && !frees_or_keeps(command) {
-            return Some(Unavailable::DiskLow);
+    /// Nothing that the turn lets in makes an order, so that what is let in does cancel, and what is in vain stays so.
+    #[cold]
+    fn below_the_low_water(&mut self, engine: &Engine, command: &Command) -> Decision {
+        match engine.would_cancel(command) {
+            Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
+            Some(Ok(_) | Err(_)) => Decision::Vain,
+            None => Decision::Refused(Unavailable::DiskLow),
         }
-        let bounds = &conditions.bounds;
+    }
+
+    #[inline]
+    fn within_bounds(&mut self, engine: &Engine, bounds: &Bounds, now: Time, command: &Command) -> Decision {
         let within = match *command {
             Command::PlaceOrder { .. } | Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
@@ -162,7 +180,10 @@ impl Admission {
                 }
             }
         };
-        within.err().map(Unavailable::Bound)
+        match within {
+            Ok(()) => Decision::LetIn,
+            Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
+        }
     }
 
     #[cold]
@@ -257,7 +278,8 @@ impl Admission {
 
 impl Turn {
     fn clear(&mut self) {
-        let Turn { accounts, symbols, money, issued, positions, client_orders } = self;
+        let Turn { canceled, accounts, symbols, money, issued, positions, client_orders } = self;
+        canceled.clear();
         accounts.clear();
         symbols.clear();
         *money = 0;
@@ -271,17 +293,5 @@ impl Request {
     fn clear(&mut self) {
         self.money = 0;
         self.shares.clear();
-    }
-}
-
-/// Whether a command can be let in when the disk is nearly full: a cancel frees what an order holds.
-fn frees_or_keeps(command: &Command) -> bool {
-    match command {
-        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => true,
-        Command::CreateAccount { .. }
-        | Command::CreateSymbol { .. }
-        | Command::IssueShares { .. }
-        | Command::PlaceOrder { .. }
-        | Command::PlaceClientOrder { .. } => false,
     }
 }

@@ -2,8 +2,10 @@
 //! It neither orders nor keeps anything: whoever calls it has decided what is let in, and keeps the answers until they may
 //! leave.
 
-use engine::{Engine, Event, Execution, Op, Reply, Sequence, Time};
+use engine::{Command, Engine, Event, Execution, Op, Reply, Sequence, Time};
 use wire::{Answer, EXECUTED_BYTES_MIN, Requests, Unavailable};
+
+use crate::admission::Decision;
 
 /// One gateway batch, as the sequencer sees it: what is asked, and where the answers go.
 pub struct Work<'a> {
@@ -28,14 +30,14 @@ const BATCH_REPLIES_MAX: usize = 2;
 /// another's long ones.
 const SHORT_EXECUTIONS: usize = 16;
 
-/// Applies the commands of `work` that were let in and answers all of it, in order. `decisions` says for each command that it was,
-/// or why not. Events go to `events`.
+/// Applies the commands of `work` that were let in and answers all of it, in order. `decisions` says for each command what
+/// becomes of it. Events go to `events`.
 pub fn answer(
     engine: &mut Engine,
     limits: ReplyLimits,
     work: &mut Work<'_>,
     time: Time,
-    decisions: &mut impl Iterator<Item = Result<(), Unavailable>>,
+    decisions: &mut impl Iterator<Item = Decision>,
     events: &mut impl FnMut(Sequence, Event),
 ) {
     let mut room = Room::of_batch(limits.reply_bytes_max);
@@ -49,12 +51,13 @@ pub fn answer(
             let answer = match &ops[index] {
                 Op::Command(command) => {
                     match decisions.next().expect("invariant: it was decided of the same commands") {
-                        Ok(()) => {
+                        Decision::LetIn => {
                             let sequence = engine.sequence().next();
                             let mut events = |event| events(sequence, event);
                             Answer::Reply(engine.apply_command(sequence, time, command, work.executions, &mut events))
                         }
-                        Err(why) => Answer::Unavailable(why),
+                        Decision::Vain => Answer::Reply(vain(engine, command)),
+                        Decision::Refused(why) => Answer::Unavailable(why),
                     }
                 }
                 Op::Query(query) => room.within(work.executions, |executions_max, executions| {
@@ -67,6 +70,13 @@ pub fn answer(
             work.answers.push(answer);
         }
     }
+}
+
+/// What a cancel is told that finds nothing open.
+#[cold]
+fn vain(engine: &Engine, command: &Command) -> Reply {
+    let told = engine.would_cancel(command).and_then(Result::err);
+    told.expect("invariant: what would cancel something is let in")
 }
 
 /// How many executions may still be answered, so that neither a reply nor the memory of a batch grows past its bound.

@@ -44,7 +44,7 @@ pub struct MarketOptions {
     pub keep_journal: bool,
     /// Commands in full journal files after which a snapshot is taken.
     pub snapshot_every: u64,
-    /// Free bytes on the disk below which new orders and accounts are refused.
+    /// Free bytes on the disk below which only what frees something is taken.
     pub disk_low_bytes: u64,
     /// Done orders that may wait for the archive before sequencing slows down to it.
     pub done_orders_max: usize,

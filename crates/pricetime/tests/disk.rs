@@ -10,10 +10,14 @@ use std::time::Duration;
 
 use common::audit::{KnownOrders, audit};
 use common::folder::Folder;
+use common::http::Http;
 use common::load::load_together;
-use common::server::{Ended, Launch, Server};
+use common::server::{Ended, Launch, PATIENCE, Server, state_of};
+use common::small_disk::SmallDisk;
 use common::trace::{Trace, require_strace, strace};
 use common::trader::Trader;
+use common::wait::wait_until;
+use serde_json::json;
 
 const TRADERS: usize = 3;
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --disk-low 0";
@@ -168,4 +172,74 @@ fn below_the_low_water_mark_only_queries_and_cancels_are_taken() {
         reply,
         "<results><status id=\"2\"><open shares=\"5\"/></status><opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"3\"/></results>\n"
     );
+}
+
+/// Cancels that find nothing to cancel were journaled below the low water as above it: until the disk was full, and then the
+/// server ended.
+#[test]
+fn vain_cancels_below_the_low_water_are_answered_and_take_nothing_of_the_disk() {
+    let Some(disk) = SmallDisk::mount("32m") else { return };
+    let data = disk.path().join("data");
+    // A flood that is journaled is of more than four times what is free.
+    let launch = Launch::new(&data).with("--segment-size 64KiB --snapshot-every 100000 --disk-low 2MiB");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    let mut client = server.client();
+    client.ask(
+        "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"0\"/><symbol sym=\"S\"/></create>",
+    );
+    let order = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>";
+    client.ask(&format!("<transactions id=\"1\">{}<cancel id=\"1\"/></transactions>", order.repeat(4)));
+    for id in ["open", "done"] {
+        let named =
+            json!({"account": "1", "symbol": "S", "side": "buy", "limit": "1", "shares": "1", "client_order_id": id});
+        assert_eq!(http.post("/api/v1/orders", &named).status, 201);
+    }
+    assert_eq!(http.delete("/api/v1/orders/by-client-id/done?account=1").status, 200);
+    disk.fill_but(1 << 20);
+    let few = format!("<transactions id=\"2\">{order}</transactions>");
+    wait_until("orders to be refused", PATIENCE, || client.ask(&few).contains("disk is nearly full"));
+    let (before, free) = (server.state()["sequence"].as_u64().unwrap(), disk.free());
+
+    let mut flood = |account: &str, order: &str, refusal: &str, times: usize| {
+        let cancel = format!("<cancel id=\"{order}\"/>");
+        let request = format!("<transactions id=\"{account}\">{}</transactions>", cancel.repeat(10_000));
+        let refused = format!("<error id=\"{order}\">{refusal}</error>");
+        for _ in 0..times {
+            let told = client.ask(&request);
+            assert_eq!(told, format!("<results>{}</results>\n", refused.repeat(10_000)), "{told:.200}");
+        }
+    };
+    flood("777", "1", "Unknown account", 25);
+    flood("1", "9999999", "Unknown order", 25);
+    flood("1", "1", "Order has nothing open to cancel", 25);
+    flood("2", "2", "Unknown order", 25);
+    for (path, status) in [
+        ("orders/1?account=1", 409),
+        ("orders/by-client-id/done?account=1", 409),
+        ("orders/by-client-id/none?account=1", 404),
+    ] {
+        let told = http.delete(&format!("/api/v1/{path}"));
+        assert_eq!(told.status, status, "{path}: {}", told.text);
+    }
+    assert_eq!(server.state()["sequence"], before, "what changes nothing is not journaled");
+
+    // What frees something goes on: once.
+    let request = format!("<transactions id=\"1\">{}</transactions>", "<cancel id=\"2\"/>".repeat(10_000));
+    let told = client.ask(&request);
+    let vain = "<error id=\"2\">Order has nothing open to cancel</error>".repeat(9_999);
+    assert!(told.starts_with("<results><canceled id=\"2\"><canceled shares=\"1\" time=\""), "{told:.200}");
+    assert!(told.ends_with(&format!("</canceled>{vain}</results>\n")), "{told:.200}");
+    assert_eq!(http.delete("/api/v1/orders/by-client-id/open?account=1").status, 200);
+    assert!(client.ask("<transactions id=\"1\"><cancel id=\"3\"/></transactions>").contains("<canceled id=\"3\">"));
+    assert_eq!(server.state()["sequence"], before + 3, "each open order is canceled once");
+    let taken = free.saturating_sub(disk.free());
+    assert!(taken < 256 << 10, "{taken} bytes of the disk");
+
+    server.stop();
+    let state = state_of(&data);
+    assert_eq!((&state["sequence"], &state["totals"]["open_orders"]), (&json!(before + 3), &json!(1)));
+    let server = launch.start();
+    assert_eq!(server.state(), state, "a start finds the same");
+    server.stop();
 }

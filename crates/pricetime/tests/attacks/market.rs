@@ -31,3 +31,37 @@ fn orders_below_the_low_water_take_nothing_of_the_disk() {
     assert!(grown < MIB, "{grown} bytes of the disk");
     attack.end(&format!("{rounds},000 refused, {grown} bytes of the disk"));
 }
+
+/// A cancel that cancels nothing was journaled below the low water: in seconds the disk was full.
+#[test]
+fn cancels_below_the_low_water_take_nothing_of_the_disk() {
+    const CANCELS: usize = 10_000;
+    let limits = Limits { memory: 64 * MIB, ..ORDINARY };
+    let scene = Scene::set("cancels below the low water", limits, |launch| {
+        let server = launch.start();
+        server.ask("<create><account id=\"1\" balance=\"1000\"/><symbol sym=\"S\"/></create>");
+        let orders = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>".repeat(2);
+        server.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
+        server.stop();
+        launch.with("--disk-low 1000000GiB")
+    });
+    let data = scene.data();
+    let before = (bytes_of(&data), scene.server.state()["sequence"].as_u64().unwrap());
+    let attack = scene.attack_beside(Habit::Read);
+    let mut client = attack.server().client();
+    let rounds = size(10, 100);
+    for _ in 0..rounds {
+        for (account, order) in [("777", "1"), ("1", "0"), ("1", "3"), ("1", "1")] {
+            let cancels = format!("<cancel id=\"{order}\"/>").repeat(CANCELS);
+            let told = client.ask(&format!("<transactions id=\"{account}\">{cancels}</transactions>"));
+            assert!(told.matches("<error").count() >= CANCELS - 1, "{told:.300}");
+        }
+    }
+    let told = client.ask("<transactions id=\"1\"><cancel id=\"2\"/></transactions>");
+    assert!(told.starts_with("<results><canceled id=\"2\">"), "{told}");
+    let after = (bytes_of(&data), attack.server().state()["sequence"].as_u64().unwrap());
+    assert_eq!(after.1, before.1 + 2, "each open order is canceled once, and nothing else is journaled");
+    let grown = after.0.saturating_sub(before.0);
+    assert!(grown < MIB, "{grown} bytes of the disk");
+    attack.end(&format!("{} refused, {grown} bytes of the disk", rounds * 4 * CANCELS - 1));
+}

@@ -60,10 +60,15 @@ impl SmallDisk {
         }
     }
 
+    /// How many bytes are free.
+    pub fn free(&self) -> u64 {
+        let room = rustix::fs::statvfs(&self.folder).unwrap();
+        room.f_bavail * room.f_frsize
+    }
+
     /// Fills it until only so many bytes are free.
     pub fn fill_but(&self, free: u64) {
-        let room = rustix::fs::statvfs(&self.folder).unwrap();
-        let fill = (room.f_bavail * room.f_frsize).checked_sub(free).expect("more is free");
+        let fill = self.free().checked_sub(free).expect("more is free");
         std::fs::write(self.ballast(), vec![0; fill as usize]).unwrap();
     }
 

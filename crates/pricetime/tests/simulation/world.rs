@@ -1,15 +1,18 @@
 //! A market that lives: a disk, a clock, clients, and a node that is driven step by step in an order that a seed decides.
 //! It checks every reply and event against the model, and the state after each restart.
 
-use engine::{Command, Entry, Op, Time};
+use std::collections::HashSet;
+
+use engine::{ClientQuery, Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
+use model::Model;
 use model::workload::Random;
 use pricetime::admission::{Bounds, Conditions};
 use wire::Requests;
 
 use super::audit;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Told};
 use super::node::{Done, Node};
 use super::process::{Fate, Process};
 use super::requests::Clients;
@@ -154,11 +157,14 @@ impl World {
         let (before, mut events) = (self.ledger.sequence(), Vec::new());
         for (requests, told) in batches.iter().zip(&answered.told) {
             for (op, told) in requests.ops().iter().zip(told) {
-                if refused(op, conditions) {
-                    ensure!(told.is_none(), "{op:?} was let in though the disk is low");
-                    continue;
-                }
-                let expected = self.ledger.tell(op, time, &mut events);
+                let expected = match below_low_water(&self.ledger.model, op).filter(|_| conditions.disk_low) {
+                    Some(LowWater::Refused) => {
+                        ensure!(told.is_none(), "{op:?} was let in though the disk is low");
+                        continue;
+                    }
+                    Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
+                    Some(LowWater::Cancels(_)) | None => self.ledger.tell(op, time, &mut events),
+                };
                 ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
             }
         }
@@ -169,8 +175,14 @@ impl World {
     }
 
     fn admitted(&self, batches: &[Requests], time: Time, conditions: Conditions) -> Vec<Entry> {
-        let mut sequence = self.ledger.sequence();
-        let ops = batches.iter().flat_map(Requests::ops).filter(|op| !refused(op, conditions));
+        let (mut sequence, mut canceled) = (self.ledger.sequence(), HashSet::new());
+        let ops = batches.iter().flat_map(Requests::ops).filter(|op| {
+            match below_low_water(&self.ledger.model, op).filter(|_| conditions.disk_low) {
+                None => true,
+                Some(LowWater::Cancels(order)) => canceled.insert(order),
+                Some(LowWater::Vain(_) | LowWater::Refused) => false,
+            }
+        });
         ops.filter_map(|op| match op {
             Op::Command(command) => {
                 sequence = sequence.next();
@@ -219,11 +231,33 @@ impl World {
     }
 }
 
-fn refused(op: &Op, conditions: Conditions) -> bool {
-    match op {
-        Op::Query(_)
-        | Op::ClientQuery(_)
-        | Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => false,
-        Op::Command(_) => conditions.disk_low,
-    }
+/// What becomes of a command while the disk is low.
+enum LowWater {
+    /// It cancels this order.
+    Cancels(OrderId),
+    /// A cancel of nothing: it is told why, and not counted.
+    Vain(Reject),
+    /// It is not for the engine.
+    Refused,
+}
+
+/// None for a query.
+fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
+    let executions = &mut Vec::new();
+    let asked = match *op {
+        Op::Query(_) | Op::ClientQuery(_) => return None,
+        Op::Command(Command::CancelOrder { account, order }) => model.query(&Query { account, order }, executions),
+        Op::Command(Command::CancelClientOrder { account, id }) => {
+            model.client_query(&ClientQuery { account, id }, executions)
+        }
+        Op::Command(_) => return Some(LowWater::Refused),
+    };
+    Some(match asked {
+        Reply::Rejected(reject) => LowWater::Vain(reject),
+        Reply::Status(status) if status.open.is_zero() => LowWater::Vain(Reject::NothingOpen),
+        Reply::Status(status) => LowWater::Cancels(status.order),
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Archived(_) => {
+            unreachable!("the model does not answer a query so")
+        }
+    })
 }
