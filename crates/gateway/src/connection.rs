@@ -162,6 +162,11 @@ impl Connection {
             let used = self.split(bytes, origin, intake, framing);
             self.keep(&bytes[used..]);
         } else {
+            if self.input.capacity() - self.input.len() < bytes.len() {
+                // As much again, but no more than the longest request: what is taken in advance counts, too.
+                let more = self.input.len().min(framing.request_bytes_max.saturating_sub(self.input.len()));
+                self.input.reserve_exact(bytes.len().max(more));
+            }
             self.input.extend_from_slice(bytes);
             let input = std::mem::take(&mut self.input);
             match self.split(&input, origin, intake, framing) {
@@ -224,9 +229,9 @@ impl Connection {
         self.written = 0;
     }
 
-    /// Bytes of a request whose end has not come.
+    /// Bytes of memory that a request takes whose end has not come.
     pub fn partial_bytes(&self) -> usize {
-        self.input.len()
+        self.input.capacity()
     }
 
     /// Bytes of replies that the socket has not taken.

@@ -82,13 +82,9 @@ impl Worker {
                 let bytes = &self.read_buffer[..count];
                 let partial_before = connection.partial_bytes();
                 let requests = connection.take_in(bytes, origin, &mut self.intake, self.framing);
-                let partial = connection.partial_bytes();
-                self.partial_bytes = self.partial_bytes - partial_before + partial;
-                // Each worker has its share of the bound.
-                let partial_max = self.settings.partial_bytes_max / self.settings.workers;
-                if partial > partial_before && self.partial_bytes > partial_max {
-                    return self.refuse_partial(slot, origin);
-                }
+                self.partial_bytes = self.partial_bytes - partial_before + connection.partial_bytes();
+                self.refuse_largest_partial();
+                let connection = &mut self.connections[slot];
                 if requests > 0 && connection.unsent_bytes() == 0 {
                     connection.progress_ms = self.now_ms;
                 }
@@ -109,17 +105,6 @@ impl Worker {
         let connection = &mut self.connections[slot];
         self.partial_bytes -= connection.partial_bytes();
         connection.finish(ended);
-    }
-
-    /// Too many requests are unfinished: this one is given up for the others.
-    fn refuse_partial(&mut self, slot: usize, origin: Origin) {
-        let why = format!(
-            "too many unfinished requests: the server holds at most {} bytes of them; send the whole request at once",
-            self.settings.partial_bytes_max
-        );
-        self.intake.refusal(origin, &why);
-        self.connections[slot].in_flight += 1;
-        self.finish(slot, false);
     }
 
     /// What follows once replies were sent or reading ended: reading goes on, or the connection is closed.

@@ -40,8 +40,8 @@ pub struct Settings {
     pub requests_in_flight_max: usize,
     /// Bytes of replies that a connection may leave unsent before it is no longer read.
     pub unsent_bytes_max: usize,
-    /// Bytes of requests whose end has not come, over all connections. Past it, a connection that sends more of one is
-    /// refused, so that many slow senders cannot fill the memory.
+    /// Bytes of requests whose end has not come, over all connections. Past it, the connection that holds the most of them
+    /// is refused, so that many slow senders can neither fill the memory nor keep others out.
     pub partial_bytes_max: usize,
     /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
     /// are disconnected that have the most unread and more than `unsent_bytes_max`.

@@ -1,11 +1,31 @@
-//! What to do when clients that do not read would fill the memory with their replies: those that hold the most go.
+//! What to do when clients that do not read would fill the memory with their replies, or clients that do not finish their
+//! requests with those: those that hold the most go. Each worker has its share of a bound, and looks at its own clients.
 
 use std::sync::atomic::Ordering;
 
+use crate::batch::Origin;
 use crate::connection::Connection;
 use crate::worker::Worker;
 
 impl Worker {
+    /// Refuses the longest of the unfinished requests while they take more than this worker's share of the bound: whoever
+    /// sends an honest request in two pieces is not refused for those who hoard theirs.
+    pub(crate) fn refuse_largest_partial(&mut self) {
+        let max = self.settings.partial_bytes_max;
+        while self.partial_bytes > max / self.settings.workers {
+            let held = self.connections.iter().map(|(slot, connection)| (connection.partial_bytes(), slot));
+            let Some((held, slot)) = held.max() else { return };
+            let why = format!(
+                "too many unfinished requests: the server holds at most {max} bytes of them, and of this one held {held}; \
+                 send the whole request at once"
+            );
+            let connection = &mut self.connections[slot];
+            connection.in_flight += 1;
+            self.intake.refusal(Origin { slot: slot as u32, generation: connection.generation }, &why);
+            self.finish(slot, false);
+        }
+    }
+
     /// Disconnects the slowest readers while unread replies take more than this worker's share of the bound.
     pub(crate) fn shed_slow_readers(&mut self) {
         let max = self.settings.unread_bytes_max / self.settings.workers;

@@ -168,37 +168,101 @@ fn requests_in_flight_of_a_worker_are_bounded_and_reading_goes_on_when_they_come
     clients.iter_mut().for_each(|client| client.expect(&status(1, 1)));
 }
 
+/// The start of a request that takes so many bytes.
+fn start_of_a_request(bytes: usize) -> Vec<u8> {
+    format!("{:<bytes$}", "1000000\n").into_bytes()
+}
+
+/// Answered with why, and closed gently.
+fn is_refused(mut client: Client, held: usize) {
+    let why = format!("the server holds at most 10000 bytes of them, and of this one held {held}; send the whole");
+    let reply = client.reply();
+    assert!(reply.contains("<error>too many unfinished requests: ") && reply.contains(&why), "{reply}");
+    client.expect_end();
+}
+
 #[test]
-fn unfinished_requests_are_bounded_over_all_connections_and_whole_ones_are_answered() {
+fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     let served = serve(Settings { partial_bytes_max: 10_000, ..settings() });
     let mut prober = served.client();
     let mut answered = 0;
     // A worker reads its sockets in the order in which they became readable: the answer says that the start was read.
-    let mut start_of_a_request = || {
+    let mut starts = |bytes| {
         let mut client = served.client();
-        client.send(format!("1000000\n{}", " ".repeat(4000)).as_bytes());
+        client.send(&start_of_a_request(bytes));
         answered += 1;
         prober.send(&order(1));
         prober.expect(&opened(1, answered));
         client
     };
-    let _first = start_of_a_request();
-    let second = start_of_a_request();
-    for _ in 0..2 {
-        let mut refused = start_of_a_request();
-        let reply = refused.reply();
-        assert!(reply.contains("<error>too many unfinished requests") && reply.contains("10000 bytes"), "{reply}");
-        refused.expect_end();
-    }
-    // Those that were refused left their room, and who goes leaves its own.
+    let first = starts(4000);
+    let longest = starts(4500);
+    let mut small = starts(3000);
+    is_refused(longest, 4500);
+    // The newcomer goes if it is the longest.
+    is_refused(starts(4500), 4500);
+    // Who leaves makes room.
     let before = served.open_connections();
-    drop(second);
+    drop(first);
     eventually("the connection is gone", || served.open_connections() < before);
-    let mut third = start_of_a_request();
-    third.send(" ".repeat(100).as_bytes());
-    let _ = start_of_a_request().reply();
-    third.finish_sending();
-    third.expect_end();
+    let longest = starts(6000);
+    small.send(" ".repeat(999).as_bytes());
+    let rest = starts(100);
+    is_refused(longest, 6000);
+    for mut client in [small, rest] {
+        client.finish_sending();
+        client.expect_end();
+    }
+}
+
+#[test]
+fn who_sends_requests_in_two_pieces_is_answered_while_others_finish_none() {
+    const HONEST: usize = 16;
+    // So many as two hoarders leave free are not enough for all first pieces, which take less than any hoarder.
+    let (bound, hoard, piece) = (10_000, 4000, 150);
+    let blanks = " ".repeat(200);
+    let request = wire::frame(format!(r#"<transactions id="1">{blanks}<query id="1"/></transactions>"#).as_bytes());
+    for workers in [1, 3] {
+        let served = serve(Settings { partial_bytes_max: bound * workers, workers, ..settings() });
+        // The answer to a whole request says that what came with it was read, too.
+        let read = |client: &mut Client, start: &[u8]| {
+            client.send(&[&query(1), start].concat());
+            client.expect(&status(1, 1));
+        };
+        let mut honest: Vec<Client> = (0..HONEST).map(|_| served.client()).collect();
+        let mut hoarders: Vec<Client> = Vec::new();
+        for _ in 0..5 {
+            for client in &mut honest {
+                let mut hoarder = served.client();
+                read(&mut hoarder, &start_of_a_request(hoard));
+                hoarders.push(hoarder);
+                read(client, &request[..piece]);
+            }
+            for client in &mut honest {
+                client.send(&request[piece..]);
+                client.expect(&status(1, 1));
+            }
+        }
+        let refused = served.gateway.counters().requests as usize - 5 * HONEST * 3;
+        assert!(refused >= hoarders.len() - 2 * workers, "{refused} of {} hoarders", hoarders.len());
+    }
+}
+
+#[test]
+fn places_held_with_halves_of_requests_become_free() {
+    const PLACES: usize = 50;
+    let idle_timeout = Duration::from_secs(2);
+    let served = serve(Settings { connections_max: PLACES, workers: 2, idle_timeout, ..settings() });
+    let beginning = |request: &[u8]| {
+        let mut client = served.client();
+        client.send(request);
+        client
+    };
+    let mut holders: Vec<Client> = (0..PLACES).map(|_| beginning(&query(1)[..20])).collect();
+    eventually("all places were taken", || served.gateway.counters().connections_accepted as usize >= PLACES);
+    let mut others: Vec<Client> = (0..PLACES).map(|_| beginning(&query(1))).collect();
+    others.iter_mut().for_each(|client| client.expect(&status(1, 1)));
+    holders.iter_mut().for_each(Client::expect_end);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::server::{Launch, PATIENCE};
 use crate::common::wait::wait_until;
-use crate::peers::{allow_many_files, connect_many, has_ended};
+use crate::peers::{allow_many_files, connect_many, has_answer, has_ended};
 
 #[test]
 fn half_a_length_line_costs_nothing_and_holds_up_nobody() {
@@ -124,15 +124,9 @@ fn more_connections_than_files_wait_until_others_close() {
     let attack = scene.attack();
     let mut streams = connect_many(attack.server().xml, ASKING);
     streams.iter_mut().for_each(|stream| stream.write_all(b"9\n<create/>").unwrap());
-    let answered = |stream: &std::net::TcpStream| {
-        stream.set_nonblocking(true).unwrap();
-        let found = stream.peek(&mut [0]).is_ok_and(|count| count > 0);
-        stream.set_nonblocking(false).unwrap();
-        found
-    };
-    wait_until("some to be served", PATIENCE, || streams.iter().filter(|stream| answered(stream)).count() >= 50);
+    wait_until("some to be served", PATIENCE, || streams.iter().filter(|stream| has_answer(stream)).count() >= 50);
     // Those that are served go on, with new files for the journal, while the others wait.
-    let served = streams.iter().position(answered).unwrap();
+    let served = streams.iter().position(has_answer).unwrap();
     let mut client = Client::over(streams.swap_remove(served), PATIENCE).unwrap();
     assert_eq!(client.reply().unwrap(), "<results></results>\n");
     client.ask("<create><account id=\"1\" balance=\"1000000000\"/><symbol sym=\"S\"/></create>");
@@ -141,13 +135,13 @@ fn more_connections_than_files_wait_until_others_close() {
         let told = client.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
         assert_eq!(told.matches("<opened").count(), 30);
     }
-    let waiting = streams.iter().filter(|stream| !answered(stream)).count();
+    let waiting = streams.iter().filter(|stream| !has_answer(stream)).count();
     assert!(waiting >= ASKING - 200, "only {waiting} of {ASKING} wait, with 200 files");
     // Whenever some close, as many others are served, to the last.
     let mut rounds = 0;
     while !streams.is_empty() {
-        wait_until("the next to be served", PATIENCE, || streams.iter().any(answered));
-        streams.retain(|stream| !answered(stream));
+        wait_until("the next to be served", PATIENCE, || streams.iter().any(has_answer));
+        streams.retain(|stream| !has_answer(stream));
         rounds += 1;
     }
     attack.end(&format!("{waiting} of {ASKING} had to wait, served in {rounds} rounds"));

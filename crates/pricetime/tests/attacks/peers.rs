@@ -26,6 +26,14 @@ pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     socket.into()
 }
 
+/// Whether there is something to read.
+pub fn has_answer(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let found = stream.peek(&mut [0]).is_ok_and(|count| count > 0);
+    stream.set_nonblocking(false).unwrap();
+    found
+}
+
 /// Whether the server has ended the stream; there must be nothing to read before.
 pub fn has_ended(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();

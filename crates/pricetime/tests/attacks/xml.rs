@@ -1,8 +1,12 @@
-//! Attacks on XML by what is asked.
+//! Attacks on XML by what is asked, or begun to be.
 
 use std::time::{Duration, Instant};
 
-use crate::attack::{Limits, MIB, ORDINARY, Scene};
+use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
+use crate::common::client::{Client, frame};
+use crate::common::server::PATIENCE;
+use crate::common::wait::wait_until;
+use crate::peers::has_answer;
 
 #[test]
 fn documents_made_to_hurt_are_refused_quickly() {
@@ -44,4 +48,50 @@ fn documents_made_to_hurt_are_refused_quickly() {
     }
     attack.took("the slowest", slowest, Duration::from_secs(1));
     attack.end("each answered");
+}
+
+/// As soon as unfinished requests took all they may, every honest one that came in two segments was refused.
+#[test]
+fn who_hoards_unfinished_requests_goes_and_who_sends_two_segments_is_answered() {
+    const HOARDERS: usize = 276;
+    const FITTING: usize = 256;
+    const BYTES: usize = 1 << 20;
+    let limits = Limits { memory: (256 + 64) * MIB, ..ORDINARY };
+    let title = "276 megabytes of unfinished XML";
+    // One worker, and so one bound for them all.
+    let attack = Scene::set(title, limits, |launch| launch.with("--workers 1 --idle-timeout 10m")).attack();
+    let mut honest = attack.server().client();
+    let hoard = |honest: &mut Client| {
+        let mut hoarder = attack.server().client();
+        hoarder.send(&frame(&" ".repeat(BYTES))[..BYTES]).unwrap();
+        ask_in_two_segments(honest);
+        hoarder
+    };
+    let mut hoarders: Vec<Client> = (0..HOARDERS).map(|_| hoard(&mut honest)).collect();
+    let mut refused = 0;
+    for _ in 0..size(3, 30) {
+        let is_refused = |hoarder: &mut Client| has_answer(&hoarder.stream);
+        wait_until("those too many to be refused", PATIENCE, || {
+            hoarders.iter().filter(|hoarder| has_answer(&hoarder.stream)).count() >= HOARDERS - FITTING
+        });
+        for mut hoarder in hoarders.extract_if(.., is_refused).collect::<Vec<_>>() {
+            let told = hoarder.rest().unwrap();
+            assert!(told.starts_with("<results><error>too many unfinished requests: "), "{told}");
+            refused += 1;
+        }
+        // They come again.
+        hoarders.resize_with(HOARDERS, || hoard(&mut honest));
+    }
+    let asked = HOARDERS + refused;
+    attack.end(&format!("{refused} of {asked} refused, the longest; two segments answered {asked} times"));
+}
+
+/// The answer to the first request says that the start of the second was read.
+fn ask_in_two_segments(client: &mut Client) {
+    let request = frame("<create><!-- in two segments --></create>");
+    let (start, rest) = request.split_at(20);
+    client.send(&[&request, start].concat()).unwrap();
+    assert_eq!(client.reply().unwrap(), "<results></results>\n");
+    client.send(rest).unwrap();
+    assert_eq!(client.reply().unwrap(), "<results></results>\n");
 }
