@@ -197,7 +197,7 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     };
     let first = starts(4000);
     let longest = starts(4500);
-    let mut small = starts(3000);
+    let mut small = starts(2000);
     is_refused(longest, 4500);
     // The newcomer goes if it is the longest.
     is_refused(starts(4500), 4500);
