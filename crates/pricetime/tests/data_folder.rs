@@ -109,7 +109,7 @@ fn a_server_that_loses_a_file_says_so_and_stops() {
     displace("the journal file being written", |data| removed(named(data, "journal-", ".log").pop().unwrap()));
     displace("the oldest journal file", |data| removed(named(data, "journal-", ".log").remove(0)));
     displace("a snapshot", |data| removed(snapshots(data).pop().unwrap()));
-    displace("a table of the history", |data| removed(data.join("history/trades.tab")));
+    displace("a table of the history", |data| removed(data.join("history/trades-3.tab")));
     displace("the history", |data| {
         std::fs::rename(data.join("history"), data.with_extension("history")).unwrap();
         data.join("history")

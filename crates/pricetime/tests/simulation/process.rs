@@ -42,9 +42,9 @@ impl Sabotage {
         Sabotage::SkipsSyncsOf("snapshot-", 2),
         Sabotage::SkipsFolderSyncs,
         Sabotage::DropsWritesTo("journal-", 7),
-        Sabotage::SkipsSyncsOf("orders.tab", 2),
+        Sabotage::SkipsSyncsOf("orders-", 2),
         Sabotage::SkipsSyncsOf("checkpoint", 2),
-        Sabotage::DropsWritesTo("trades.tab", 5),
+        Sabotage::DropsWritesTo("trades-", 5),
     ];
 }
 
