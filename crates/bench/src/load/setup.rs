@@ -18,6 +18,9 @@ use crate::interrupt;
 const CHILDREN_PER_REQUEST: u64 = 1_000;
 /// Issued in all, a hundredth of what a server may issue, so that the setup can be repeated on the same data.
 const ISSUED_IN_ALL: u64 = 1_000_000_000_000_000_000;
+/// Issued to one account at most: a thousandth of the default of `--max-balance` and of `--max-position`, so that the setup can be
+/// repeated, and with a request's children below that of `--max-issue`.
+const ISSUED_EACH_MAX: u64 = 10_000_000_000_000;
 /// Orders that rest before the load: at least so many, and more than are ever in flight.
 pub const OPEN_ORDERS_MIN: u64 = 2_000;
 /// How long a server that closes after each reply may take for it.
@@ -123,7 +126,7 @@ pub fn prepare(
 
 /// Dollars that each of so many accounts gets, and shares of each symbol.
 pub fn issued_each(accounts: u64) -> u64 {
-    ISSUED_IN_ALL / accounts
+    (ISSUED_IN_ALL / accounts).min(ISSUED_EACH_MAX)
 }
 
 /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.

@@ -67,6 +67,10 @@ impl OwnServer {
         if value_of(arguments, "--log-level").is_none() {
             words.push("--log-level=warn".to_string());
         }
+        if value_of(arguments, "--max-accounts").is_none() {
+            // A load that creates accounts is not to end at a bound.
+            words.push("--max-accounts=1000000000".to_string());
+        }
         words.extend(arguments.iter().cloned());
         let mut command = Command::new(binary);
         command.args(&words).stdin(Stdio::null()).stdout(file).stderr(errors);
