@@ -239,7 +239,9 @@ impl Admission {
     ) -> Result<(), Bound> {
         let Admission { turn, request, .. } = self;
         let (cap, shares) = (Position::CAP.units(), shares.units());
-        if shares == 0 {
+        let is_there = engine.balance(account).is_some() || turn.accounts.contains(&account);
+        if shares == 0 || !is_there {
+            // Nothing is issued; of an account that is not there the engine says so.
             return Ok(());
         }
         let issued = turn.issued.entry(symbol).or_default();

@@ -19,7 +19,9 @@ use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use serde_json::Value;
 
-const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
+/// Small files, and no bounds but those of the model.
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --max-balance 100000000000000000000 \
+    --max-position 100000000000000000000 --max-issue 100000000000000000000";
 /// Money has 16 decimals and a balance at most 8.
 const BALANCE_STEP: i128 = 100_000_000;
 
