@@ -288,7 +288,7 @@ pub(crate) async fn issue(
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
-    // A refusal makes no symbol. An account that is there stays there.
+    // Shares for nobody make no symbol. An account that is there stays there.
     let is_there = site.look(move |scene| scene.view.find_account(account).is_some());
     if !is_there.await? {
         return Err(Problem::unknown_account());
