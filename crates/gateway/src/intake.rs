@@ -15,7 +15,7 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 const REQUESTS_MAX: usize = 4096;
 /// Batches kept for reuse.
 const SPARE_MAX: usize = 16;
-/// Executions a batch may have room for and still be reused: a rare large answer must not be paid for ever.
+/// With more executions a batch is long; it is not reused with room for more: a rare large answer must not be paid for ever.
 const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 
 /// Gathers requests, and hands them inward.
@@ -31,6 +31,8 @@ pub(crate) struct Intake {
     /// Requests and ops that entered and did not come back.
     in_flight: usize,
     in_flight_max: usize,
+    /// The last batch that came back was long: what is asked for costs more than its ops show.
+    long: bool,
     submitted: Submitted,
 }
 
@@ -60,13 +62,15 @@ impl Intake {
             next_number: 0,
             in_flight: 0,
             in_flight_max,
+            long: false,
             submitted: Submitted::default(),
         }
     }
 
-    /// Whether more may be read from sockets. What one read holds may go past the bound, but no further read.
+    /// Whether more may be read from sockets. What one read holds may go past the bound, but no further read. While batches
+    /// are long one is on its way at a time: whoever asks for little waits for that one, and not for a line of them.
     pub fn has_room(&self) -> bool {
-        self.in_flight < self.in_flight_max
+        self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
 
     /// Adds a request, whatever its bytes are.
@@ -97,6 +101,7 @@ impl Intake {
     /// Frees the room of a batch that came back.
     pub fn came_back(&mut self, batch: &Batch) {
         self.in_flight -= batch.reserved;
+        self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
     }
 
     /// Keeps a batch for reuse, or drops it when there are enough.

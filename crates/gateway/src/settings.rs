@@ -64,7 +64,7 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(60),
             close_after_reply: false,
             reply_length: false,
-            ops_in_flight_max: 1 << 16,
+            ops_in_flight_max: 1 << 13,
             requests_in_flight_max: 4096,
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,

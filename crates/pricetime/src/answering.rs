@@ -126,9 +126,13 @@ impl Room {
         self.batch = self.batch.saturating_sub(executions);
     }
 
+    /// Finding out that an order does not fit costs as much as there is room: whichever bound it met is closed, so that
+    /// thousands of such queries do not each pay for that.
     fn refused(&mut self) {
-        if self.request == self.executions() {
+        if self.request <= self.batch.max(SHORT_EXECUTIONS) {
             self.request = 0;
+        } else {
+            self.batch = 0;
         }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(S
 }
 
 async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbox: &Outbox) {
-    let mut sender = Sender { outbox, patience: site.silence_max(), midway: false };
+    let mut sender = Sender { site, outbox, patience: site.silence_max(), midway: false };
     let mut silence = Silence::of(site.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
     loop {
@@ -142,6 +142,7 @@ async fn answer_close(mut socket: Socket) {
 
 /// Hands over what waits.
 struct Sender<'a> {
+    site: &'a Site,
     outbox: &'a Outbox,
     /// How long a client may take none of it.
     patience: Duration,
@@ -153,18 +154,31 @@ impl Sender<'_> {
     /// Sends some of what waits, and what the library has to say. None when the connection is to end.
     async fn send(&mut self, socket: &mut Socket) -> Option<()> {
         for _ in 0..SENT_AT_ONCE {
-            let Some(Piece { bytes, first, last }) = self.outbox.take() else { break };
+            let Some(Piece { bytes, first, last }) = self.next().await else { break };
             self.midway = !last;
             let part = if first { Data::Text } else { Data::Continue };
             let is_whole_piece = bytes.len() >= PIECE;
             let frame = Frame::message(bytes, OpCode::Data(part), last);
             timeout(self.patience, socket.feed(Message::Frame(frame))).await.ok()?.ok()?;
             if is_whole_piece {
-                // Others get their turn before the next one is written.
+                // Others get their turn before the next one is sent.
                 yield_now().await;
             }
         }
         timeout(self.patience, SinkExt::<Message>::flush(socket)).await.ok()?.ok()
+    }
+
+    /// Takes what is to be sent next. Of long messages one piece is written at a time, however many clients there are to take
+    /// some: whoever asks for something short waits for no more than that.
+    async fn next(&self) -> Option<Piece> {
+        if !self.outbox.is_to_write() {
+            return self.outbox.take();
+        }
+        // The semaphore is never closed.
+        let _turn = self.site.writing().acquire().await;
+        let piece = self.outbox.take();
+        yield_now().await;
+        piece
     }
 
     /// Says so, if the client still listens, and ends.

@@ -159,6 +159,11 @@ impl Outbox {
         self.0.spool.relieve();
     }
 
+    /// Whether taking what is to be sent next means writing it.
+    pub(crate) fn is_to_write(&self) -> bool {
+        self.queue().texts.front().is_some_and(Text::is_to_write)
+    }
+
     /// Takes what is to be sent next.
     pub(crate) fn take(&self) -> Option<Piece> {
         let (text, begun) = {

@@ -84,6 +84,8 @@ struct Inner {
     replays: Semaphore,
     /// Who may have a piece of a long answer made at the moment.
     pieces: Semaphore,
+    /// Who may write a piece of a long message at the moment.
+    writing: Semaphore,
     telling: Telling,
     spool: Spool,
     /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
@@ -105,6 +107,7 @@ impl Site {
             instruments,
             replays: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
+            writing: Semaphore::new(1),
             telling: Telling::default(),
             spool: Spool::default(),
             silence_max,
@@ -166,6 +169,10 @@ impl Site {
 
     pub(crate) fn pieces(&self) -> &Semaphore {
         &self.0.pieces
+    }
+
+    pub(crate) fn writing(&self) -> &Semaphore {
+        &self.0.writing
     }
 
     pub(crate) fn market(&self) -> Result<&Served, Problem> {

@@ -59,6 +59,11 @@ impl Text {
         }
     }
 
+    /// Whether its pieces are written when they are taken.
+    pub(crate) fn is_to_write(&self) -> bool {
+        matches!(self.0.content, Content::ToWrite(_))
+    }
+
     /// The next piece from a place on, and the place behind it. None when that is the end.
     pub(crate) fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
         match &self.0.content {

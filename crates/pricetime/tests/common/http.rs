@@ -5,12 +5,16 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
+use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 use ureq::Agent;
 use ureq::http::{HeaderMap, Request, Response};
 
 use super::server::PATIENCE;
+
+/// The longest answer that a test takes in, in bytes.
+const LONGEST: usize = 1 << 28;
 
 /// Speaks to one server, over connections that it keeps.
 #[derive(Clone)]
@@ -94,7 +98,10 @@ impl Http {
 
     /// A WebSocket at a path of one's own.
     pub fn listen_at(&self, path: &str) -> Socket {
-        let (socket, _) = tungstenite::connect(format!("ws://{}{path}", self.address)).unwrap();
+        // A market's longest snapshots are messages of more than the 64 MiB that the library takes by itself.
+        let config = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
+        let url = format!("ws://{}{path}", self.address);
+        let (socket, _) = tungstenite::client::connect_with_config(url, Some(config), 0).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
         }
@@ -106,7 +113,7 @@ impl Answer {
     fn of(mut answer: Response<ureq::Body>) -> Answer {
         let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
         let (kind, tag, policy) = (header("content-type"), header("etag"), header("content-security-policy"));
-        let text = answer.body_mut().read_to_string().unwrap();
+        let text = answer.body_mut().with_config().limit(LONGEST as u64).read_to_string().unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Answer { status: answer.status().as_u16(), kind, tag, policy, body, text }
     }

@@ -61,6 +61,12 @@ pub struct ReplyLimits {
     pub length_line: bool,
 }
 
+/// Executions of a batch beyond which room is made at once for those of a reply, and not as it is written: growing a buffer
+/// of megabytes copies it again and again.
+const MANY_EXECUTIONS: usize = 1 << 12;
+/// About what an `<executed …/>` element takes.
+const EXECUTED_BYTES_USUAL: usize = 64;
+
 /// An `<executed …/>` element takes at least this many bytes, so that many executions overflow a reply for certain.
 pub const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
 
@@ -79,6 +85,10 @@ pub fn write_reply(
     limits: &ReplyLimits,
 ) {
     let start = out.len();
+    if executions.len() > MANY_EXECUTIONS {
+        let shown: usize = answers[requests.ops_of(request)].iter().map(shown_executions).sum();
+        out.reserve((shown * EXECUTED_BYTES_USUAL).min(limits.reply_bytes_max));
+    }
     let mut writer = Writer {
         requests,
         executions,
@@ -114,6 +124,14 @@ pub fn write_reply(
     out.extend_from_slice(END);
     if limits.length_line {
         insert_length_line(out, start);
+    }
+}
+
+/// Executions that an answer shows.
+fn shown_executions(answer: &Answer) -> usize {
+    match answer {
+        Answer::Reply(Reply::Status(status) | Reply::Canceled(status)) => status.executions.len(),
+        Answer::Reply(_) | Answer::Unavailable(_) => 0,
     }
 }
 
