@@ -318,26 +318,37 @@ impl DecimalText {
 
     fn new(units: i128, decimals: u32) -> DecimalText {
         let mut text = DecimalText { bytes: [b'0'; 48], start: 48, end: 48 };
-        let mut rest = units.unsigned_abs();
-        let mut place = 0u32;
-        let mut written = false;
-        while rest != 0 || place <= decimals {
+        // Most amounts are whole: their fraction is taken off at once, not digit by digit.
+        let (mut whole, mut fraction) = div_rem(units.unsigned_abs(), 10u64.wrapping_pow(decimals));
+        if fraction != 0 {
+            let mut written = false;
+            for _ in 0..decimals {
+                let digit;
+                (fraction, digit) = div_rem(fraction, 10);
+                // Zeros at the end of the fraction are left out.
+                written |= digit != 0;
+                if written {
+                    text.push_digit(digit);
+                }
+            }
+            text.push_front(b'.');
+        }
+        loop {
             let digit;
-            (rest, digit) = div_rem_10(rest);
-            if place == decimals && written {
-                text.push_front(b'.');
+            (whole, digit) = div_rem(whole, 10);
+            text.push_digit(digit);
+            if whole == 0 {
+                break;
             }
-            // Zeros at the end of the fraction are left out.
-            if digit != 0 || written || place >= decimals {
-                text.push_front(b'0'.wrapping_add(digit));
-                written = true;
-            }
-            place = place.saturating_add(1);
         }
         if units < 0 {
             text.push_front(b'-');
         }
         text
+    }
+    /// `digit` is below 10.
+    fn push_digit(&mut self, digit: u128) {
+        self.push_front(b'0'.wrapping_add(digit.to_le_bytes()[0]));
     }
 
     fn push_front(&mut self, byte: u8) {
@@ -348,10 +359,11 @@ impl DecimalText {
     }
 }
 
-fn div_rem_10(value: u128) -> (u128, u8) {
+/// Quotient and rest. `by` is not zero. Most values fit a u64, whose division is several times faster than that of a u128.
+fn div_rem(value: u128, by: u64) -> (u128, u128) {
     match u64::try_from(value) {
-        Ok(small) => (u128::from(small.wrapping_div(10)), small.wrapping_rem(10).to_le_bytes()[0]),
-        Err(_) => (value.wrapping_div(10), value.wrapping_rem(10).to_le_bytes()[0]),
+        Ok(small) => (small.wrapping_div(by).into(), small.wrapping_rem(by).into()),
+        Err(_) => (value.wrapping_div(by.into()), value.wrapping_rem(by.into())),
     }
 }
 
@@ -455,5 +467,21 @@ mod tests {
         assert_eq!(Money::CAP.to_string(), "100000000000000000000");
         assert_eq!(Money::from_units(1).to_string(), "0.0000000000000001");
         assert_eq!(Position::from_units(i128::MIN).to_string().len(), 41);
+    }
+
+    #[test]
+    fn amounts_print_as_the_digits_of_their_units_with_a_point() {
+        let naive = |units: i128, decimals: usize| {
+            let sign = if units < 0 { "-" } else { "" };
+            let digits = format!("{:0>width$}", units.unsigned_abs(), width = decimals + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - decimals);
+            format!("{sign}{whole}.{fraction}").trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        let digits = (0..39).map(|at| 10i128.pow(at));
+        let near = digits.flat_map(|power| [-1, 0, 1, 7].map(|more| power / 3 * (1 + power % 2) + more));
+        for units in near.flat_map(|units| [units, -units]).chain([0, i128::MAX, i128::MIN, i128::from(i64::MAX)]) {
+            assert_eq!(Position::from_units(units).to_string(), naive(units, 8));
+            assert_eq!(Money::from_units(units).to_string(), naive(units, 16));
+        }
     }
 }
