@@ -36,7 +36,7 @@ stop() {
 
 # With `no_build=yes` it takes what an earlier build left.
 build() {
-    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet --bin pricetime)
+    [[ ${no_build:-} == yes ]] || (cd "$root" && cargo build --release --quiet -p pricetime -p pricetime-bench --bins)
     binaries=${CARGO_TARGET_DIR:-$root/target}/release
     [[ $binaries == /* ]] || binaries=$root/$binaries
 }
@@ -69,11 +69,11 @@ start_pricetime() {
     await_address
 }
 
-# Puts a load on the server $pid at $address, with these flags of `pricetime bench run`, and leaves its record in $record.
+# Puts a load on the server $pid at $address, with these flags of `pricetime-bench run`, and leaves its record in $record.
 # The first one since the server started makes the accounts that the others use, too.
 load() {
     record=$work/record.json
-    if ! "$binaries/pricetime" bench run --target "$address" --client-cores "$load_core" --warmup 0 "${setup[@]}" \
+    if ! "$binaries/pricetime-bench" run --target "$address" --client-cores "$load_core" --warmup 0 "${setup[@]}" \
         --json "$record" "$@" >"$work/load.log" 2>&1; then
         cat "$work/load.log" >&2
         kill -0 "$pid" 2>/dev/null || echo "the server has ended; it said: $(tail -n 5 "$work/pricetime.log")" >&2

@@ -1,5 +1,5 @@
 //! A raw durable echo: what one thread with the same durability can answer when it does nothing else. The bound beside
-//! which `pricetime bench compare` puts the server.
+//! which `pricetime-bench compare` puts the server.
 //!
 //! One epoll loop; whatever came in during a turn is appended to a preallocated file, synced once, then answered with a
 //! fixed reply a request. It counts requests by their length lines and reads nothing else.
@@ -21,7 +21,7 @@ const REPLY: &[u8] = b"<results><opened sym=\"SYM0\" amount=\"100\" limit=\"145.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 const SCRATCH_BYTES: usize = 64 << 10;
 
-/// What `pricetime bench echo` is told.
+/// What `pricetime-bench echo` is told.
 #[derive(Args, Debug)]
 pub struct EchoArgs {
     /// Address to listen on

@@ -1,11 +1,12 @@
-//! `pricetime bench`: the load generator, the experiments made of its runs, and their report.
+//! `pricetime-bench`: the load generator, the experiments made of its runs, and their report.
 //!
-//! It talks to servers over sockets and starts its own as a process of its own, so that it measures what a stranger
-//! would get, and so that it can drive any server of this protocol. Nothing depends on it but the binary.
+//! It talks to servers over sockets and starts ours as the program that it is, so that it measures what a stranger
+//! would get, and so that it can drive any server of this protocol. The server knows nothing of it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Parser, Subcommand};
 
 pub mod baseline;
 pub mod compare;
@@ -13,6 +14,7 @@ pub mod echo;
 mod interrupt;
 pub mod live;
 pub mod load;
+mod program;
 pub mod record;
 pub mod report;
 pub mod run;
@@ -20,8 +22,12 @@ pub mod statistics;
 pub mod sweep;
 
 /// Measure an exchange server: one load, series of loads, their report, and other servers beside it
-#[derive(Args)]
-pub struct BenchArgs {
+#[derive(Parser)]
+#[command(name = "pricetime-bench", version, about)]
+pub struct Cli {
+    /// The server's program [default: `pricetime` beside this one]
+    #[arg(long, global = true, value_name = "PATH")]
+    server: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -46,8 +52,9 @@ enum Command {
 
 /// Runs a command; fails when what it measured is not valid, and with 130 or 143 when SIGINT or SIGTERM ended it. Errors:
 /// a line for people.
-pub fn run(args: BenchArgs) -> Result<ExitCode, String> {
-    let valid = match args.command {
+pub fn run(cli: Cli) -> Result<ExitCode, String> {
+    cli.server.into_iter().for_each(program::choose);
+    let valid = match cli.command {
         Command::Run(args) => cleaning_up(|| run::run(*args)),
         Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
         Command::Compare(args) => cleaning_up(|| compare::run(args)),
@@ -62,9 +69,9 @@ pub fn run(args: BenchArgs) -> Result<ExitCode, String> {
     };
     match (valid, interrupt::check()) {
         (Err(said), Err(interrupted)) if !said.starts_with(&interrupted) => {
-            eprintln!("pricetime: {interrupted}: {said}")
+            eprintln!("pricetime-bench: {interrupted}: {said}")
         }
-        (Err(said), _) => eprintln!("pricetime: {said}"),
+        (Err(said), _) => eprintln!("pricetime-bench: {said}"),
         (Ok(_), _) => {}
     }
     // As shells name an end by a signal.

@@ -54,16 +54,17 @@ enum Command {
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
     Check(CheckArgs),
-    /// Measure servers: loads, experiments, their report
-    Bench(bench::BenchArgs),
+    /// Say where the benchmarks are
+    #[command(hide = true, disable_help_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // What measures makes reports for everybody to read.
-    if !matches!(cli.command, Some(Command::Bench(_))) {
-        Umask::OWNER_ALONE.apply();
-    }
+    Umask::OWNER_ALONE.apply();
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
@@ -77,7 +78,11 @@ fn main() -> ExitCode {
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
-        Some(Command::Bench(args)) => bench::run(args),
+        Some(Command::Bench { words }) => Err(format!(
+            "the benchmarks are a program of their own: pricetime-bench {}(build it with cargo build --release -p \
+             pricetime-bench; it lies beside this one)",
+            words.iter().map(|word| format!("{word} ")).collect::<String>()
+        )),
     };
     done.unwrap_or_else(|error| {
         eprintln!("pricetime: {error}");

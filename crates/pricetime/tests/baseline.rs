@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bench::baseline::{Amount, Exchange, Market, Order, Plan, Side, run_load};
+use common::bench::binary;
 use common::server::PATIENCE;
 use common::wait::wait_until;
 use engine::{AccountId, AccountIndex, Entry, Event, Op, OrderId, Position, Reply, SymbolIndex, Time};
@@ -298,8 +299,8 @@ fn a_run_whose_rows_were_changed_by_hand_is_invalid() {
 #[test]
 fn the_command_prints_a_row_for_each_number_of_connections() {
     let database = postgres::database();
-    let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
-        .args(["bench", "baseline", "--connections", "1,3", "--seconds", "0.3", "--accounts", "100"])
+    let output = Command::new(binary())
+        .args(["baseline", "--connections", "1,3", "--seconds", "0.3", "--accounts", "100"])
         .env_clear()
         .env("PRICETIME_STORE", database.url().secret())
         .output()
@@ -311,10 +312,8 @@ fn the_command_prints_a_row_for_each_number_of_connections() {
     };
     assert_eq!((rows("1"), rows("3")), (1, 1), "{stdout}");
     assert!(stdout.contains("valid: every row was checked"), "{stdout}");
-    let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
-        .args(["bench", "baseline", "--store", "postgres://postgres@127.0.0.1:1/none"])
-        .output()
-        .unwrap();
+    let output =
+        Command::new(binary()).args(["baseline", "--store", "postgres://postgres@127.0.0.1:1/none"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("refused"), "{output:?}");
 }

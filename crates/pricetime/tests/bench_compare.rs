@@ -1,4 +1,4 @@
-//! `pricetime bench compare` and `bench echo` through the real binary: figures that can be computed again, programs that
+//! `pricetime-bench compare` and `echo` through the real binary: figures that can be computed again, programs that
 //! are missing, and an echo that really syncs before it answers.
 //! Not quick: needs strace.
 #![allow(clippy::unwrap_used)]
@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use common::bench::binary;
 use common::folder::Folder;
 use common::server::PATIENCE;
 use common::trace::{require_strace, strace};
@@ -28,9 +29,9 @@ const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 fn compare(folder: &Folder, path: &str, words: &str) -> Output {
     // As root PostgreSQL runs as somebody else, who must reach its data.
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let mut command = Command::new(binary());
     command.env_clear().env("PATH", path).current_dir(folder.path());
-    command.args(["bench", "compare", "--out", "results"]).args(words.split_whitespace());
+    command.args(["compare", "--out", "results"]).args(words.split_whitespace());
     command.output().unwrap()
 }
 
@@ -222,8 +223,8 @@ fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     assert!(printed.contains("on PostgreSQL server, database and load all on"), "{printed}");
     assert!(!folder.path().join("results/work").exists(), "the databases are removed");
 
-    let mut report = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    let output = report.env_clear().current_dir(folder.path()).args(["bench", "report", "results"]).output().unwrap();
+    let mut report = Command::new(binary());
+    let output = report.env_clear().current_dir(folder.path()).args(["report", "results"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for plot in ["compare-postgres-clients.svg", "compare-postgres-batches.svg"] {
         assert!(folder.path().join("results/report/plots").join(plot).is_file(), "{plot}");
@@ -254,8 +255,8 @@ impl Echo {
         let traced = strace(trace.to_str().unwrap(), &["trace=pwrite64,fdatasync,sendto"]);
         let mut child = Command::new(traced[0])
             .args(&traced[1..])
-            .arg(env!("CARGO_BIN_EXE_pricetime"))
-            .args(["bench", "echo", "--file", "file"])
+            .arg(binary())
+            .args(["echo", "--file", "file"])
             .args(more)
             .current_dir(folder.path())
             .stdin(Stdio::null())

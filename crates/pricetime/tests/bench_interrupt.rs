@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM while `pricetime bench` measures: what it started ends, its data goes, finished runs stay.
+//! Ctrl-C and SIGTERM while `pricetime-bench` measures: what it started ends, its data goes, finished runs stay.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,13 +8,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use common::bench::binary;
 use common::folder::Folder;
 use common::server::PATIENCE;
 use common::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A started `pricetime bench`. Killed when dropped.
+/// A started `pricetime-bench`. Killed when dropped.
 struct Bench {
     child: Child,
     folder: PathBuf,
@@ -26,11 +27,10 @@ impl Bench {
         // As root PostgreSQL runs as somebody else, who must reach its data.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let stderr = File::create(folder.path().join("stderr")).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_pricetime"))
+        let child = Command::new(binary())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .current_dir(folder.path())
-            .arg("bench")
             .args(words.split_whitespace())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -103,8 +103,8 @@ fn wait_for_server(parent: &Path) {
 }
 
 fn report(folder: &Folder, results: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    command.env_clear().current_dir(folder.path()).args(["bench", "report", results]).output().unwrap()
+    let mut command = Command::new(binary());
+    command.env_clear().current_dir(folder.path()).args(["report", results]).output().unwrap()
 }
 
 fn is_installed(program: &str) -> bool {

@@ -1,4 +1,4 @@
-//! `pricetime bench live` against the real server, in short: what it measures is there and checked, and a server that tells
+//! `pricetime-bench live` against the real server, in short: what it measures is there and checked, and a server that tells
 //! nothing is noticed.
 //! Not quick: measures for half a minute.
 #![allow(clippy::unwrap_used)]
@@ -7,6 +7,7 @@ mod common;
 
 use std::process::{Command, Output};
 
+use common::bench::binary;
 use common::folder::Folder;
 use serde_json::Value;
 
@@ -16,9 +17,9 @@ const SMALL: &str =
 /// Runs it with these words, in a folder of its own; gives what it printed, and the measurements.
 fn bench_live(words: &str) -> (Output, Value) {
     let folder = Folder::new("bench-live");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let mut command = Command::new(binary());
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir(folder.path());
-    command.args(["bench", "live", "--json", "live.json"]).args(SMALL.split(' ')).args(words.split_whitespace());
+    command.args(["live", "--json", "live.json"]).args(SMALL.split(' ')).args(words.split_whitespace());
     let output = command.output().unwrap();
     let json = std::fs::read(folder.path().join("live.json")).unwrap();
     assert!(!folder.path().join("target").exists(), "servers' data is gone");

@@ -1,4 +1,4 @@
-//! `pricetime bench report` through the real binary, on the raw files of a real sweep: the files that it writes, figures
+//! `pricetime-bench report` through the real binary, on the raw files of a real sweep: the files that it writes, figures
 //! computed again from the raw ones, and what it refuses. It knows the names of fields in the raw files, not how a
 //! report is made.
 #![allow(clippy::unwrap_used)]
@@ -8,6 +8,7 @@ mod common;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use common::bench::binary;
 use common::folder::Folder;
 use serde_json::Value;
 
@@ -15,8 +16,8 @@ use serde_json::Value;
 const T95_OF_THREE: f64 = 4.303;
 
 fn bench(folder: &Folder, words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    command.env_clear().current_dir(folder.path()).arg("bench").args(words.split_whitespace());
+    let mut command = Command::new(binary());
+    command.env_clear().current_dir(folder.path()).args(words.split_whitespace());
     command.output().unwrap()
 }
 
@@ -105,7 +106,7 @@ fn a_report_shows_the_figures_of_the_raw_files() {
     for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"] {
         assert!(!page.contains(outside), "the page refers to something outside: {outside}");
     }
-    assert!(page.contains("<svg ") && page.contains("durability synced") && page.contains("pricetime bench sweep"));
+    assert!(page.contains("<svg ") && page.contains("durability synced") && page.contains("pricetime-bench sweep"));
 
     let pdf = std::fs::read(report.join("report.pdf")).unwrap();
     assert!(pdf.starts_with(b"%PDF-"));
@@ -117,7 +118,7 @@ fn a_report_shows_the_figures_of_the_raw_files() {
 fn raw_files_that_are_missing_or_damaged_are_named_and_nothing_is_written() {
     let folder = Folder::new("report-refused");
     let none = refused(&folder, "report .");
-    assert!(none.contains("holds no experiment.json") && none.contains("pricetime bench sweep"), "{none}");
+    assert!(none.contains("holds no experiment.json") && none.contains("pricetime-bench sweep"), "{none}");
     sweep(&folder);
     let runs = folder.path().join("results/runs");
     let half = std::fs::read(runs.join("0002.json")).unwrap();

@@ -1,4 +1,4 @@
-//! `pricetime bench run` over real sockets: every workload against the real server, and servers that answer wrongly, late,
+//! `pricetime-bench run` over real sockets: every workload against the real server, and servers that answer wrongly, late,
 //! in another form or not at all, which must be noticed and counted.
 //! Not quick: measures for half a minute.
 #![allow(clippy::unwrap_used)]
@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bench::record::{Conservation, RunRecord};
+use common::bench::binary;
 use common::folder::Folder;
 use common::server::{Launch, state_of};
 
@@ -30,9 +31,9 @@ fn bench_run(words: &str) -> (Output, Option<RunRecord>) {
 }
 
 fn command(words: &str, folder: &Folder) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let mut command = Command::new(binary());
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir(folder.path());
-    command.args(["bench", "run"]).args(words.split_whitespace());
+    command.arg("run").args(words.split_whitespace());
     command
 }
 
@@ -186,6 +187,17 @@ fn what_cannot_be_run_says_why_and_exits_with_2() {
     check("--mode per-request --depth 5", "leave --depth out");
     check("-n 5 -- --no-such-setting", "the server did not start");
     check("-n 5 --client-cores 1023", "cannot run on cores");
+}
+
+#[test]
+fn the_server_says_where_the_benchmarks_are_and_the_benchmarks_what_server_is_missing() {
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["bench", "run", "-n", "5"]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && stderr.contains("pricetime-bench run -n 5"), "{stderr}");
+    let folder = Folder::new("bench-alone");
+    let output = command("-n 5 --server nowhere/pricetime", &folder).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && stderr.contains("cargo build --release -p pricetime"), "{stderr}");
 }
 
 /// What a fake server does with a request.

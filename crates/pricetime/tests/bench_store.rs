@@ -1,4 +1,4 @@
-//! `pricetime bench` on a PostgreSQL that the tests start: each run has a database of its own, which is gone afterwards, and
+//! `pricetime-bench` on a PostgreSQL that the tests start: each run has a database of its own, which is gone afterwards, and
 //! no password is told to anybody.
 //! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used)]
@@ -11,6 +11,7 @@ mod postgres;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use common::bench::binary;
 use common::folder::Folder;
 use common::server::PATIENCE;
 use common::wait::{wait_for, wait_until};
@@ -27,12 +28,11 @@ fn url(database: &Database, role: &str, rights: &str) -> String {
     format!("postgres://{role}:{PASSWORD}@127.0.0.1:{}/{}", database.port, database.name)
 }
 
-/// Starts `pricetime bench` in this folder.
+/// Starts `pricetime-bench` in this folder.
 fn start(folder: &Folder, words: &str, url: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_pricetime"))
+    Command::new(binary())
         .env_clear()
         .current_dir(folder.path())
-        .arg("bench")
         .args(words.split_whitespace())
         .args(["--store", url])
         .stdin(Stdio::null())
@@ -131,12 +131,8 @@ fn a_preset_is_repeated_on_postgresql_and_its_report_says_so() {
         assert_eq!(record["counts"]["kinds"]["created"], 4000);
     }
     assert_eq!(left_behind(&database), [""; 0]);
-    let report = Command::new(env!("CARGO_BIN_EXE_pricetime"))
-        .env_clear()
-        .current_dir(folder.path())
-        .args(["bench", "report", "results"])
-        .output()
-        .unwrap();
+    let report =
+        Command::new(binary()).env_clear().current_dir(folder.path()).args(["report", "results"]).output().unwrap();
     assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
     let svg = std::fs::read_to_string(results.join("report/plots/one-shot-throughput.svg")).unwrap();
     assert!(svg.contains(&format!("durability: {DURABILITY}")), "{svg}");

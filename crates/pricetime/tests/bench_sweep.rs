@@ -1,4 +1,4 @@
-//! `pricetime bench sweep` through the real binary: a small sweep and a preset in its quickest form, the files that
+//! `pricetime-bench sweep` through the real binary: a small sweep and a preset in its quickest form, the files that
 //! they leave, and what is refused. It knows the names of fields in the raw files, not how a run is made.
 #![allow(clippy::unwrap_used)]
 
@@ -7,13 +7,14 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use common::bench::binary;
 use common::folder::Folder;
 use serde_json::Value;
 
-/// Runs `pricetime bench sweep` in this folder, where its servers' data comes to lie, too.
+/// Runs `pricetime-bench sweep` in this folder, where its servers' data comes to lie, too.
 fn sweep(folder: &Folder, words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    command.env_clear().current_dir(folder.path()).args(["bench", "sweep"]).args(words.split_whitespace());
+    let mut command = Command::new(binary());
+    command.env_clear().current_dir(folder.path()).arg("sweep").args(words.split_whitespace());
     command.output().unwrap()
 }
 
@@ -51,7 +52,7 @@ fn a_sweep_makes_every_run_and_keeps_its_record() {
     let printed = succeeded(&sweep(&folder, words));
     let (experiment, records) = results(&folder.path().join("results"));
     assert_eq!((&experiment["axis"], &experiment["seed"]), (&Value::from("connections"), &Value::from(5)));
-    let again = "pricetime bench sweep --axis connections --values 1,8 --runs 2 -n 300 --accounts 50 --seed 5";
+    let again = "pricetime-bench sweep --axis connections --values 1,8 --runs 2 -n 300 --accounts 50 --seed 5";
     assert_eq!(experiment["command"], again);
     let mut values: Vec<f64> =
         experiment["runs"].as_array().unwrap().iter().map(|run| run["value"].as_f64().unwrap()).collect();
@@ -66,7 +67,7 @@ fn a_sweep_makes_every_run_and_keeps_its_record() {
     let row = |value: &str| printed.lines().filter(|line| line.starts_with('│')).any(|line| line.contains(value));
     assert!(row(" 1 ") && row(" 8 ") && printed.contains("± 95%"), "{printed}");
     assert!(printed.contains("backlog in force"), "{printed}");
-    assert!(printed.contains("pricetime bench report results"), "{printed}");
+    assert!(printed.contains("pricetime-bench report results"), "{printed}");
 
     let refused = sweep(&folder, words);
     assert_eq!(refused.status.code(), Some(2), "results are never overwritten");

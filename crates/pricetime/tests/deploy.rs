@@ -36,13 +36,15 @@ fn is_there(tool: &str, arguments: &[&str]) -> bool {
     there
 }
 
-/// Installs the program of this test below `root`.
+/// Installs the programs of this test below `root`.
 fn install(root: &Path) -> Output {
+    common::bench::binary();
     Command::new(deploy("install")).arg(root).env("BINARY", BINARY).output().unwrap()
 }
 
 /// Calls the load, by a program of this name, and gives its exit code and what it said.
 fn load_until_done(program: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    common::bench::binary();
     let load = Command::new(deploy("load-until-done")).args(arguments).env("PRICETIME", program).output().unwrap();
     (load.status.code(), said(&load))
 }
@@ -107,6 +109,7 @@ fn settings_that_somebody_made_are_kept() {
 #[test]
 fn the_load_is_called_until_the_server_has_had_its_number() {
     let folder = Folder::new("deploy");
+    common::bench::binary();
     let mut server = Launch::new(&folder.data()).with("--stop-after-requests 2500").start();
     let load = Command::new(deploy("load-until-done"))
         .arg(server.xml.to_string())
@@ -142,12 +145,13 @@ fn a_load_that_cannot_start_is_no_server_that_has_ended() {
     assert!(code == Some(2) && said.contains("no load could start"), "{said}");
 }
 
-/// A program whose `bench run` fails and whose `send` does as told.
+/// A program whose `send` does as told, beside a benchmark that fails.
 fn stand_in(folder: &Folder, send: &str) -> PathBuf {
     let file = folder.path().join("stand-in");
-    let script = format!("#!/bin/sh\n[ \"$1\" = send ] || exit 1\n{send}\n");
-    std::fs::write(&file, script).unwrap();
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    for (file, does) in [(file.clone(), send), (folder.path().join("stand-in-bench"), "exit 1")] {
+        std::fs::write(&file, format!("#!/bin/sh\n{does}\n")).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
     file
 }
 
@@ -252,7 +256,7 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     // And the load takes its flags: what it misses is a server.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let refused =
-        Command::new(BINARY).args(["bench", "run", "--target", &nobody]).args(&load.command).output().unwrap();
+        Command::new(common::bench::binary()).args(["run", "--target", &nobody]).args(&load.command).output().unwrap();
     assert!(said(&refused).contains("onnection refused"), "{}", said(&refused));
 }
 

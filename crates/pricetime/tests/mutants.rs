@@ -56,12 +56,14 @@ fn every_mutant_says_what_it_is_and_names_tests_that_exist() {
 fn exists(test: &str) -> bool {
     let Some((words, name)) = test.split_once(" -- ") else { return false };
     let function = format!("fn {}(", name.rsplit("::").next().unwrap());
+    // A folder is named after what its package is to this project.
+    let folder = |package: &str| root().join("crates").join(package.strip_prefix("pricetime-").unwrap_or(package));
     let places = match words.split(' ').collect::<Vec<_>>()[..] {
         ["-p", package, "--test", target] => {
-            let tests = root().join("crates").join(package).join("tests");
+            let tests = folder(package).join("tests");
             vec![tests.join(format!("{target}.rs")), tests.join(target)]
         }
-        ["-p", package, "--lib"] => vec![root().join("crates").join(package).join("src")],
+        ["-p", package, "--lib"] => vec![folder(package).join("src")],
         _ => return false,
     };
     places.iter().any(|place| is_in(place, &function))

@@ -1,4 +1,4 @@
-//! `pricetime bench baseline`: the exchange that earlier systems were, straight on the tables of PostgreSQL. Each order is
+//! `pricetime-bench baseline`: the exchange that earlier systems were, straight on the tables of PostgreSQL. Each order is
 //! one transaction that locks, matches and credits; there is no engine and no server. Source: docs/POSTGRES.md, Measured.
 
 mod amount;
@@ -26,7 +26,7 @@ const HEADER: [&str; 8] =
 /// Of the time of the measured part, before it, and at most so many seconds.
 const WARMUP: (f64, f64) = (0.2, 1.0);
 
-/// What `pricetime bench baseline` is told.
+/// What `pricetime-bench baseline` is told.
 #[derive(Args, Debug)]
 pub struct BaselineArgs {
     /// The database, postgres://USER:PASSWORD@HOST:PORT/DATABASE. The schema pricetime_baseline in it is made anew

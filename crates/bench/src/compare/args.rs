@@ -1,4 +1,4 @@
-//! The command line of `pricetime bench compare`.
+//! The command line of `pricetime-bench compare`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ const SECONDS: f64 = 5.0;
 const QUICK_ROUNDS: u32 = 2;
 const QUICK_SECONDS: f64 = 1.0;
 
-/// What `pricetime bench compare` is told.
+/// What `pricetime-bench compare` is told.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Rounds; in each of them everybody is measured in every mode [default: 5]

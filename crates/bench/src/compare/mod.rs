@@ -1,4 +1,4 @@
-//! `pricetime bench compare`: ours beside what a user would compare it with, one after the other in the same minutes, on
+//! `pricetime-bench compare`: ours beside what a user would compare it with, one after the other in the same minutes, on
 //! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
 
 mod args;
@@ -55,7 +55,7 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
     let mut comparison = Comparison {
         format: FORMAT,
         started: now(),
-        command: std::env::args().skip(1).fold("pricetime".to_string(), |line, word| line + " " + &word),
+        command: std::env::args().skip(1).fold("pricetime-bench".to_string(), |line, word| line + " " + &word),
         rounds: args.rounds(),
         seconds: args.seconds(),
         server_core: place.server_core,

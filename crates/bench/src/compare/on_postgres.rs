@@ -16,6 +16,7 @@ use super::postgres::{Database, Postgres};
 use super::process::Server;
 use crate::baseline::{self, warmup};
 use crate::load::{Issued, issued_each, symbol_name};
+use crate::program;
 use crate::record::{Conservation, LoadSettings, RunRecord};
 use crate::run::{STORE_VARIABLE, Target, check_database, on_cores};
 
@@ -59,9 +60,8 @@ fn drive(
 }
 
 fn start(place: &Place, cores: &[usize], url: &StoreUrl) -> Result<(Server, SocketAddr), String> {
-    let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let folder = place.fresh(FOLDER)?;
-    let mut command = Command::new(binary);
+    let mut command = Command::new(program::server()?);
     // What is measured is what stands here.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
         command.env_remove(name);

@@ -59,7 +59,7 @@ pub fn echo(task: &Task, place: &Place, rate: Option<f64>) -> Result<Run, String
 fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), String> {
     let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(binary);
-    command.args(["bench", "echo", "--file"]).arg(folder.join("requests"));
+    command.args(["echo", "--file"]).arg(folder.join("requests"));
     let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::TERM)?;
     let address = server.await_ready(|server| {
         let log = server.log();

@@ -1,4 +1,4 @@
-//! The command line of `pricetime bench live`.
+//! The command line of `pricetime-bench live`.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub enum Only {
     Rest,
 }
 
-/// What `pricetime bench live` is told.
+/// What `pricetime-bench live` is told.
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
     /// Subscribers, each to book, trades and candles of all symbols, the orders of an account, symbols and status

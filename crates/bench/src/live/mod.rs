@@ -1,4 +1,4 @@
-//! `pricetime bench live`: what those who look on cost those who trade, how soon they are told of trades, and orders over
+//! `pricetime-bench live`: what those who look on cost those who trade, how soon they are told of trades, and orders over
 //! REST. A server of its own with a fresh market for each measurement; with and without subscribers in turn.
 
 mod args;
@@ -45,7 +45,7 @@ pub fn run(args: &LiveArgs) -> Result<bool, String> {
     let mut record = Record {
         format: FORMAT,
         started: run::now(),
-        command: std::env::args().skip(1).fold("pricetime".to_string(), |line, word| line + " " + &word),
+        command: std::env::args().skip(1).fold("pricetime-bench".to_string(), |line, word| line + " " + &word),
         rounds: args.rounds(),
         seconds: args.seconds(),
         subscribers: args.subscribers,

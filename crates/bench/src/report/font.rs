@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn wrapped_lines_fit_and_lose_nothing() {
-        let text = "pricetime bench sweep --axis cores --values 1,2,3,4 averyveryverylongwordthatfitsnoline end";
+        let text = "pricetime-bench sweep --axis cores --values 1,2,3,4 averyveryverylongwordthatfitsnoline end";
         let lines = wrap(text, 10.0, false, 120.0);
         assert!(lines.len() > 3, "{lines:?}");
         assert!(lines.iter().all(|line| width(line, 10.0, false) <= 120.0), "{lines:?}");

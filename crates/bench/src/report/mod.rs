@@ -1,4 +1,4 @@
-//! `pricetime bench report`: from the raw files of experiments to a page, a PDF, a Markdown file and their plots.
+//! `pricetime-bench report`: from the raw files of experiments to a page, a PDF, a Markdown file and their plots.
 //!
 //! It reads nothing but `experiment.json` and `runs/`, or `compare.json` and `measurements.jsonl`, measures nothing, and the same files give the same bytes.
 

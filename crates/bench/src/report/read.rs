@@ -60,8 +60,8 @@ pub fn folders_with(dir: &Path, file: &str) -> Result<Vec<PathBuf>, String> {
 /// What is wrong with a folder without any raw files.
 pub fn nothing_in(dir: &Path) -> String {
     format!(
-        "{} holds no experiment.json and no compare.json, nor does a folder in it: name a folder that `pricetime bench \
-         sweep` or `pricetime bench compare` wrote, or one that holds several of them",
+        "{} holds no experiment.json and no compare.json, nor does a folder in it: name a folder that `pricetime-bench \
+         sweep` or `pricetime-bench compare` wrote, or one that holds several of them",
         dir.display()
     )
 }

@@ -1,4 +1,4 @@
-//! The command line of `pricetime bench run`, and the plan that it means.
+//! The command line of `pricetime-bench run`, and the plan that it means.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum Durability {
     Written,
 }
 
-/// What `pricetime bench run` is told.
+/// What `pricetime-bench run` is told.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
     /// Connections at once

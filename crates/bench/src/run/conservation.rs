@@ -7,6 +7,7 @@ use store::StoreUrl;
 
 use super::fresh::{Fresh, STORE_VARIABLE};
 use crate::load::Issued;
+use crate::program;
 use crate::record::Conservation;
 
 /// Asks `pricetime state` for the sums of a market.
@@ -31,8 +32,7 @@ fn judge(state: Result<Value, String>, issued: &Issued) -> Conservation {
 
 /// What the command prints that `tell` tells which market to read.
 fn state(tell: impl FnOnce(&mut Command)) -> Result<Value, String> {
-    let binary = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(binary);
+    let mut command = Command::new(program::server()?);
     command.args(["state", "--format", "json", "--totals"]);
     tell(&mut command);
     let output = command.output().map_err(|error| format!("pricetime state: {error}"))?;

@@ -126,7 +126,9 @@ impl Drop for FreshDatabase {
             Ok(Err(error)) => said(&error),
             Err(error) => error,
         };
-        eprintln!("pricetime: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}");
+        eprintln!(
+            "pricetime-bench: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}"
+        );
     }
 }
 

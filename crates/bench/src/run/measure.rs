@@ -11,6 +11,7 @@ use super::store::Store;
 use super::{conservation, histogram, machine};
 use crate::interrupt;
 use crate::load::{self, Guest, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
+use crate::program;
 use crate::record::{
     ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,
 };
@@ -404,7 +405,7 @@ fn judge(record: &mut RunRecord, run: &Driven) {
 /// The command line that repeats it.
 fn command(plan: &RunPlan, options: &Options) -> String {
     let load = &plan.load;
-    let mut words = vec!["pricetime bench run".to_string(), format!("-c {}", load.connections)];
+    let mut words = vec!["pricetime-bench run".to_string(), format!("-c {}", load.connections)];
     words.extend(load.requests.map(|requests| format!("-n {requests}")));
     words.extend(load.duration.filter(|_| load.requests.is_none()).map(|duration| format!("-z {duration}")));
     words.extend(load.rate.map(|rate| format!("--rate {rate}")));
@@ -431,6 +432,7 @@ fn command(plan: &RunPlan, options: &Options) -> String {
                 words.push(format!("--server-cores {}", cores(server)));
             }
             words.extend(workers.map(|workers| format!("--workers {workers}")));
+            words.extend(program::given().map(|server| format!("--server {}", server.display())));
             if *store != Store::Journal {
                 words.push(format!("--store {store}"));
             }

@@ -1,4 +1,4 @@
-//! `pricetime bench run`: one load against one server, its figures, and whether they may be used.
+//! `pricetime-bench run`: one load against one server, its figures, and whether they may be used.
 
 mod args;
 mod conservation;

@@ -13,6 +13,7 @@ use super::machine;
 use super::store::Store;
 use crate::interrupt;
 use crate::load;
+use crate::program;
 use crate::record::ServerRecord;
 
 /// How long a start or an end may take.
@@ -56,7 +57,7 @@ impl OwnServer {
             return Err("every run keeps its market in a fresh place: give --store to the benchmark, before the `--`"
                 .to_string());
         }
-        let binary = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        let binary = program::server()?;
         let log = fresh.folder().with_extension("log");
         let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let errors = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;

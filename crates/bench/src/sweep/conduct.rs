@@ -94,7 +94,7 @@ fn kept(error: &str, results: &Results, planned: usize) -> String {
         0 => format!("{error} (none of {planned} runs was made)"),
         count => {
             format!(
-                "{error} ({folder} holds {count} of {planned} runs, and `pricetime bench report {folder}` reads them)"
+                "{error} ({folder} holds {count} of {planned} runs, and `pricetime-bench report {folder}` reads them)"
             )
         }
     }

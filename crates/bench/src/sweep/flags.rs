@@ -58,7 +58,7 @@ pub struct SweepArgs {
     pub load: LoadFlags,
 }
 
-/// What `pricetime bench run` is told, too. A preset sets all of it.
+/// What `pricetime-bench run` is told, too. A preset sets all of it.
 #[derive(Args, Clone, Debug)]
 pub struct LoadFlags {
     /// What is sent
@@ -251,7 +251,7 @@ pub fn own_server(cores: Vec<usize>, workers: Option<u64>, keeping: &Keeping, fu
 /// The command line that repeats a sweep: as it was given, without the folder, which is taken now, and without a database's
 /// password; with one preset's name where all were asked for.
 pub fn command_line(words: &[String], preset: Option<&str>) -> String {
-    let mut line = "pricetime".to_string();
+    let mut line = "pricetime-bench".to_string();
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
         if word == "--out" {
@@ -369,17 +369,17 @@ mod tests {
     #[test]
     fn the_command_that_repeats_it_names_a_new_folder_and_one_preset() {
         let words = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<_>>();
-        let line = command_line(&words("/bin/x bench sweep --preset all --out d --runs 2"), Some("one-shot"));
-        assert_eq!(line, "pricetime bench sweep --preset one-shot --runs 2");
+        let line = command_line(&words("/bin/x sweep --preset all --out d --runs 2"), Some("one-shot"));
+        assert_eq!(line, "pricetime-bench sweep --preset one-shot --runs 2");
         let line = command_line(
-            &words("x bench sweep --preset all --store postgres://me:s3cret@db/x?connect_timeout=2 --quick"),
+            &words("x sweep --preset all --store postgres://me:s3cret@db/x?connect_timeout=2 --quick"),
             None,
         );
-        assert_eq!(line, "pricetime bench sweep --preset all --store postgres://me@db:5432/x --quick");
-        let line = command_line(&words("x bench sweep --preset all --store=postgres://me:s3cret@db/x"), None);
-        assert_eq!(line, "pricetime bench sweep --preset all --store=postgres://me@db:5432/x");
-        let line = command_line(&words("x bench sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
-        assert_eq!(line, "pricetime bench sweep --axis cores --values 1,2 --client-cores '$1'");
+        assert_eq!(line, "pricetime-bench sweep --preset all --store postgres://me@db:5432/x --quick");
+        let line = command_line(&words("x sweep --preset all --store=postgres://me:s3cret@db/x"), None);
+        assert_eq!(line, "pricetime-bench sweep --preset all --store=postgres://me@db:5432/x");
+        let line = command_line(&words("x sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
+        assert_eq!(line, "pricetime-bench sweep --axis cores --values 1,2 --client-cores '$1'");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `pricetime bench sweep`: a series of runs along an axis, or a published experiment repeated, kept as raw files.
+//! `pricetime-bench sweep`: a series of runs along an axis, or a published experiment repeated, kept as raw files.
 //! It knows what is asked and in which order things are done; a run itself is made by `crate::run`.
 
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
         let command = flags::command_line(&words, several.then_some(design.name.as_str()));
         valid &= one(design, folder, &args, command, &mut crate::run::measure)?;
     }
-    println!("\nFor tables, plots, an HTML page and a PDF: pricetime bench report {}", root.display());
+    println!("\nFor tables, plots, an HTML page and a PDF: pricetime-bench report {}", root.display());
     Ok(valid)
 }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub mod audit;
+pub mod bench;
 pub mod client;
 pub mod decimal;
 pub mod exposition;

@@ -23,7 +23,7 @@ const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 fn write(folder: &Path) {
     let machine = sample::record(1.0, 1, sample::latency(1.0, 1, 0)).machine;
     let about = json!({
-        "format": 2, "started": "2026-01-02T03:04:05Z", "command": "pricetime bench compare --rounds 3", "rounds": 3,
+        "format": 2, "started": "2026-01-02T03:04:05Z", "command": "pricetime-bench compare --rounds 3", "rounds": 3,
         "seconds": 5.0, "server_core": 0, "load_core": 1, "machine": machine, "subjects": ["pricetime 0.1.0"],
         "left_out": ["redis-server is missing"], "measurements": [], "ratios": [], "goals": []
     });
@@ -56,7 +56,7 @@ fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
     assert_eq!(costs[4..8], ["300.0", "–", "900 µs", "4 ms"]);
     assert_eq!(row(&markdown, "Requests a second", "| single |")[2], "3 of 3");
     assert_eq!(row(&markdown, "Invalid measurements", "| postgres-clients-8 |")[2], "pgbench said no");
-    assert!(markdown.contains("redis-server is missing") && markdown.contains("pricetime bench compare --rounds 3"));
+    assert!(markdown.contains("redis-server is missing") && markdown.contains("pricetime-bench compare --rounds 3"));
     for plot in ["clients", "batches"] {
         let svg = dir.path().join(format!("report/plots/compare-postgres-{plot}.svg"));
         let text = fs::read_to_string(&svg).expect("a plot");

@@ -49,7 +49,7 @@ pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
     RunRecord {
         format: FORMAT,
         started: "2026-01-02T03:04:05Z".to_string(),
-        command: format!("pricetime bench run -c 50 -n {requests} --workload order --seed 1"),
+        command: format!("pricetime-bench run -c 50 -n {requests} --workload order --seed 1"),
         load: LoadSettings {
             workload: "order".to_string(),
             mode: "persistent".to_string(),
@@ -122,7 +122,7 @@ pub fn experiment(name: &str, axis: &str, shows: &str) -> Experiment {
         title: format!("Example of {name}, synced"),
         description: "Made by hand for tests, with figures that nobody measured.".to_string(),
         axis: axis.to_string(),
-        command: format!("pricetime bench sweep --preset {name} --seed 7"),
+        command: format!("pricetime-bench sweep --preset {name} --seed 7"),
         started: "2026-01-02T03:04:05Z".to_string(),
         seed: 7,
         shows: shows.to_string(),
