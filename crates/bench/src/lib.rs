@@ -14,12 +14,14 @@ pub mod echo;
 mod interrupt;
 pub mod live;
 pub mod load;
+mod number;
 mod program;
 pub mod record;
 pub mod report;
 pub mod run;
 pub mod statistics;
 pub mod sweep;
+mod table;
 
 /// Measure an exchange server: one load, series of loads, their report, and other servers beside it
 #[derive(Parser)]
@@ -38,7 +40,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// A series of runs along an axis, or a published experiment repeated
     Sweep(Box<sweep::SweepArgs>),
-    /// Tables, plots, one HTML page and a PDF from the raw files of sweeps
+    /// One page with tables and plots, from the raw files of sweeps and comparisons
     Report(report::ReportArgs),
     /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores
     Compare(compare::CompareArgs),

@@ -101,33 +101,20 @@ fn check_ratio(printed: &str, comparison: &Value, mode: &str, ours: &str, theirs
 }
 
 #[test]
-fn ratios_and_goals_are_those_of_the_single_measurements() {
+fn ratios_are_those_of_the_single_measurements() {
     let folder = Folder::new("compare");
-    let words = "--rounds 3 --seconds 0.2 --only echo --modes persistent,single,open-half,one-core --goals";
+    let words = "--rounds 3 --seconds 0.2 --only echo --modes persistent,single,open-half,one-core";
     let (printed, comparison) = valid(&folder, &path(), words);
     for mode in ["persistent", "single"] {
         for ours in [ORDER, RESTING] {
             check_ratio(&printed, &comparison, mode, ours, ECHO);
         }
     }
-    let goal = |load: &str, figure: &str| {
-        let all = comparison["goals"].as_array().unwrap();
-        let found = all.iter().find(|one| one["load"] == load && one["figure"] == figure);
-        found.unwrap_or_else(|| panic!("no goal for {figure} of {load}")).clone()
-    };
     let persistent = throughputs(&comparison, "persistent", ORDER);
-    let found = goal("50 connections, 1 in flight on each", "requests/s");
-    let [median, min, max] = spread(persistent.clone());
-    assert_same(spread_of(&found), [median, min, max]);
-    assert_eq!(found["met"], Value::from(median >= found["goal"]["at-least"].as_f64().unwrap()));
-    let by_echo = divided(&persistent, &throughputs(&comparison, "persistent", ECHO));
-    assert_same(spread_of(&goal("50 connections, 1 in flight on each", "÷ raw durable echo")), spread(by_echo));
+    assert!(printed.contains("p99 in open-half: order ÷ raw durable echo"), "{printed}");
     // Not with two cores, so there is no ratio to one.
-    assert_eq!(
-        goal("server and load on the same 2 cores, 50 × 1 in flight", "÷ everything on 1 core")["met"],
-        Value::Null
-    );
-    assert!(printed.contains("not measured") && printed.contains("No error, no wrong and no lost reply"), "{printed}");
+    assert!(!printed.contains("two-cores ÷ one-core"), "{printed}");
+    assert!(printed.contains("No error, no wrong and no lost reply") && !printed.contains("goal"), "{printed}");
     half_of_the_peak(&folder.path().join("results"), &persistent);
 }
 
@@ -190,7 +177,7 @@ fn measurement<'a>(comparison: &'a Value, mode: &str, subject: &str) -> &'a Valu
 #[test]
 fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     let folder = Folder::new("compare-market");
-    let words = "--rounds 1 --seconds 1 --only postgres --goals --modes \
+    let words = "--rounds 1 --seconds 1 --only postgres --modes \
                  postgres-clients-32,postgres-pipelined,postgres-open-half";
     let (printed, comparison) = valid(&folder, &path(), words);
     if let Some(why) = comparison["left_out"].as_array().unwrap().first() {
@@ -214,19 +201,18 @@ fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     assert!((1.0..=64.0).contains(&batch(clients)) && batch("postgres-pipelined") > batch(clients), "{printed}");
     assert_eq!(number(clients, BASELINE, "requests_per_transaction"), 1.0);
     assert!(number(clients, BASELINE, "retries_per_order") > 0.0);
-    let goals = comparison["goals"].as_array().unwrap();
-    let goal = |figure: &str| goals.iter().find(|one| one["figure"] == figure).unwrap();
     let pgbench =
         number("postgres-pipelined", ON_POSTGRES, "orders_per_second") / number(clients, PGBENCH, "throughput");
-    assert_same(spread_of(goal("÷ pgbench, 32 clients")), [pgbench; 3]);
-    assert!(goals.iter().any(|one| one["figure"] == "p99 us" && one["median"].is_f64()), "{goals:?}");
+    let ratio = printed.lines().find(|line| line.contains("ours in postgres-pipelined ÷ pgbench")).unwrap();
+    assert!(ratio.contains(&format!("{pgbench:.2}")), "{ratio}");
+    assert!(number("postgres-open-half", ON_POSTGRES, "latency_us_p99") > 0.0);
     assert!(printed.contains("on PostgreSQL server, database and load all on"), "{printed}");
     assert!(!folder.path().join("results/work").exists(), "the databases are removed");
 
     let mut report = Command::new(binary());
     let output = report.env_clear().current_dir(folder.path()).args(["report", "results"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for plot in ["compare-postgres-clients.svg", "compare-postgres-batches.svg"] {
+    for plot in ["compare-postgres-clients.png", "compare-postgres-batches.png"] {
         assert!(folder.path().join("results/report/plots").join(plot).is_file(), "{plot}");
     }
 }

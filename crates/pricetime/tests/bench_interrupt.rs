@@ -187,8 +187,8 @@ fn an_interrupted_sweep_keeps_its_runs_and_can_be_reported() {
     assert_eq!(names(folder.path()), ["results", "stderr"], "no data is left");
     let reported = report(&folder, "results");
     assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
-    let markdown = std::fs::read_to_string(results.join("report/report.md")).unwrap();
-    assert!(markdown.contains(&format!("ended early: {made} of 100 runs")), "{markdown}");
+    let page = std::fs::read_to_string(results.join("report/report.html")).unwrap();
+    assert!(page.contains(&format!("ended early: {made} of 100 runs")));
 }
 
 #[test]

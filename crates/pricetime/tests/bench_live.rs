@@ -58,8 +58,9 @@ fn subscribers_are_told_trades_are_timed_and_rest_orders_are_counted() {
     // 500 orders a second for half a second, of which half cross; each pair trades once, or in a few pieces.
     let told = part(&record, "trade-to-socket")["trade_to_socket_us"]["count"].as_u64().unwrap();
     assert!((50..=250).contains(&told), "{told} trades");
-    let with_goal = record["goals"].as_array().unwrap().iter().filter(|goal| goal["met"].is_boolean()).count();
-    assert!(stdout.contains(&format!("of {with_goal} goals met")) && with_goal >= 3, "{stdout}");
+    for cost in ["requests/s with subscribers ÷ without", "an order to a subscriber's socket: p99 us"] {
+        assert!(stdout.contains(cost), "{stdout}");
+    }
 }
 
 #[test]
@@ -67,9 +68,6 @@ fn only_what_is_asked_for_is_measured() {
     let (output, record) = bench_live("--only rest");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(parts(&record), ["rest"]);
-    let judged: Vec<&Value> =
-        record["goals"].as_array().unwrap().iter().filter(|goal| goal["met"].is_boolean()).collect();
-    assert_eq!(judged.len(), 1, "{judged:?}");
 }
 
 #[test]

@@ -11,7 +11,6 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use store::{StoreError, StoreUrl};
 
 pub use amount::Amount;
@@ -19,10 +18,11 @@ pub use exchange::{Exchange, Order, Side};
 pub use market::Market;
 pub use traders::{Outcome, Plan, run as run_load};
 
-use crate::run::grouped;
+use crate::number::{figure, percent};
+use crate::table::Table;
 
 const HEADER: [&str; 8] =
-    ["connections", "orders/s", "requests/s", "retries an order", "p50 us", "p99 us", "p99.9 us", "load CPU"];
+    ["#connections", "#orders/s", "#requests/s", "#retries an order", "#p50 us", "#p99 us", "#p99.9 us", "#load CPU"];
 /// Of the time of the measured part, before it, and at most so many seconds.
 const WARMUP: (f64, f64) = (0.2, 1.0);
 
@@ -53,11 +53,9 @@ pub struct BaselineArgs {
 pub fn run(args: BaselineArgs) -> Result<bool, String> {
     // Read here and not with the arguments, whose errors repeat what was given.
     let url: StoreUrl = args.store.parse().map_err(|error: StoreError| error.to_string())?;
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADER);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let what =
+        format!("one transaction an order, repeatable read; {} accounts, {} symbols", args.accounts, args.symbols);
+    let mut table = Table::new(what, &HEADER);
     let mut faults = Vec::new();
     for &connections in &args.connections {
         let plan = Plan {
@@ -69,11 +67,10 @@ pub fn run(args: BaselineArgs) -> Result<bool, String> {
             seed: args.seed,
         };
         let outcome = run_load(&url, &plan, &mut || ())?;
-        table.add_row(row(connections, &outcome));
+        table.row(row(connections, &outcome));
         faults.extend(outcome.faults.iter().map(|fault| format!("INVALID: {connections} connections: {fault}")));
     }
-    println!("one transaction an order, repeatable read; {} accounts, {} symbols", args.accounts, args.symbols);
-    println!("{table}");
+    print!("{}", table.text());
     match faults.as_slice() {
         [] => println!("valid: every row was checked after each run"),
         faults => faults.iter().for_each(|fault| println!("{fault}")),
@@ -88,7 +85,7 @@ pub fn warmup(seconds: f64) -> Duration {
 }
 
 fn row(connections: u64, outcome: &Outcome) -> [String; 8] {
-    let whole = |value: f64| grouped(value.round() as u64);
+    let whole = |value: f64| figure(value.round());
     [
         connections.to_string(),
         whole(outcome.orders_per_second()),
@@ -97,7 +94,7 @@ fn row(connections: u64, outcome: &Outcome) -> [String; 8] {
         whole(outcome.latency_us(0.5)),
         whole(outcome.latency_us(0.99)),
         whole(outcome.latency_us(0.999)),
-        format!("{:.0}%", outcome.load_cpu_share * 100.0),
+        percent(outcome.load_cpu_share),
     ]
 }
 

@@ -24,12 +24,12 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, one-core and two-cores of either kind, and those with --goals]
+    /// Measure only in these modes [default: all but open-half, one-core and two-cores of either kind]
     #[arg(long, value_enum, value_delimiter = ',')]
     modes: Vec<Mode>,
-    /// Measure also what the goals of this server need, and print which of them it reaches here
-    #[arg(long)]
-    pub goals: bool,
+    /// Measure in every mode
+    #[arg(long, conflicts_with = "modes")]
+    all_modes: bool,
     /// Folder of the results and, meanwhile, of the servers' data: on a disk [default: target/bench/compare-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -63,7 +63,7 @@ impl CompareArgs {
     /// In which modes, with these others beside ours.
     pub fn modes(&self, others: &[Other]) -> Vec<Mode> {
         let by_default = |mode: &Mode| {
-            (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.for_goals() || self.goals)
+            (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.is_asked_for() || self.all_modes)
         };
         // A closed loop says what half of the peak is.
         let asked = |mode: &Mode| self.modes.iter().any(|asked| asked == mode || asked.half_of() == Some(*mode));
@@ -98,9 +98,9 @@ mod tests {
         let four = [Mode::Persistent, Mode::Pipelined, Mode::PerRequest, Mode::Single];
         assert_eq!(modes(&[], &[Other::Redis]), four);
         assert_eq!(modes(&[], &[Other::Postgres]).len(), 6 + 5);
-        assert_eq!(modes(&["--goals"], &[Other::Postgres]), Mode::ALL);
+        assert_eq!(modes(&["--all-modes"], &[Other::Postgres]), Mode::ALL);
         assert_eq!(modes(&["--modes", "open-half,clients-8"], &[]), [Mode::Persistent, Mode::Clients8, Mode::OpenHalf]);
         assert_eq!(modes(&["--modes", "postgres-open-half"], &[]), [Mode::StorePersistent, Mode::StoreOpenHalf]);
-        assert_eq!(modes(&["--modes", "single", "--goals"], &[]), [Mode::Single]);
+        assert_eq!(modes(&["--modes", "single"], &[]), [Mode::Single]);
     }
 }

@@ -1,12 +1,11 @@
-//! One measurement of a comparison, as it stands in the raw file, and how a raw file is written.
+//! One measurement of a comparison, and all of them, as they stand in the raw files.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::goals::Outcome;
 use super::mode::Mode;
 use super::ratio::Ratio;
 use super::subject::Subject;
@@ -26,7 +25,7 @@ pub struct Task {
 }
 
 /// What came out of one measurement.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Figures {
     /// Requests answered (PostgreSQL: transactions) a second.
     pub throughput: f64,
@@ -48,12 +47,12 @@ pub struct Figures {
 }
 
 /// One measurement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measurement {
     /// From 1.
     pub round: u32,
-    pub mode: &'static str,
-    pub subject: &'static str,
+    pub mode: String,
+    pub subject: String,
     pub connections: u64,
     /// Requests in flight on each of them.
     pub depth: u64,
@@ -68,14 +67,29 @@ pub struct Measurement {
 impl Measurement {
     /// What came of a task.
     pub fn of(task: &Task, busy_percent: f64, figures: Figures, invalid_because: Option<String>) -> Measurement {
-        let (mode, subject) = (task.mode.name(), task.subject.name());
+        let (mode, subject) = (task.mode.name().to_string(), task.subject.name().to_string());
         let (connections, depth) = (task.mode.connections(), task.mode.depth());
         Measurement { round: task.round, mode, subject, connections, depth, busy_percent, figures, invalid_because }
+    }
+
+    /// Whether it may be used.
+    pub fn is_valid(&self) -> bool {
+        self.invalid_because.is_none()
+    }
+
+    /// Whether the market, or what stands for one, is in PostgreSQL, and everything on the same cores.
+    pub fn is_on_postgres(&self) -> bool {
+        self.mode.starts_with("postgres-")
+    }
+
+    /// Whether requests came on a schedule, so that the throughput is what was asked for.
+    pub fn is_open_loop(&self) -> bool {
+        self.mode.ends_with("open-half")
     }
 }
 
 /// All of a comparison.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Comparison {
     pub format: u32,
     /// UTC, as RFC 3339.
@@ -93,8 +107,6 @@ pub struct Comparison {
     pub measurements: Vec<Measurement>,
     /// Computed from them.
     pub ratios: Vec<Ratio>,
-    /// Computed from them where it was asked for, and empty otherwise.
-    pub goals: Vec<Outcome>,
 }
 
 impl Comparison {

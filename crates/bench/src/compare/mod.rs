@@ -2,7 +2,7 @@
 //! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
 
 mod args;
-mod goals;
+mod circumstances;
 mod measurement;
 mod mode;
 mod observer;
@@ -11,14 +11,13 @@ mod ours;
 mod pgbench;
 mod place;
 mod postgres;
-mod postgres_table;
 mod process;
 pub(crate) mod processor;
 pub(crate) mod quiet;
 mod ratio;
 mod redis;
 mod subject;
-mod table;
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,10 +25,12 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use args::CompareArgs;
+pub(crate) use measurement::{Comparison, FORMAT, Measurement};
+pub(crate) use tables::{notes, tables};
 
 use crate::interrupt;
 use crate::run::{describe_machine, now};
-use measurement::{Comparison, FORMAT, Figures, Lines, Measurement, Task};
+use measurement::{Figures, Lines, Task};
 use mode::Mode;
 use ours::Run;
 use place::Place;
@@ -65,23 +66,21 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
         left_out,
         measurements: Vec::new(),
         ratios: Vec::new(),
-        goals: Vec::new(),
     };
-    print!("{}", table::circumstances(&comparison, &schedule));
+    let circumstances = circumstances::text(&comparison, &schedule);
+    print!("{circumstances}");
     if ["(tmpfs)", "(ramfs)"].iter().any(|memory| comparison.machine.disk.ends_with(memory)) {
         println!("warning     {} is in memory, where a sync costs nothing: choose a disk with --out", out.display());
     }
     let mut raw = Raw::create(&out)?;
     measure_all(&mut comparison, &schedule, &Bench { place, others }, Patience::new(args.patient), &mut raw)?;
     comparison.ratios = ratio::all(&comparison.measurements, &schedule);
-    if args.goals {
-        comparison.goals = goals::outcomes(&comparison.measurements);
-    }
-    let tables = table::of(&comparison, &schedule);
-    print!("{tables}");
+    let tables: String = tables(&comparison).iter().map(|table| format!("\n{}", table.text())).collect();
+    let notes: String = notes(&comparison).iter().map(|note| format!("{note}\n")).collect();
+    print!("{tables}\n{notes}");
     comparison.write(&out.join("compare.json"))?;
     let text = out.join("compare.txt");
-    fs::write(&text, table::circumstances(&comparison, &schedule) + &tables)
+    fs::write(&text, format!("{circumstances}{tables}\n{notes}"))
         .map_err(|error| format!("{}: {error}", text.display()))?;
     if let Some(file) = &args.json {
         comparison.write(file)?;

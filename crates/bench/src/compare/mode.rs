@@ -49,6 +49,19 @@ pub enum Mode {
     StoreOpenHalf,
 }
 
+/// Which cores servers and loads have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cores {
+    /// A core for the server, and another for the load.
+    Apart,
+    /// Both on one.
+    One,
+    /// Both on both.
+    Two,
+    /// Server, database and load on both, with the market in PostgreSQL.
+    TwoOnPostgres,
+}
+
 impl Mode {
     pub const ALL: [Mode; 17] = [
         Mode::Persistent,
@@ -70,99 +83,86 @@ impl Mode {
         Mode::StoreOpenHalf,
     ];
 
-    /// In raw files and on the command line.
-    pub fn name(self) -> &'static str {
+    /// Name, connections, requests in flight on each of them, and cores.
+    fn facts(self) -> (&'static str, u64, u64, Cores) {
         match self {
-            Mode::Persistent => "persistent",
-            Mode::Pipelined => "pipelined",
-            Mode::PerRequest => "per-request",
-            Mode::Single => "single",
-            Mode::Clients8 => "clients-8",
-            Mode::Clients32 => "clients-32",
-            Mode::OpenHalf => "open-half",
-            Mode::OneCore => "one-core",
-            Mode::TwoCores => "two-cores",
-            Mode::OneCorePipelined => "one-core-pipelined",
-            Mode::TwoCoresPipelined => "two-cores-pipelined",
-            Mode::StoreClients1 => "postgres-clients-1",
-            Mode::StoreClients8 => "postgres-clients-8",
-            Mode::StoreClients32 => "postgres-clients-32",
-            Mode::StorePersistent => "postgres-persistent",
-            Mode::StorePipelined => "postgres-pipelined",
-            Mode::StoreOpenHalf => "postgres-open-half",
+            Mode::Persistent => ("persistent", 50, 1, Cores::Apart),
+            Mode::Pipelined => ("pipelined", 50, 16, Cores::Apart),
+            Mode::PerRequest => ("per-request", 50, 1, Cores::Apart),
+            Mode::Single => ("single", 1, 1, Cores::Apart),
+            Mode::Clients8 => ("clients-8", 8, 1, Cores::Apart),
+            Mode::Clients32 => ("clients-32", 32, 1, Cores::Apart),
+            Mode::OpenHalf => ("open-half", 50, 1, Cores::Apart),
+            Mode::OneCore => ("one-core", 50, 1, Cores::One),
+            Mode::TwoCores => ("two-cores", 50, 1, Cores::Two),
+            Mode::OneCorePipelined => ("one-core-pipelined", 50, 16, Cores::One),
+            Mode::TwoCoresPipelined => ("two-cores-pipelined", 50, 16, Cores::Two),
+            Mode::StoreClients1 => ("postgres-clients-1", 1, 1, Cores::TwoOnPostgres),
+            Mode::StoreClients8 => ("postgres-clients-8", 8, 1, Cores::TwoOnPostgres),
+            Mode::StoreClients32 => ("postgres-clients-32", 32, 1, Cores::TwoOnPostgres),
+            Mode::StorePersistent => ("postgres-persistent", 50, 1, Cores::TwoOnPostgres),
+            Mode::StorePipelined => ("postgres-pipelined", 50, 16, Cores::TwoOnPostgres),
+            Mode::StoreOpenHalf => ("postgres-open-half", 50, 1, Cores::TwoOnPostgres),
         }
     }
 
+    /// In raw files and on the command line.
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The mode of this name.
+    pub fn named(name: &str) -> Option<Mode> {
+        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
     /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Mode::Persistent => "50 connections, 1 in flight on each",
-            Mode::Pipelined => "50 connections, 16 in flight on each",
-            Mode::PerRequest => "a connection for each request, 50 at once",
-            Mode::Single => "1 connection, 1 in flight",
-            Mode::Clients8 => "8 connections, 1 in flight on each",
-            Mode::Clients32 => "32 connections, 1 in flight on each",
-            Mode::OpenHalf => {
-                "50 connections, open loop at half of the throughput that `persistent` had in the same round, latency from \
-                 the scheduled time"
-            }
-            Mode::OneCore => "50 connections, 1 in flight on each, server and load on the same core",
-            Mode::TwoCores => "50 connections, 1 in flight on each, server and load on the same two cores",
-            Mode::OneCorePipelined => "50 connections, 16 in flight on each, server and load on the same core",
-            Mode::TwoCoresPipelined => "50 connections, 16 in flight on each, server and load on the same two cores",
-            Mode::StoreClients1 => "on PostgreSQL, 1 connection, 1 in flight",
-            Mode::StoreClients8 => "on PostgreSQL, 8 connections, 1 in flight on each",
-            Mode::StoreClients32 => "on PostgreSQL, 32 connections, 1 in flight on each",
-            Mode::StorePersistent => "on PostgreSQL, 50 connections, 1 in flight on each",
-            Mode::StorePipelined => "on PostgreSQL, 50 connections, 16 in flight on each",
-            Mode::StoreOpenHalf => {
-                "on PostgreSQL, 50 connections, open loop at half of the throughput that `postgres-persistent` had in the \
-                 same round, latency from the scheduled time"
-            }
+    pub fn title(self) -> String {
+        let (_, connections, depth, cores) = self.facts();
+        let connections =
+            if connections == 1 { "1 connection".to_string() } else { format!("{connections} connections") };
+        let load = match self.half_of() {
+            Some(peak) => format!(
+                "{connections}, open loop at half of the throughput that `{}` had in the same round, latency from the \
+                 scheduled time",
+                peak.name()
+            ),
+            None if self == Mode::PerRequest => "a connection for each request, 50 at once".to_string(),
+            None => format!("{connections}, {depth} in flight on each"),
+        };
+        match cores {
+            Cores::Apart => load,
+            Cores::One => format!("{load}, server and load on the same core"),
+            Cores::Two => format!("{load}, server and load on the same two cores"),
+            Cores::TwoOnPostgres => format!("on PostgreSQL, {load}"),
         }
     }
 
     pub fn connections(self) -> u64 {
-        match self {
-            Mode::Persistent
-            | Mode::Pipelined
-            | Mode::PerRequest
-            | Mode::OpenHalf
-            | Mode::OneCore
-            | Mode::TwoCores
-            | Mode::OneCorePipelined
-            | Mode::TwoCoresPipelined
-            | Mode::StorePersistent
-            | Mode::StorePipelined
-            | Mode::StoreOpenHalf => 50,
-            Mode::Single | Mode::StoreClients1 => 1,
-            Mode::Clients8 | Mode::StoreClients8 => 8,
-            Mode::Clients32 | Mode::StoreClients32 => 32,
-        }
+        self.facts().1
     }
 
     /// Requests in flight on each connection.
     pub fn depth(self) -> u64 {
-        if self.is_pipelined() { 16 } else { 1 }
+        self.facts().2
+    }
+
+    pub fn cores(self) -> Cores {
+        self.facts().3
     }
 
     /// As the load generator calls it.
     pub fn load_mode(self) -> &'static str {
         match self {
-            _ if self.is_pipelined() => "pipelined",
+            _ if self.depth() > 1 => "pipelined",
             Mode::PerRequest => "per-request",
             _ => "persistent",
         }
     }
 
-    fn is_pipelined(self) -> bool {
-        let pipelined = [Mode::Pipelined, Mode::OneCorePipelined, Mode::TwoCoresPipelined, Mode::StorePipelined];
-        pipelined.contains(&self)
-    }
-
     /// Whether it cannot be measured on a single core.
     pub fn needs_two_cores(self) -> bool {
-        matches!(self, Mode::TwoCores | Mode::TwoCoresPipelined)
+        self.cores() == Cores::Two
     }
 
     /// The closed loop whose throughput an open one halves; none for a closed one.
@@ -176,25 +176,7 @@ impl Mode {
 
     /// Whether the market is kept in PostgreSQL. Then server, database and load share all cores of the comparison.
     pub fn is_on_postgres(self) -> bool {
-        match self {
-            Mode::StoreClients1
-            | Mode::StoreClients8
-            | Mode::StoreClients32
-            | Mode::StorePersistent
-            | Mode::StorePipelined
-            | Mode::StoreOpenHalf => true,
-            Mode::Persistent
-            | Mode::Pipelined
-            | Mode::PerRequest
-            | Mode::Single
-            | Mode::Clients8
-            | Mode::Clients32
-            | Mode::OpenHalf
-            | Mode::OneCore
-            | Mode::TwoCores
-            | Mode::OneCorePipelined
-            | Mode::TwoCoresPipelined => false,
-        }
+        self.cores() == Cores::TwoOnPostgres
     }
 
     /// Only there where there is a PostgreSQL: beside it, or on it.
@@ -202,9 +184,8 @@ impl Mode {
         matches!(self, Mode::Clients8 | Mode::Clients32) || self.is_on_postgres()
     }
 
-    /// Only there to see whether ours reaches its goals.
-    pub fn for_goals(self) -> bool {
-        let scaling = [Mode::OneCore, Mode::TwoCores, Mode::OneCorePipelined, Mode::TwoCoresPipelined];
-        matches!(self, Mode::OpenHalf | Mode::StoreOpenHalf) || scaling.contains(&self)
+    /// Measured only where it is asked for: open loops, and those that show what a second core gives.
+    pub fn is_asked_for(self) -> bool {
+        self.half_of().is_some() || matches!(self.cores(), Cores::One | Cores::Two)
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::mode::Mode;
+use super::mode::{Cores, Mode};
 use crate::run::cores_allowed;
 
 /// Cores and folder.
@@ -35,11 +35,10 @@ impl Place {
 
     /// Those of servers and their databases, and those of loads.
     pub fn cores_in(&self, mode: Mode) -> (Vec<usize>, Vec<usize>) {
-        match mode {
-            Mode::OneCore | Mode::OneCorePipelined => (vec![self.server_core], vec![self.server_core]),
-            Mode::TwoCores | Mode::TwoCoresPipelined => (self.cores.clone(), self.cores.clone()),
-            mode if mode.is_on_postgres() => (self.cores.clone(), self.cores.clone()),
-            _ => (vec![self.server_core], vec![self.load_core]),
+        match mode.cores() {
+            Cores::Apart => (vec![self.server_core], vec![self.load_core]),
+            Cores::One => (vec![self.server_core], vec![self.server_core]),
+            Cores::Two | Cores::TwoOnPostgres => (self.cores.clone(), self.cores.clone()),
         }
     }
 

@@ -4,11 +4,10 @@
 mod args;
 mod audience;
 mod ear;
-mod goals;
 mod http;
 mod part;
 mod rest;
-mod table;
+mod tables;
 mod trades;
 mod websocket;
 
@@ -56,14 +55,13 @@ pub fn run(args: &LiveArgs) -> Result<bool, String> {
         server_cores,
         client_cores,
         measurements: Vec::new(),
-        goals: Vec::new(),
     };
-    print!("{}", table::circumstances(&record));
+    print!("{}", tables::circumstances(&record));
     let bench = Bench { args, server: record.server_cores.clone(), client: record.client_cores.clone() };
     let ended = bench.measure_all(&mut record.measurements);
-    record.goals = goals::outcomes(&record.measurements);
     if !record.measurements.is_empty() {
-        print!("{}", table::of(&record));
+        tables::tables(&record).iter().for_each(|table| println!("\n{}", table.text()));
+        tables::notes(&record).iter().for_each(|note| println!("{note}"));
         if let Some(file) = &args.json {
             let text = serde_json::to_string_pretty(&record).map_err(|error| error.to_string())? + "\n";
             std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::args::Only;
 use super::audience::HeardByAll;
-use super::goals::Outcome;
 use crate::record::Machine;
 
 /// Of the raw file.
@@ -104,6 +103,4 @@ pub struct Record {
     pub client_cores: Vec<usize>,
     pub machine: Machine,
     pub measurements: Vec<Measurement>,
-    /// Computed from them.
-    pub goals: Vec<Outcome>,
 }

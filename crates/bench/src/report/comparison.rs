@@ -1,145 +1,179 @@
-//! The raw files of comparisons into memory, and the measurements of the same thing together. Draws nothing.
+//! How a comparison was made, and its plots: orders a second on PostgreSQL against clients, and against what stands in one
+//! transaction. Knows no drawing.
 
-use std::fs;
-use std::path::Path;
-
-use serde::Deserialize;
-
-use super::read;
-use crate::record::Machine;
+use super::chart::{Axis, Chart, Line, Point, SERIES};
+use super::figures::{figure, line, marked_axis, mean_point, value_axis};
+use super::page::Figure;
+use super::scale::Scale;
+use crate::compare::{Comparison, Measurement};
+use crate::number;
 use crate::statistics::{Summary, summarize};
 
-/// Of the raw files.
-const FORMAT: u32 = 2;
+/// Where everything runs.
+const TOGETHER: &str = "server, database and load on the same cores, every reply committed";
+const CLIENTS_CAPTION: &str = "pgbench inserts one row a transaction and matches nothing.";
+const BATCHES_CAPTION: &str = "At the mean of its transactions. Ours, from left to right: 1, 8, 32 and 50 connections with one \
+                               request in flight, and 50 with 16. The others have one order or cancel in a transaction, and \
+                               stand there with the number of connections that serves them best.";
 
-/// A comparison with all its measurements.
-pub struct Comparison {
-    pub about: About,
-    pub measurements: Vec<Measured>,
+/// How it was made, in a paragraph.
+pub fn introduction(comparison: &Comparison) -> String {
+    let Comparison { rounds, seconds, server_core, load_core, .. } = comparison;
+    let cores = match server_core == load_core {
+        true => format!("Everything shares core {server_core}."),
+        false => format!(
+            "Servers run on core {server_core}, loads on core {load_core}; where the market is in PostgreSQL, server, database \
+             and load all share both."
+        ),
+    };
+    format!(
+        "{rounds} round{} of {seconds} s a measurement: in each round everybody in turn, on new servers and new data. {cores} A \
+         request is an order or, one in three, a cancel; half of the orders execute.",
+        if *rounds == 1 { "" } else { "s" },
+    )
 }
 
-/// What was compared, and how.
-#[derive(Deserialize)]
-pub struct About {
-    pub command: String,
-    pub rounds: u32,
-    pub seconds: f64,
-    pub server_core: usize,
-    pub load_core: usize,
-    pub machine: Machine,
-    pub subjects: Vec<String>,
-    pub left_out: Vec<String>,
-}
-
-/// One measurement.
-#[derive(Clone, Deserialize)]
-pub struct Measured {
-    pub mode: String,
-    pub subject: String,
-    pub connections: u64,
-    pub depth: u64,
-    pub throughput: f64,
-    pub latency_us_p50: Option<f64>,
-    pub latency_us_p99: Option<f64>,
-    pub latency_us_p999: Option<f64>,
-    pub orders_per_second: Option<f64>,
-    pub server_cpu_us: Option<f64>,
-    pub database_cpu_us: Option<f64>,
-    pub load_cpu_share: Option<f64>,
-    pub requests_per_transaction: Option<f64>,
-    pub retries_per_order: Option<f64>,
-    pub invalid_because: Option<String>,
-}
-
-impl Measured {
-    /// Whether the market, or what stands for one, is in PostgreSQL, and everything on the same cores.
-    pub fn is_on_postgres(&self) -> bool {
-        self.mode.starts_with("postgres-")
+/// None where nothing was measured on PostgreSQL. Errors: our bugs.
+pub fn figures(comparison: &Comparison, file: &str) -> Result<Vec<Figure>, String> {
+    // An open loop reaches what it was asked for.
+    let drawn = |measured: &&Measurement| measured.is_on_postgres() && !measured.is_open_loop();
+    let places = places(comparison.measurements.iter().filter(drawn));
+    if places.is_empty() {
+        return Ok(Vec::new());
     }
-
-    /// Whether requests came on a schedule, so that the throughput is what was asked for.
-    pub fn is_open_loop(&self) -> bool {
-        self.mode.ends_with("open-half")
-    }
+    let clients = Plot {
+        title: "Orders/s on PostgreSQL against clients",
+        x_label: "clients (connections)",
+        by_depth: true,
+        x: |measured| Some(measured.connections as f64),
+    };
+    let batches = Plot {
+        title: "Orders/s on PostgreSQL against orders and cancels a transaction",
+        x_label: "orders and cancels in one transaction, log scale",
+        by_depth: false,
+        x: |measured| measured.figures.requests_per_transaction,
+    };
+    Ok(vec![
+        clients.figure(&places, format!("{file}-postgres-clients"), CLIENTS_CAPTION)?,
+        batches.figure(&places, format!("{file}-postgres-batches"), BATCHES_CAPTION)?,
+    ])
 }
 
 /// The measurements of one subject in one mode, one a round.
-pub struct Place<'a> {
-    pub mode: &'a str,
-    pub subject: &'a str,
-    pub connections: u64,
-    pub depth: u64,
-    /// Those that means are made of.
-    pub valid: Vec<&'a Measured>,
-    /// Shown, and in no mean.
-    pub invalid: Vec<&'a Measured>,
+struct Place<'a> {
+    valid: Vec<&'a Measurement>,
+    invalid: Vec<&'a Measurement>,
 }
 
 impl Place<'_> {
-    /// Of the valid ones for which the figure is known; none when there are none.
-    pub fn summary(&self, figure: impl Fn(&Measured) -> Option<f64>) -> Option<Summary> {
+    fn first(&self) -> &Measurement {
+        self.valid.iter().chain(&self.invalid).next().expect("invariant: a place has a measurement")
+    }
+
+    fn summary(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> Option<Summary> {
         summarize(&self.valid.iter().filter_map(|measured| figure(measured)).collect::<Vec<_>>())
     }
 }
 
-/// Of pgbench, beside markets in PostgreSQL, what it does; the others say it themselves.
-pub fn subject_name(subject: &str) -> String {
-    if subject.starts_with("PostgreSQL") { "pgbench: one INSERT a transaction" } else { subject }.to_string()
-}
-
 /// In the order in which modes and subjects were first measured.
-pub fn places<'a>(measurements: impl IntoIterator<Item = &'a Measured>) -> Vec<Place<'a>> {
+fn places<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<Place<'a>> {
     let mut places: Vec<Place> = Vec::new();
     for measured in measurements {
-        let Measured { mode, subject, connections, depth, .. } = measured;
-        let place = match places.iter().position(|place| place.mode == mode && place.subject == subject) {
-            Some(at) => &mut places[at],
-            None => {
-                let (connections, depth) = (*connections, *depth);
-                places.push(Place { mode, subject, connections, depth, valid: Vec::new(), invalid: Vec::new() });
-                places.last_mut().expect("invariant: one was just added")
-            }
-        };
+        let here = |place: &Place| place.first().mode == measured.mode && place.first().subject == measured.subject;
+        let at = places.iter().position(here).unwrap_or_else(|| {
+            places.push(Place { valid: Vec::new(), invalid: Vec::new() });
+            places.len() - 1
+        });
         match measured.invalid_because {
-            None => place.valid.push(measured),
-            Some(_) => place.invalid.push(measured),
+            None => places[at].valid.push(measured),
+            Some(_) => places[at].invalid.push(measured),
         }
     }
     places
 }
 
-/// The comparison of a folder, or those of its folders; none is no error. Errors: a file that is missing, damaged or of
-/// another version, by name.
-pub fn all(dir: &Path) -> Result<Vec<Comparison>, String> {
-    read::folders_with(dir, "compare.json")?.iter().map(|folder| comparison(folder)).collect()
+/// One of both plots.
+struct Plot {
+    title: &'static str,
+    x_label: &'static str,
+    /// Those with more in flight on a connection are a line of their own.
+    by_depth: bool,
+    x: fn(&Measurement) -> Option<f64>,
 }
 
-fn comparison(folder: &Path) -> Result<Comparison, String> {
-    let path = folder.join("compare.json");
-    // Its version first: another may have other fields.
-    let format: Format = read::parse(&path)?;
-    if format.format != FORMAT {
-        return Err(format!(
-            "{} is of format {} and this program reads format {FORMAT}: report it with the version that wrote it, or make \
-             the comparison again with this one",
-            path.display(),
-            format.format
-        ));
+impl Plot {
+    fn figure(&self, places: &[Place], file: String, caption: &str) -> Result<Figure, String> {
+        let several = places.iter().any(|place| place.valid.len() > 1);
+        let spread = if several { "means with 95% t-intervals" } else { "one run each" };
+        let lines = self.lines(places);
+        let chart = Chart {
+            title: self.title.to_string(),
+            subtitle: format!("compare · {TOGETHER} · {spread}"),
+            x: self.x_axis(&lines),
+            y: value_axis("orders/s".to_string(), number::short, &lines),
+            lines,
+        };
+        figure(file, format!("Every dot is a run; {spread}. {caption}"), &chart)
     }
-    let about: About = read::parse(&path)?;
-    let path = folder.join("measurements.jsonl");
-    let damaged = |why: String| {
-        format!("{} is missing or damaged: {why}. Restore it, or make the comparison again", path.display())
-    };
-    let text = fs::read_to_string(&path).map_err(|error| damaged(format!("it cannot be read ({error})")))?;
-    let line = |(at, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| damaged(format!("line {} does not parse ({error})", at + 1)))
-    };
-    let measurements: Vec<Measured> = text.lines().enumerate().map(line).collect::<Result<_, String>>()?;
-    Ok(Comparison { about, measurements })
+
+    /// One for each subject.
+    fn lines(&self, places: &[Place]) -> Vec<Line> {
+        let key = |place: &Place| (place.first().subject.clone(), if self.by_depth { place.first().depth } else { 0 });
+        let mut keys: Vec<(String, u64)> = Vec::new();
+        for place in places {
+            if !keys.contains(&key(place)) {
+                keys.push(key(place));
+            }
+        }
+        // The same subject has the same colour and shape in both plots.
+        keys.sort_by_key(|(_, depth)| *depth > 1);
+        let at = |measured: &&Measurement| Some(((self.x)(measured)?, measured.figures.orders_per_second?));
+        let mut lines = Vec::new();
+        for (index, wanted) in keys.iter().enumerate() {
+            let mut here: Vec<&Place> = places.iter().filter(|place| key(place) == *wanted).collect();
+            // What went wrong is shown wherever it was.
+            let crosses = here.iter().flat_map(|place| &place.invalid).filter_map(&at).collect();
+            let mut label = label(wanted);
+            if let Some(fastest) = self.fastest_of_one_place(&here) {
+                label += &format!(", fastest with {} clients", fastest.first().connections);
+                here = vec![fastest];
+            }
+            let mut points: Vec<Point> = here.iter().filter_map(|place| self.point(place)).collect();
+            points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            let dots = here.iter().flat_map(|place| &place.valid).filter_map(&at).collect();
+            lines.push(Line { dots, crosses, ..line(&label, SERIES[index % SERIES.len()], index, points) });
+        }
+        lines
+    }
+
+    /// Of several that would stand above each other; none where they stand apart.
+    fn fastest_of_one_place<'a>(&self, here: &[&'a Place<'a>]) -> Option<&'a Place<'a>> {
+        let mut points: Vec<(Point, &Place)> =
+            here.iter().filter_map(|place| Some((self.point(place)?, *place))).collect();
+        points.sort_by(|(one, _), (other, _)| one.y.total_cmp(&other.y));
+        let together = points.len() > 1 && points.iter().all(|(point, _)| point.x == points[0].0.x);
+        points.last().filter(|_| together).map(|(_, place)| *place)
+    }
+
+    fn point(&self, place: &Place) -> Option<Point> {
+        let orders = place.summary(|measured| measured.figures.orders_per_second)?;
+        Some(mean_point(place.summary(self.x)?.mean, &orders))
+    }
+
+    fn x_axis(&self, lines: &[Line]) -> Axis {
+        let points = lines.iter().flat_map(|line| line.points.iter().map(|point| point.x));
+        let dots = lines.iter().flat_map(|line| line.dots.iter().chain(&line.crosses).map(|(x, _)| *x));
+        let values: Vec<f64> = points.chain(dots).collect();
+        match self.by_depth {
+            true => marked_axis(self.x_label, values, true),
+            // Means of transactions are no round numbers.
+            false => Axis { label: self.x_label.to_string(), scale: Scale::log_around(&values), tick: number::short },
+        }
+    }
 }
 
-#[derive(Deserialize)]
-struct Format {
-    format: u32,
+fn label((subject, depth): &(String, u64)) -> String {
+    // Of pgbench, beside markets in PostgreSQL, what it does; the others say it themselves.
+    let who = if subject.starts_with("PostgreSQL") { "pgbench: one INSERT a transaction" } else { subject };
+    if *depth > 1 { format!("{who}, {depth} in flight on each") } else { who.to_string() }
 }

@@ -1,11 +1,11 @@
 //! Under which conditions an experiment was made: machine, server, load, program, as one table. Knows no results.
 
-use super::document::Table;
-use super::number;
 use super::read::{Run, Study};
+use crate::number;
 use crate::record::{Machine, RunRecord};
 use crate::run::Store;
 use crate::statistics::summarize;
+use crate::table::Table;
 
 /// More different values than this are told by the first and the last.
 const VALUES_MAX: usize = 14;
@@ -51,12 +51,7 @@ fn machine(study: &Study) -> Vec<Fact> {
     ]
 }
 
-/// In a line; none without runs. Errors of measurement stay out, so that the same machine is the same line.
-pub fn machine_line(study: &Study) -> Option<String> {
-    Some(machine_text(&study.runs.first()?.record.machine))
-}
-
-/// A machine and what was built on it.
+/// A machine and what was built on it. Errors of measurement stay out, so that the same machine is the same line.
 pub fn machine_text(machine: &Machine) -> String {
     let commit = machine.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
     format!(
@@ -173,22 +168,6 @@ fn known(values: Vec<String>) -> String {
     if values.is_empty() { "not known".to_string() } else { values.join("; ") }
 }
 
-/// `0–3, 6`; `any` where nothing was pinned.
-pub fn cores(cores: &[usize]) -> String {
-    let mut sorted = cores.to_vec();
-    sorted.sort_unstable();
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for core in sorted {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 >= core => *last = core,
-            _ => ranges.push((core, core)),
-        }
-    }
-    let range =
-        |(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}–{last}") };
-    if ranges.is_empty() {
-        "any (not pinned)".to_string()
-    } else {
-        ranges.iter().map(range).collect::<Vec<_>>().join(",")
-    }
+fn cores(cores: &[usize]) -> String {
+    if cores.is_empty() { "any (not pinned)".to_string() } else { number::list(cores) }
 }

@@ -37,6 +37,12 @@ impl Group<'_> {
     }
 }
 
+/// Whether each run was to make as many requests as its place on the axis says. What became of them is another matter:
+/// a run that lost some still has its place.
+pub fn is_of_its_size(group: &Group) -> bool {
+    group.all().all(|run| run.record.load.requests.is_some_and(|requests| requests as f64 == group.value))
+}
+
 /// Series in the order of their first run, values ascending.
 pub fn groups(study: &Study) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();

@@ -1,42 +1,34 @@
-//! `pricetime-bench report`: from the raw files of experiments to a page, a PDF, a Markdown file and their plots.
+//! `pricetime-bench report`: from the raw files of experiments and comparisons to one page, and pictures of its main plots.
 //!
-//! It reads nothing but `experiment.json` and `runs/`, or `compare.json` and `measurements.jsonl`, measures nothing, and the same files give the same bytes.
+//! It reads nothing but `experiment.json` and `runs/`, or `compare.json`, measures nothing, and the same files give the same
+//! bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-mod commands;
+mod chart;
 mod comparison;
-mod comparison_figures;
-mod comparison_tables;
 mod conditions;
-mod document;
 mod figures;
-mod font;
-mod glance;
 mod groups;
-mod html;
-mod markdown;
-mod number;
-mod pages;
-mod palette;
-mod pdf;
-mod pdf_plot;
-mod picture;
-mod plot;
+mod page;
 mod quantity;
 mod read;
 mod results;
+mod scale;
 #[cfg(test)]
 mod tests;
-mod warnings;
 mod write_up;
+
+pub use read::{Run, Study};
+
+use crate::table::Table;
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A folder that `bench sweep` or `bench compare` wrote, or a folder of such folders
+    /// A folder that `sweep` or `compare` wrote, or a folder of such folders
     dir: PathBuf,
     /// Where the report goes [default: DIR/report]
     #[arg(long)]
@@ -53,28 +45,27 @@ pub fn run(args: ReportArgs) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Writes the report on `dir` into `out`; the files written, most telling first.
+/// The tables of one experiment, and what to keep in mind when reading them. Errors: it shows nothing known.
+pub fn tables(study: &Study) -> Result<(Vec<Table>, Vec<String>), String> {
+    let groups = groups::groups(study);
+    Ok((results::tables(study, &groups)?, write_up::warnings(study, &groups)))
+}
+
+/// Writes the report on `dir` into `out`; the files written, the page first.
 fn write(dir: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
-    let (studies, comparisons) = (read::studies(dir)?, comparison::all(dir)?);
+    let (studies, comparisons) = (read::studies(dir)?, read::comparisons(dir)?);
     if studies.is_empty() && comparisons.is_empty() {
         return Err(read::nothing_in(dir));
     }
-    let report = write_up::report(&studies, &comparisons)?;
-    let plots = out.join("plots");
-    fs::create_dir_all(&plots).map_err(|error| format!("cannot make the folder {}: {error}", plots.display()))?;
-    let mut files = vec![
-        (out.join("report.html"), html::page(&report).into_bytes()),
-        (out.join("report.pdf"), pdf::file(&report)?),
-        (out.join("report.md"), markdown::text(&report).into_bytes()),
-    ];
-    for figure in report.figures() {
-        files.push((plots.join(format!("{}.svg", figure.file)), figure.wide.clone().into_bytes()));
-    }
-    for figure in report.main_figures() {
-        files.push((plots.join(format!("{}.png", figure.file)), picture::png(&figure.wide)?));
+    let page = write_up::page(&studies, &comparisons)?;
+    let mut files = vec![(out.join("report.html"), page.html().into_bytes())];
+    for figure in &page.main_figures {
+        files.push((out.join("plots").join(format!("{}.png", figure.file)), chart::png(&figure.svg)?));
     }
     for (path, bytes) in &files {
-        fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let folder = path.parent().unwrap_or(out);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, bytes));
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }

@@ -1,7 +1,7 @@
 //! What plots and tables show of a run: its name, unit and scale. Knows no drawing.
 
-use super::number;
 use super::read::Run;
+use crate::number;
 
 /// What a point of a plot stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +66,26 @@ impl Quantity {
         }
     }
 
-    /// How many times faster `ours` is.
-    pub fn times_faster(self, ours: f64, theirs: f64) -> f64 {
+    /// How many times as good `ours` is: more is better of a throughput, less of the others.
+    pub fn times_as_good(self, ours: f64, theirs: f64) -> f64 {
         if self == Self::Throughput { ours / theirs } else { theirs / ours }
+    }
+
+    /// What stands along an axis of it.
+    pub fn axis_label(self) -> String {
+        match self {
+            Self::Throughput => format!("{} ({})", self.name(), self.unit()),
+            _ => self.name().to_string(),
+        }
+    }
+
+    /// How a value stands at an axis.
+    pub fn tick(self) -> fn(f64) -> String {
+        match self {
+            Self::Throughput => number::short,
+            Self::Seconds => |seconds| format!("{} s", number::significant(seconds, 6)),
+            Self::Latency | Self::TimePerRequest | Self::ServerCpu => number::micros,
+        }
     }
 
     /// With its unit.

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::compare::{self, Comparison};
 use crate::record::{Experiment, FORMAT, Machine, RunEntry, RunRecord};
+use crate::run::decode_histogram;
 
 /// A series of runs with what came out of each.
 pub struct Study {
@@ -26,6 +26,16 @@ pub struct Run {
 }
 
 impl Run {
+    /// With its latencies read. Errors: they are damaged.
+    pub fn of(entry: RunEntry, record: RunRecord) -> Result<Run, String> {
+        let latencies = match record.latency.histogram.as_str() {
+            // One that was refused before its first reply has none, and may say so with an empty text.
+            "" => Histogram::new(3).map_err(|error| error.to_string())?,
+            text => decode_histogram(text)?,
+        };
+        Ok(Run { entry, record, latencies })
+    }
+
     pub fn is_valid(&self) -> bool {
         self.record.invalid_because.is_empty()
     }
@@ -45,8 +55,24 @@ pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
     if faults.is_empty() { Ok(studies) } else { Err(faults.join("\n")) }
 }
 
+/// The comparison of a folder, or those of its folders; none is no error. Errors: a file that is damaged or of another
+/// version, by name.
+pub fn comparisons(dir: &Path) -> Result<Vec<Comparison>, String> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let read = |folder: &PathBuf| {
+        let path = folder.join("compare.json");
+        // Its version first: another may have other fields.
+        of_this_format(&path, parse::<Format>(&path)?.format, compare::FORMAT)?;
+        parse(&path)
+    };
+    folders_with(dir, "compare.json")?.iter().map(read).collect()
+}
+
 /// The folder itself, or those in it that hold such a file, in the order of their names. Errors: the system's.
-pub fn folders_with(dir: &Path, file: &str) -> Result<Vec<PathBuf>, String> {
+fn folders_with(dir: &Path, file: &str) -> Result<Vec<PathBuf>, String> {
     if dir.join(file).is_file() {
         return Ok(vec![dir.to_path_buf()]);
     }
@@ -69,7 +95,7 @@ pub fn nothing_in(dir: &Path) -> String {
 fn study(folder: &Path) -> Result<Study, Vec<String>> {
     let path = folder.join("experiment.json");
     let experiment: Experiment = parse(&path).map_err(|fault| vec![fault])?;
-    of_this_format(&path, experiment.format).map_err(|fault| vec![fault])?;
+    of_this_format(&path, experiment.format, FORMAT).map_err(|fault| vec![fault])?;
     if experiment.runs.is_empty() {
         return Err(vec![format!("{} lists no runs: make the sweep first: {}", path.display(), experiment.command)]);
     }
@@ -90,13 +116,11 @@ fn study(folder: &Path) -> Result<Study, Vec<String>> {
 fn run(folder: &Path, entry: &RunEntry) -> Result<Run, String> {
     let path = folder.join(&entry.file);
     let record: RunRecord = parse(&path)?;
-    of_this_format(&path, record.format)?;
-    let latencies = histogram(&record.latency.histogram)
-        .map_err(|fault| damaged(&path, &format!("its latency histogram {fault}")))?;
-    Ok(Run { entry: entry.clone(), record, latencies })
+    of_this_format(&path, record.format, FORMAT)?;
+    Run::of(entry.clone(), record).map_err(|fault| damaged(&path, &fault))
 }
 
-pub fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let bytes = fs::read(path).map_err(|error| damaged(path, &format!("it cannot be read ({error})")))?;
     serde_json::from_slice(&bytes).map_err(|error| damaged(path, &format!("it does not parse ({error})")))
 }
@@ -109,24 +133,15 @@ fn damaged(path: &Path, why: &str) -> String {
     )
 }
 
-fn of_this_format(path: &Path, format: u32) -> Result<(), String> {
-    if format == FORMAT {
+fn of_this_format(path: &Path, format: u32, known: u32) -> Result<(), String> {
+    if format == known {
         return Ok(());
     }
     Err(format!(
-        "{} is of format {format} and this program reads format {FORMAT}: report it with the version that wrote it, or \
-         make the sweep again with this one",
+        "{} is of format {format} and this program reads format {known}: report it with the version that wrote it, or \
+         measure again with this one",
         path.display()
     ))
-}
-
-/// A run that was refused before its first reply has no latencies, and may say so with an empty text.
-fn histogram(text: &str) -> Result<Histogram<u64>, String> {
-    if text.is_empty() {
-        return Histogram::new(3).map_err(|error| error.to_string());
-    }
-    let bytes = STANDARD.decode(text).map_err(|error| format!("is not base64 ({error})"))?;
-    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| format!("does not decode ({error})"))
 }
 
 /// Means over different machines would mean nothing.

@@ -1,18 +1,18 @@
-//! The tables of an experiment's results, from its runs. Knows no plots.
+//! The tables of an experiment: its conditions, its results, and how they came about. Knows no plots.
 
-use super::document::Table;
-use super::figures::is_of_its_size;
-use super::groups::Group;
-use super::number::{bytes, figure, micros, short};
+use super::groups::{Group, is_of_its_size};
 use super::quantity::{Quantity, axis_name, capital};
 use super::read::{Run, Study};
+use crate::number::{NOTHING, bytes, figure, grouped, micros, percent, short};
 use crate::record::{Conservation, Latency};
 use crate::statistics::Summary;
+use crate::table::Table;
 
 const UNKNOWN: &str = "not known";
 
-/// What the experiment is for, then throughput where that is another thing.
-pub fn main_tables(study: &Study, groups: &[Group]) -> Result<Vec<Table>, String> {
+/// What the experiment is for, then throughput where that is another thing, and all that must be known of them.
+/// Errors: an experiment that shows nothing known.
+pub fn tables(study: &Study, groups: &[Group]) -> Result<Vec<Table>, String> {
     let shown = Quantity::shown(&study.experiment.shows)?;
     let mut tables = vec![summary_table(study, groups, shown)];
     for other in [Quantity::Throughput, Quantity::Seconds] {
@@ -20,114 +20,107 @@ pub fn main_tables(study: &Study, groups: &[Group]) -> Result<Vec<Table>, String
             tables.push(summary_table(study, groups, other));
         }
     }
-    tables.extend(published_table(study, groups, shown));
-    tables.push(latency_table(study, groups));
-    tables.push(cost_table(study, groups));
-    tables.push(reply_table(study, groups));
-    tables.extend(invalid_table(study));
-    tables.push(runs_table(study));
+    tables.push(published_table(study, groups, shown));
+    tables.extend([latency_table(study, groups), cost_table(study, groups), reply_table(study, groups)]);
+    tables.push(invalid_table(study));
+    tables.retain(|table| !table.is_empty());
     Ok(tables)
 }
 
-fn summary_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
-    let caption = format!("{} in {}, over the valid runs", capital(quantity.name()), quantity.unit());
-    let heads =
-        ["Series", &axis_head(study), "#Valid runs", "#Mean", "#Std. dev.", "#95% ±", "#Median", "#Least", "#Most"];
-    let mut table = Table::new(caption, &heads);
+/// A row for each group: its place on the axis and its series, then these cells.
+fn by_group(
+    study: &Study,
+    groups: &[Group],
+    caption: &str,
+    heads: &[&str],
+    cells: impl Fn(&Group) -> Vec<String>,
+) -> Table {
+    let axis = format!("#{}", capital(axis_name(&study.experiment.axis)));
+    let mut table = Table::new(caption, &[&[axis.as_str(), "Series"], heads].concat());
     for group in groups {
-        let runs = format!("{} of {}", group.valid.len(), group.valid.len() + group.invalid.len());
-        let figures = match group.summary(|run| quantity.of(run)) {
-            Some(summary) => summary_cells(&summary),
-            None => vec!["no valid run".to_string(), dash(), dash(), dash(), dash(), dash()],
-        };
-        table.row([group.series.to_string(), short(group.value), runs].into_iter().chain(figures));
+        table.row([short(group.value), group.series.to_string()].into_iter().chain(cells(group)));
     }
     table
 }
 
-/// Mean, deviation, interval, median, least and most.
-pub fn summary_cells(summary: &Summary) -> Vec<String> {
-    // One run has no spread, and a zero would claim one.
-    let deviation = if summary.runs > 1 { figure(summary.deviation) } else { dash() };
-    let half = summary.t95.map_or(dash(), figure);
-    let rest = [summary.median, summary.min, summary.max].map(figure);
-    [figure(summary.mean), deviation, half].into_iter().chain(rest).collect()
+fn summary_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
+    let caption = format!("{} in {}, over the valid runs", capital(quantity.name()), quantity.unit());
+    let heads = ["#Valid runs", "#Mean", "#± 95%", "#Std. dev.", "#Median", "#Least", "#Most"];
+    by_group(study, groups, &caption, &heads, |group| {
+        let runs = format!("{} of {}", group.valid.len(), group.valid.len() + group.invalid.len());
+        let figures = group.summary(|run| quantity.of(run)).map_or([NOTHING; 6].map(str::to_string), summary_cells);
+        std::iter::once(runs).chain(figures).collect()
+    })
 }
 
-fn published_table(study: &Study, groups: &[Group], quantity: Quantity) -> Option<Table> {
-    let experiment = &study.experiment;
+/// Mean, interval, deviation, median, least and most.
+fn summary_cells(summary: Summary) -> [String; 6] {
+    // One run has no spread, and a zero would claim one.
+    let deviation = if summary.runs > 1 { figure(summary.deviation) } else { NOTHING.to_string() };
+    let half = summary.t95.map_or(NOTHING.to_string(), figure);
+    let [median, min, max] = [summary.median, summary.min, summary.max].map(figure);
+    [figure(summary.mean), half, deviation, median, min, max]
+}
+
+fn published_table(study: &Study, groups: &[Group], quantity: Quantity) -> Table {
     let caption = format!(
         "Beside what was published, on other hardware: {} in {}. The ratio is of both programs and machines",
         quantity.name(),
         quantity.unit()
     );
-    let heads = [
-        "Series",
-        &axis_head(study),
-        "Published, other hardware",
-        "#Published mean",
-        "#Ours",
-        "#Ours against published, other hardware",
-    ];
-    let mut table = Table::new(caption, &heads);
-    for line in &experiment.published {
-        for point in &line.points {
-            for group in groups.iter().filter(|group| group.value == point.value) {
-                let Some(ours) = group.summary(|run| quantity.of(run)) else { continue };
-                // A run scaled up takes longer by design; its time is nobody's match.
-                if quantity == Quantity::Seconds && !is_of_its_size(group) {
-                    continue;
-                }
+    let heads = ["Published, other hardware", "#Published mean", "#Ours", "#Times as good (other hardware)"];
+    // A run scaled up takes longer by design; its time is nobody's match.
+    let comparable = |group: &Group| quantity != Quantity::Seconds || is_of_its_size(group);
+    let mut all = by_group(study, &[], &caption, &heads, |_| Vec::new());
+    for group in groups.iter().filter(|group| comparable(group)) {
+        let Some(ours) = group.summary(|run| quantity.of(run)) else { continue };
+        for line in &study.experiment.published {
+            for point in line.points.iter().filter(|point| point.value == group.value) {
                 let spread = point.deviation.map_or(String::new(), |deviation| format!(" ± {}", figure(deviation)));
-                table.row([
+                all.row([
+                    short(group.value),
                     group.series.to_string(),
-                    short(point.value),
                     line.label.trim_start_matches("published, other hardware: ").to_string(),
                     format!("{}{spread}", figure(point.mean)),
                     figure(ours.mean),
-                    format!("{} × as fast", figure(quantity.times_faster(ours.mean, point.mean))),
+                    figure(quantity.times_as_good(ours.mean, point.mean)),
                 ]);
             }
         }
     }
-    (!table.rows.is_empty()).then_some(table)
+    all
 }
 
 fn latency_table(study: &Study, groups: &[Group]) -> Table {
     let caption =
         "Latency: median over the valid runs of each run's percentile (least to most), and the largest of all";
-    let heads = ["Series", &axis_head(study), "#p50", "#p90", "#p99", "#p99.9", "#Largest"];
-    let mut table = Table::new(caption, &heads);
-    for group in groups {
-        let known = |run: &Run, of: fn(&Latency) -> f64| (!run.latencies.is_empty()).then(|| of(&run.record.latency));
-        let percentile = |of: fn(&Latency) -> f64| match group.summary(|run| known(run, of)) {
-            Some(summary) if summary.runs > 1 => {
-                format!("{} ({} to {})", micros(summary.median), micros(summary.min), micros(summary.max))
-            }
-            Some(summary) => micros(summary.median),
-            None => dash(),
+    by_group(study, groups, caption, &["#p50", "#p90", "#p99", "#p99.9", "#Largest"], |group| {
+        let of =
+            |of: fn(&Latency) -> f64| group.summary(|run| (!run.latencies.is_empty()).then(|| of(&run.record.latency)));
+        let percentile = |found: Option<Summary>| match found {
+            Some(all) if all.runs > 1 => format!("{} ({} to {})", micros(all.median), micros(all.min), micros(all.max)),
+            Some(one) => micros(one.median),
+            None => NOTHING.to_string(),
         };
-        let largest = group.summary(|run| known(run, |latency| latency.max)).map_or(dash(), |all| micros(all.max));
-        let percentiles = [percentile(|l| l.p50), percentile(|l| l.p90), percentile(|l| l.p99), percentile(|l| l.p999)];
-        table.row([group.series.to_string(), short(group.value)].into_iter().chain(percentiles).chain([largest]));
-    }
-    table
+        let largest = of(|latency| latency.max).map_or(NOTHING.to_string(), |all| micros(all.max));
+        let percentiles = [of(|l| l.p50), of(|l| l.p90), of(|l| l.p99), of(|l| l.p999)].map(percentile);
+        percentiles.into_iter().chain([largest]).collect()
+    })
 }
 
 /// What it took, and what really happened of what was asked.
 fn cost_table(study: &Study, groups: &[Group]) -> Table {
-    let caption = "What it took: server CPU time per request (mean ± 95%), and the most over all runs of the rest";
+    let caption = "What it took: server CPU time per request (mean ± 95%), and the most over all runs of the rest; the \
+                   backlog in force is of each listener";
     let heads = [
-        "Series",
-        &axis_head(study),
         "#Server CPU, µs/request",
         "#Server memory",
         "#Load generator, busiest thread",
         "#In flight really (asked)",
         "#Connections really (asked)",
+        "#Backlog in force",
     ];
-    let mut table = Table::new(caption, &heads);
-    for group in groups {
+    by_group(study, groups, caption, &heads, |group| {
         let cpu = group.summary(|run| Quantity::ServerCpu.of(run)).map_or(UNKNOWN.to_string(), |summary| {
             let half = summary.t95.map_or(String::new(), |half| format!(" ± {}", figure(half)));
             format!("{}{half}", figure(summary.mean))
@@ -136,23 +129,20 @@ fn cost_table(study: &Study, groups: &[Group]) -> Table {
         let share = group.all().map(|run| run.record.client.cpu_share).fold(0.0, f64::max);
         let most = |of: fn(&Run) -> u64| group.all().map(of).max().unwrap_or(0);
         let asked = most(|run| run.record.load.connections * run.record.load.depth);
-        table.row([
-            group.series.to_string(),
-            short(group.value),
+        let backlog = group.all().filter_map(|run| run.record.server.backlog).min();
+        vec![
             cpu,
             memory.map_or(UNKNOWN.to_string(), bytes),
-            format!("{:.0}% of a core", share * 100.0),
+            format!("{} of a core", percent(share)),
             format!("{} ({asked})", most(|run| run.record.in_flight_max)),
             format!("{} ({})", most(|run| run.record.connections_max), most(|run| run.record.load.connections)),
-        ]);
-    }
-    table
+            backlog.map_or(UNKNOWN.to_string(), grouped),
+        ]
+    })
 }
 
 fn reply_table(study: &Study, groups: &[Group]) -> Table {
     let heads = [
-        "Series",
-        &axis_head(study),
         "#Sent",
         "#Answered",
         "#Refused as expected",
@@ -162,12 +152,9 @@ fn reply_table(study: &Study, groups: &[Group]) -> Table {
         "#Broken connections",
         "Money and shares at the end",
     ];
-    let mut table = Table::new("Replies, over all runs", &heads);
-    for group in groups {
-        let sum = |of: fn(&Run) -> u64| group.all().map(of).sum::<u64>().to_string();
-        table.row([
-            group.series.to_string(),
-            short(group.value),
+    by_group(study, groups, "Replies, over all runs", &heads, |group| {
+        let sum = |of: fn(&Run) -> u64| grouped(group.all().map(of).sum());
+        vec![
             sum(|run| run.record.counts.sent),
             sum(|run| run.record.counts.answered),
             sum(|run| run.record.counts.errors_expected),
@@ -176,9 +163,8 @@ fn reply_table(study: &Study, groups: &[Group]) -> Table {
             sum(|run| run.record.counts.lost),
             sum(|run| run.record.counts.broken),
             conservation(group),
-        ]);
-    }
-    table
+        ]
+    })
 }
 
 fn conservation(group: &Group) -> String {
@@ -192,25 +178,21 @@ fn conservation(group: &Group) -> String {
     }
 }
 
-fn invalid_table(study: &Study) -> Option<Table> {
-    let caption = "Invalid runs: shown as crosses, in no mean";
-    let mut table = Table::new(caption, &["File", "Series", &axis_head(study), "Why"]);
+fn invalid_table(study: &Study) -> Table {
+    let mut table = Table::new("NOT VALID: runs that are kept and in no mean", &["File", "Series", "#At", "Why"]);
     for run in study.runs.iter().filter(|run| !run.is_valid()) {
-        table.row([
-            run.entry.file.clone(),
-            run.entry.series.clone(),
-            short(run.entry.value),
-            run.record.invalid_because.join("; "),
-        ]);
+        let why = run.record.invalid_because.join("; ");
+        table.row([run.entry.file.clone(), run.entry.series.clone(), short(run.entry.value), why]);
     }
-    (!table.rows.is_empty()).then_some(table)
+    table
 }
 
-fn runs_table(study: &Study) -> Table {
+/// Every run, in the order made.
+pub fn runs_table(study: &Study) -> Table {
     let heads = [
         "File",
         "Series",
-        &axis_head(study),
+        "#At",
         "#Requests/s",
         "#Seconds",
         "#p50",
@@ -232,17 +214,9 @@ fn runs_table(study: &Study) -> Table {
             micros(record.latency.p50),
             micros(record.latency.p99),
             record.server.cpu_seconds.map_or(UNKNOWN.to_string(), figure),
-            format!("{:.0}%", record.client.cpu_share * 100.0),
+            percent(record.client.cpu_share),
             if run.is_valid() { "yes" } else { "no" }.to_string(),
         ]);
     }
     table
-}
-
-fn axis_head(study: &Study) -> String {
-    format!("#{}", capital(axis_name(&study.experiment.axis)))
-}
-
-fn dash() -> String {
-    "–".to_string()
 }

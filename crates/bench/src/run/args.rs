@@ -9,6 +9,7 @@ use super::machine::cores_allowed;
 use super::measure::{Options, RunPlan, Target};
 use super::store::Store;
 use crate::load::Recipe;
+use crate::number::list;
 use crate::record::LoadSettings;
 
 const DEFAULT_SECONDS: f64 = 10.0;
@@ -206,11 +207,6 @@ impl RunArgs {
 fn others(allowed: &[usize], server: &[usize], threads: u64) -> Vec<usize> {
     let free: Vec<usize> = allowed.iter().copied().filter(|core| !server.contains(core)).collect();
     if free.is_empty() { server.to_vec() } else { free.into_iter().take(threads as usize).collect() }
-}
-
-/// Cores for people: `0, 2, 3`.
-pub fn list(cores: &[usize]) -> String {
-    cores.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn workload(name: &str) -> Result<String, String> {

@@ -4,13 +4,13 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::list;
 use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, histogram, machine};
 use crate::interrupt;
 use crate::load::{self, Guest, Issued, Kind, Plan, Recipe, Settings, Sources, Tally};
+use crate::number::list;
 use crate::program;
 use crate::record::{
     ClientRecord, Conservation, Counts, FORMAT, Latency, LoadSettings, Machine, RunRecord, ServerRecord,

@@ -25,7 +25,6 @@ pub use machine::{cores_allowed, describe as describe_machine, now, on_cores};
 pub use measure::{Beside, Options, RunPlan, Target, measure, measure_beside, measure_with};
 pub(crate) use own_server::OwnServer;
 pub use store::Store;
-pub use summary::grouped;
 
 use crate::record::RunRecord;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::args::list;
+use crate::number::{figure, grouped, list};
 use crate::record::{Conservation, RunRecord};
 use crate::statistics;
 
@@ -57,24 +57,24 @@ pub fn of(record: &RunRecord) -> String {
 /// Several runs of the same.
 pub fn of_all(records: &[RunRecord]) -> String {
     let mut text = format!("\n  {} runs\n\n", records.len());
-    let mut figure = |label: &str, unit: &str, of: fn(&RunRecord) -> f64| {
+    let mut add = |label: &str, unit: &str, of: fn(&RunRecord) -> f64| {
         let values: Vec<f64> = records.iter().map(of).collect();
         let Some(all) = statistics::summarize(&values) else { return };
-        let interval = all.t95.map_or(String::new(), |half| format!(" (95% interval ± {})", number(half)));
+        let interval = all.t95.map_or(String::new(), |half| format!(" (95% interval ± {})", figure(half)));
         let summed = format!(
             "{} ± {} {unit}{interval}, median {}, {} to {}",
-            number(all.mean),
-            number(all.deviation),
-            number(all.median),
-            number(all.min),
-            number(all.max)
+            figure(all.mean),
+            figure(all.deviation),
+            figure(all.median),
+            figure(all.min),
+            figure(all.max)
         );
         line(&mut text, label, &summed);
     };
-    figure("throughput", "requests/s", |record| record.throughput);
-    figure("latency p50", "us", |record| record.latency.p50);
-    figure("latency p99", "us", |record| record.latency.p99);
-    figure("latency p99.9", "us", |record| record.latency.p999);
+    add("throughput", "requests/s", |record| record.throughput);
+    add("latency p50", "us", |record| record.latency.p50);
+    add("latency p99", "us", |record| record.latency.p99);
+    add("latency p99.9", "us", |record| record.latency.p999);
     let invalid = records.iter().filter(|record| !record.invalid_because.is_empty()).count();
     let _ = match invalid {
         0 => writeln!(text, "\n  all valid; each ± is a standard deviation"),
@@ -100,7 +100,7 @@ fn title(record: &RunRecord) -> String {
         _ => format!("{connections}, 1 in flight on each"),
     };
     let pace = match load.rate {
-        Some(rate) => format!("open loop, {} requests/s, {connections}, {}", number(rate), load.mode),
+        Some(rate) => format!("open loop, {} requests/s, {connections}, {}", figure(rate), load.mode),
         None => format!("closed loop, {how}"),
     };
     let durability = match &record.server.durability {
@@ -112,23 +112,23 @@ fn title(record: &RunRecord) -> String {
 
 /// Requests a second, and orders a second where only some of the requests are orders.
 fn throughput(record: &RunRecord) -> String {
-    let all = format!("{} requests/s", number(record.throughput));
+    let all = format!("{} requests/s", figure(record.throughput));
     let orders = record.counts.kinds.get("opened").copied().unwrap_or(0);
     if orders == 0 || orders == record.counts.answered || record.seconds == 0.0 {
         return all;
     }
-    format!("{all}, {} orders/s among them", number(orders as f64 / record.seconds))
+    format!("{all}, {} orders/s among them", figure(orders as f64 / record.seconds))
 }
 
 fn latency(record: &RunRecord) -> String {
     let latency = &record.latency;
     let from = if latency.from == "open" { ", from the scheduled time" } else { "" };
-    format!("mean {}  min {}  max {} us{from}", number(latency.mean), number(latency.min), number(latency.max))
+    format!("mean {}  min {}  max {} us{from}", figure(latency.mean), figure(latency.min), figure(latency.max))
 }
 
 fn percentiles(record: &RunRecord) -> String {
     let latency = &record.latency;
-    let [p50, p90, p99, p999] = [latency.p50, latency.p90, latency.p99, latency.p999].map(number);
+    let [p50, p90, p99, p999] = [latency.p50, latency.p90, latency.p99, latency.p999].map(figure);
     format!("p50 {p50}  p90 {p90}  p99 {p99}  p99.9 {p999} us")
 }
 
@@ -182,40 +182,7 @@ fn machine(record: &RunRecord) -> String {
     let machine = &record.machine;
     let mut text = format!("{} cores, {}, {}", machine.cores, machine.cpu, machine.kernel);
     if let Some([median, p99]) = machine.fsync_us {
-        let _ = write!(text, ", {}, fdatasync {} us (p99 {})", machine.disk, number(median), number(p99));
+        let _ = write!(text, ", {}, fdatasync {} us (p99 {})", machine.disk, figure(median), figure(p99));
     }
     text
-}
-
-/// Three digits at least, more before the point, in groups.
-fn number(value: f64) -> String {
-    match value {
-        value if value >= 100.0 => grouped(value.round() as u64),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
-}
-
-/// A number with a comma between each three digits.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_to_be_read() {
-        assert_eq!([0.5, 12.34, 123.4, 1234567.0].map(number), ["0.50", "12.3", "123", "1,234,567"]);
-        assert_eq!([0, 999, 1000, 100_000].map(grouped), ["0", "999", "1,000", "100,000"]);
-    }
 }

@@ -2,8 +2,9 @@
 
 use super::axis::Axis;
 use super::cores::{Here, default_split, parse_list};
-use super::design::{Cell, Design, Shows, Size, list};
+use super::design::{Cell, Design, Shows, Size};
 use super::flags::{Keeping, Mode, RUNS_DEFAULT, SweepArgs, own_server};
+use crate::number::list;
 use crate::record::LoadSettings;
 use crate::run::RunPlan;
 

@@ -4,11 +4,12 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::design::{Cell, Design, Size};
-use super::figures::figure;
 use super::folder::Results;
 use super::order::shuffle;
 use super::scale;
+use crate::number::figure;
 use crate::record::RunRecord;
+use crate::report::{Run, Study};
 use crate::run::RunPlan;
 
 /// Makes one run and tells which part of it is done.
@@ -17,20 +18,8 @@ pub type Measure<'a> = &'a mut dyn FnMut(&RunPlan, &mut dyn FnMut(f64)) -> Resul
 /// Steps of the bar in a run.
 const STEPS: u64 = 100;
 
-/// What came out: the records of each cell, in the order of the design's cells.
-pub struct Outcome {
-    pub records: Vec<Vec<RunRecord>>,
-}
-
-impl Outcome {
-    /// Whether every run is.
-    pub fn valid(&self) -> bool {
-        self.records.iter().flatten().all(|record| record.invalid_because.is_empty())
-    }
-}
-
 /// Makes them all. Errors: a run that could not be made, or kept, or that a signal interrupted; those before it are kept.
-pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measure) -> Result<Outcome, String> {
+pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measure) -> Result<Study, String> {
     let plans = sizes(design, measure).map_err(|error| kept(&error, results, design.runs()))?;
     let mut order: Vec<usize> = Vec::new();
     for (index, cell) in design.cells.iter().enumerate() {
@@ -38,7 +27,7 @@ pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measu
     }
     shuffle(&mut order, seed);
     let bar = bar(order.len());
-    let mut records = vec![Vec::new(); design.cells.len()];
+    let mut runs = Vec::new();
     for (number, &index) in order.iter().enumerate() {
         let cell = &design.cells[index];
         let name = named(design, cell);
@@ -46,16 +35,16 @@ pub fn conduct(design: &Design, seed: u64, results: &mut Results, measure: Measu
         let begun = number as u64 * STEPS;
         let mut progress = |part: f64| bar.set_position(begun + (part.clamp(0.0, 1.0) * STEPS as f64) as u64);
         let made = measure(&plans[index], &mut progress)
-            .and_then(|record| results.add(&record, cell.value, &cell.series).map(|()| record));
-        let record = made.map_err(|error| {
+            .and_then(|record| Run::of(results.add(&record, cell.value, &cell.series)?, record));
+        let run = made.map_err(|error| {
             bar.finish_and_clear();
             kept(&error, results, order.len())
         })?;
-        bar.suspend(|| eprintln!("run {} of {}: {name}: {}", number + 1, order.len(), told(&record)));
-        records[index].push(record);
+        bar.suspend(|| eprintln!("run {} of {}: {name}: {}", number + 1, order.len(), told(&run.record)));
+        runs.push(run);
     }
     bar.finish_and_clear();
-    Ok(Outcome { records })
+    Ok(Study { experiment: results.experiment().clone(), runs })
 }
 
 /// The plan of each cell, with the requests of those that are scaled.
@@ -74,6 +63,16 @@ fn sizes(design: &Design, measure: Measure) -> Result<Vec<RunPlan>, String> {
         plans.push(plan);
     }
     Ok(plans)
+}
+
+/// Scaled runs that ended earlier than they were to.
+pub fn too_short(design: &Design, study: &Study) -> Option<String> {
+    let scaled = design.cells.iter().filter(|cell| cell.size == Size::Scaled);
+    let is_of = |run: &&Run, cell: &Cell| run.entry.series == cell.series && run.entry.value == cell.value as f64;
+    let runs = scaled.flat_map(|cell| study.runs.iter().filter(move |run| run.is_valid() && is_of(run, cell)));
+    let shortest = runs.map(|run| run.record.seconds).min_by(f64::total_cmp)?;
+    (shortest < scale::SECONDS_MIN)
+        .then(|| format!("a scaled run lasted {} s, less than the {} s intended", figure(shortest), scale::SECONDS_MIN))
 }
 
 fn named(design: &Design, cell: &Cell) -> String {
@@ -113,7 +112,7 @@ mod tests {
     use crate::sweep::trial::{args, experiment, fake_at, here};
     use crate::sweep::{along, presets};
 
-    fn conducted(design: &Design, seed: u64, measure: Measure) -> Result<Outcome, String> {
+    fn conducted(design: &Design, seed: u64, measure: Measure) -> Result<Study, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let mut results = Results::create(&folder.path().join("out"), experiment()).expect("results");
         conduct(design, seed, &mut results, measure)
@@ -129,11 +128,11 @@ mod tests {
                 order.push(plan.load.connections);
                 Ok(fake_at(plan, 1_000.0))
             });
-            let records = outcome.expect("runs").records;
-            for (cell, records) in design.cells.iter().zip(&records) {
-                assert_eq!(records.len(), 4);
-                assert!(records.iter().all(|record| record.load.connections == cell.value));
+            let runs = outcome.expect("runs").runs;
+            for cell in &design.cells {
+                assert_eq!(runs.iter().filter(|run| run.entry.value == cell.value as f64).count(), 4);
             }
+            assert!(runs.iter().all(|run| run.record.load.connections as f64 == run.entry.value));
             order
         });
         assert_eq!(orders[0], orders[1]);
@@ -147,9 +146,12 @@ mod tests {
         let preset = presets::ALL.iter().find(|preset| preset.name == "one-shot").expect("the preset");
         let design = preset.design(&args.choice(), &here(1)).expect("a design");
         let outcome = conducted(&design, 1, &mut |plan, _| Ok(fake_at(plan, 20_000.0))).expect("runs");
-        let requests = |cell: usize| outcome.records[cell][0].load.requests;
-        assert_eq!((design.cells[0].size, requests(0)), (Size::Planned, Some(4_000)));
-        assert_eq!((design.cells[1].size, requests(1)), (Size::Scaled, Some(120_000)));
-        assert!(outcome.records[1][0].seconds >= scale::SECONDS_MIN);
+        let record = |cell: &Cell| {
+            &outcome.runs.iter().find(|run| run.entry.series == cell.series).expect("a run of the cell").record
+        };
+        let [planned, scaled] = [0, 1].map(|cell| (design.cells[cell].size, record(&design.cells[cell])));
+        assert_eq!((planned.0, planned.1.load.requests), (Size::Planned, Some(4_000)));
+        assert_eq!((scaled.0, scaled.1.load.requests), (Size::Scaled, Some(120_000)));
+        assert!(scaled.1.seconds >= scale::SECONDS_MIN);
     }
 }

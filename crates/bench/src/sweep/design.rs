@@ -1,7 +1,8 @@
 //! What a series of runs consists of before it is made: its points, how often each is run, and what is said of it.
 
 use super::axis::{Axis, shares_cores};
-use crate::record::{Published, RunRecord};
+use crate::number::list;
+use crate::record::Published;
 use crate::run::RunPlan;
 
 /// What a point shows.
@@ -22,32 +23,6 @@ impl Shows {
             Shows::Throughput => "throughput",
             Shows::Seconds => "seconds",
             Shows::Latency => "latency",
-        }
-    }
-
-    /// What it is and in which unit, for people.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Shows::Throughput => "requests/s",
-            Shows::Seconds => "execution time, s",
-            Shows::Latency => "99th percentile of latency, µs",
-        }
-    }
-
-    /// Of a run.
-    pub fn of(self, record: &RunRecord) -> f64 {
-        match self {
-            Shows::Throughput => record.throughput,
-            Shows::Seconds => record.seconds,
-            Shows::Latency => record.latency.p99,
-        }
-    }
-
-    /// How many times as good as the other figure; more is better for throughput, less for the others.
-    pub fn times_as_good(self, ours: f64, theirs: f64) -> f64 {
-        match self {
-            Shows::Throughput => ours / theirs,
-            Shows::Seconds | Shows::Latency => theirs / ours,
         }
     }
 }
@@ -111,9 +86,4 @@ impl Design {
         }
         text
     }
-}
-
-/// `1, 2, 4`.
-pub fn list(values: &[u64]) -> String {
-    values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -25,17 +25,23 @@ impl Results {
         Ok(results)
     }
 
-    /// Adds a run. Errors: it cannot be written.
-    pub fn add(&mut self, record: &RunRecord, value: u64, series: &str) -> Result<(), String> {
+    /// Adds a run, and gives what is said of it. Errors: it cannot be written.
+    pub fn add(&mut self, record: &RunRecord, value: u64, series: &str) -> Result<RunEntry, String> {
         let file = format!("runs/{:04}.json", self.experiment.runs.len() + 1);
         write_whole(&self.folder.join(&file), record)?;
-        self.experiment.runs.push(RunEntry { file, value: value as f64, series: series.to_string() });
-        self.write_experiment()
+        let entry = RunEntry { file, value: value as f64, series: series.to_string() };
+        self.experiment.runs.push(entry.clone());
+        self.write_experiment().map(|()| entry)
     }
 
     /// Runs so far.
     pub fn len(&self) -> usize {
         self.experiment.runs.len()
+    }
+
+    /// What they are.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// Where they are.

@@ -4,20 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use crate::record::{Experiment, FORMAT};
+use crate::report::{self, Run};
 
 mod along;
 mod axis;
 mod conduct;
 mod cores;
 mod design;
-mod figures;
 mod flags;
 mod folder;
 mod order;
 mod presets;
 mod published;
 mod scale;
-mod table;
 #[cfg(test)]
 mod trial;
 
@@ -32,7 +31,7 @@ use folder::Results;
 pub fn run(args: SweepArgs) -> Result<bool, String> {
     args.check()?;
     if args.list {
-        println!("{}", table::presets(presets::ALL));
+        print!("{}", presets::table().text());
         return Ok(true);
     }
     let here = Here::look()?;
@@ -49,7 +48,7 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
         let command = flags::command_line(&words, several.then_some(design.name.as_str()));
         valid &= one(design, folder, &args, command, &mut crate::run::measure)?;
     }
-    println!("\nFor tables, plots, an HTML page and a PDF: pricetime-bench report {}", root.display());
+    println!("\nFor plots and all of it on a page: pricetime-bench report {}", root.display());
     Ok(valid)
 }
 
@@ -88,16 +87,18 @@ fn one(design: Design, folder: &Path, args: &SweepArgs, command: String, measure
     println!("{}\n{}", experiment.title, experiment.description);
     design.skipped.iter().for_each(|skipped| eprintln!("left out: {skipped}"));
     let mut results = Results::create(folder, experiment)?;
-    let outcome = match conduct::conduct(&design, args.seed, &mut results, measure) {
-        Ok(outcome) => outcome,
+    let study = match conduct::conduct(&design, args.seed, &mut results, measure) {
+        Ok(study) => study,
         Err(error) => {
             results.forget_if_empty();
             return Err(error);
         }
     };
-    println!("\n{}", table::of(&design, &outcome));
+    let (tables, warnings) = report::tables(&study)?;
+    tables.iter().for_each(|table| println!("\n{}", table.text()));
+    warnings.iter().chain(&conduct::too_short(&design, &study)).for_each(|warning| println!("warning: {warning}"));
     println!("raw files: {}", folder.display());
-    Ok(outcome.valid())
+    Ok(study.runs.iter().all(Run::is_valid))
 }
 
 fn default_folder(args: &SweepArgs) -> PathBuf {

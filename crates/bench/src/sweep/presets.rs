@@ -6,8 +6,10 @@ use super::cores::{Here, default_split};
 use super::design::{Cell, Design, Shows, Size};
 use super::flags::{Choice, RUNS_DEFAULT, Scale, own_server};
 use super::published::{self, Line};
+use crate::number::list;
 use crate::record::LoadSettings;
 use crate::run::{RunPlan, Store};
+use crate::table::Table;
 
 /// Values that `--quick` keeps, and runs of each.
 const QUICK: (usize, u32) = (2, 2);
@@ -210,6 +212,19 @@ pub const ALL: &[Preset] = &[
         single_run_from: NO_LIMIT,
     },
 ];
+
+/// The presets: what each does and what was published.
+pub fn table() -> Table {
+    let mut table = Table::new(
+        "published experiments, repeated by --preset",
+        &["preset", "what it does", "published, other hardware"],
+    );
+    for preset in ALL {
+        let what = format!("{}; {} {}. {}", preset.title, preset.axis.name(), list(preset.values), preset.text);
+        table.row([preset.name.to_string(), what, preset.reported.to_string()]);
+    }
+    table
+}
 
 impl Preset {
     /// The runs that it asks for on this machine. Errors: it can run none of them.
@@ -425,6 +440,13 @@ mod tests {
         assert_eq!(few.cells.iter().filter(|cell| cell.size == Size::Planned).count(), 2);
         assert!(few.description().contains("Not run here: 3 server cores: this machine has 2; 4 server cores"));
         assert!(design("--preset accounts", 2).text.contains("leaves 20000 connections at once here, of 30000"));
+    }
+
+    #[test]
+    fn the_list_names_every_preset_and_its_figures() {
+        let text = table().text();
+        assert!(ALL.iter().all(|preset| text.contains(preset.name)), "{text}");
+        assert!(text.contains("419 ± 40") && text.contains("a plot only"), "{text}");
     }
 
     #[test]

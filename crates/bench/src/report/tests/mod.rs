@@ -9,7 +9,6 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use resvg::usvg::Node;
 use tempfile::TempDir;
 
 use self::sample::{experiment, latency, of_histogram, record};
@@ -19,20 +18,31 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
+/// The page.
 fn report(dir: &Path) -> String {
     write(dir, &dir.join("report")).expect("a report");
-    fs::read_to_string(dir.join("report/report.md")).expect("Markdown")
+    fs::read_to_string(dir.join("report/report.html")).expect("a page")
 }
 
 fn refusal(dir: &Path) -> String {
     write(dir, &dir.join("report")).expect_err("a refusal")
 }
 
-/// The cells of the first row of the table with this caption that starts so.
-fn row(markdown: &str, caption: &str, start: &str) -> Vec<String> {
-    let table = markdown.split(&format!("**{caption}")).nth(1).unwrap_or_else(|| panic!("no table {caption}"));
-    let line = table.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"));
-    line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect()
+/// The cells of the first row that starts with these, of the table whose caption starts so.
+fn row(page: &str, caption: &str, start: &[&str]) -> Vec<String> {
+    let table = page.split(&format!("<caption><span>{caption}")).nth(1).unwrap_or_else(|| panic!("no table {caption}"));
+    let rows = table.lines().filter(|line| line.starts_with("<tr>"));
+    // In front of each cell stands its tag, and in front of the first that of the row.
+    let mut rows = rows.map(|row| row.split('<').skip(2).filter_map(|cell| cell.split_once('>')).map(|(_, text)| text));
+    let row = rows.find(|cells| cells.clone().take(start.len()).eq(start.iter().copied()));
+    row.unwrap_or_else(|| panic!("no row {start:?}")).map(str::to_string).collect()
+}
+
+/// A plot of the page.
+fn plot<'a>(page: &'a str, name: &str) -> &'a str {
+    let from = page.find(&format!("<figure id=\"{name}\">")).unwrap_or_else(|| panic!("no plot {name}"));
+    let end = page[from..].find("</figure>").expect("its end");
+    &page[from..from + end]
 }
 
 #[test]
@@ -47,14 +57,14 @@ fn the_tables_hold_what_a_hand_computes() {
         ("all", 1.0, record)
     });
     sample::write(dir.path(), sweep, &runs);
-    let markdown = report(dir.path());
+    let page = report(dir.path());
     // Mean 110, deviation 10, and 4.303 × 10 / √3 = 24.84 by Student's t with two degrees of freedom.
-    let throughput = row(&markdown, "Throughput in requests/s", "| all | 1 |");
-    assert_eq!(throughput, ["all", "1", "3 of 3", "110.0", "10.00", "24.84", "110.0", "100.0", "120.0"]);
+    let throughput = row(&page, "Throughput in requests/s", &["1", "all"]);
+    assert_eq!(throughput, ["1", "all", "3 of 3", "110", "24.84", "10", "110", "100", "120"]);
     // 0.02 s for 1,000 requests; the third kind of run differs in nothing, so that the interval is zero.
-    assert_eq!(row(&markdown, "What it took", "| all | 1 |")[2], "20.00 ± 0");
-    let published = row(&markdown, "Beside what was published, on other hardware", "| all | 1 |");
-    assert_eq!(published, ["all", "1", "then", "50.00 ± 5.000", "110.0", "2.200 × as fast"]);
+    assert_eq!(row(&page, "What it took", &["1", "all"])[2], "20 ± 0");
+    let published = row(&page, "Beside what was published, on other hardware", &["1", "all"]);
+    assert_eq!(published, ["1", "all", "then", "50 ± 5", "110", "2.20"]);
 }
 
 #[test]
@@ -65,13 +75,15 @@ fn invalid_runs_are_listed_and_in_no_mean() {
     let right = record(100.0, 1_000, latency(100.0, 1_000, 0));
     let runs = [("all", 2.0, right), ("all", 2.0, wrong)];
     sample::write(dir.path(), experiment("faulty", "cores", "throughput"), &runs);
-    let markdown = report(dir.path());
-    let throughput = row(&markdown, "Throughput in requests/s", "| all | 2 |");
-    assert_eq!(throughput, ["all", "2", "1 of 2", "100.0", "–", "–", "100.0", "100.0", "100.0"]);
-    let invalid = row(&markdown, "Invalid runs", "| runs/0002.json |");
+    let page = report(dir.path());
+    let throughput = row(&page, "Throughput in requests/s", &["2", "all"]);
+    assert_eq!(throughput, ["2", "all", "1 of 2", "100", "–", "–", "100", "100", "100"]);
+    let invalid = row(&page, "NOT VALID", &["runs/0002.json"]);
     assert_eq!(invalid, ["runs/0002.json", "all", "2", "12 requests got no reply"]);
-    let svg = fs::read_to_string(dir.path().join("report/plots/faulty-throughput.svg")).expect("a plot");
-    assert!(svg.contains("invalid run, in no mean"), "the plot shows it as a cross and says what crosses are");
+    assert!(
+        plot(&page, "faulty-throughput").contains("invalid run, in no mean"),
+        "the plot shows it as a cross and says what crosses are"
+    );
 }
 
 /// Runs that lost requests had sent fewer than their place on the axis says, and once vanished from the plot with it.
@@ -82,9 +94,7 @@ fn a_run_that_lost_requests_keeps_its_place_in_the_plot() {
     (run.counts.sent, run.counts.lost) = (3_800, 200);
     run.invalid_because = vec!["200 requests without a reply".to_string()];
     sample::write(dir.path(), experiment("lossy", "requests", "seconds"), &[("all", 4_000.0, run)]);
-    report(dir.path());
-    let svg = fs::read_to_string(dir.path().join("report/plots/lossy-seconds.svg")).expect("a plot");
-    assert!(svg.contains("invalid run, in no mean"), "{svg}");
+    assert!(plot(&report(dir.path()), "lossy-seconds").contains("invalid run, in no mean"));
 }
 
 /// The interval of two runs that are far apart reaches below zero, and once ran through the labels and the legend.
@@ -93,19 +103,20 @@ fn error_bars_stay_inside_the_plot() {
     let dir = folder();
     let runs = [100.0, 900.0].map(|speed| ("all", 1.0, record(speed, 1_000, latency(100.0, 1_000, 0))));
     sample::write(dir.path(), experiment("wide", "cores", "throughput"), &runs);
-    report(dir.path());
-    let svg = fs::read_to_string(dir.path().join("report/plots/wide-throughput.svg")).expect("a plot");
-    let tree = super::picture::tree(&svg).expect("a drawing");
-    let reach = |width: f32| -> (f32, f32) {
-        let paths = tree.root().children().iter().filter_map(|node| match node {
-            Node::Path(path) if path.stroke().is_some_and(|stroke| stroke.width().get() == width) => Some(path),
-            _ => None,
-        });
-        let ends = paths.map(|path| path.abs_bounding_box()).map(|place| (place.top(), place.bottom()));
-        ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).expect("strokes of this width")
+    let page = report(dir.path());
+    let svg = plot(&page, "wide-throughput").split("<figcaption>").next().and_then(|text| text.split_once('\n'));
+    let document = roxmltree::Document::parse(svg.expect("a drawing").1).expect("an SVG is XML");
+    let reach = |stroke: &str| {
+        let lines = document.descendants().filter(|node| node.attribute("stroke") == Some(stroke));
+        let places = lines.filter_map(|line| line.attribute("points")).flat_map(|points| points.split(' '));
+        let places = places.filter_map(|place| place.split_once(','));
+        let numbers = places.filter_map(|(x, y)| Some((x.parse::<i32>().ok()?, y.parse::<i32>().ok()?)));
+        // Further to the left stand the keys of the legend, below the plot.
+        let heights: Vec<i32> = numbers.filter(|(x, _)| *x > 150).map(|(_, y)| y).collect();
+        (heights.iter().copied().min().expect("strokes"), heights.iter().copied().max().expect("strokes"))
     };
     // The axes reach from the top of the plot to its foot.
-    let ((top, foot), (highest, lowest)) = (reach(1.2), reach(1.4));
+    let ((top, foot), (highest, lowest)) = (reach("#1A1A1A"), reach("#0072B2"));
     assert!(top <= highest && lowest <= foot, "{highest} to {lowest} leave {top} to {foot}");
 }
 
@@ -139,35 +150,29 @@ fn every_file_of_the_report_is_whole() {
     sample::clients(&dir.path().join("c"));
     let out = dir.path().join("elsewhere");
     let files = write(dir.path(), &out).expect("a report");
-    let plots: Vec<_> = files.iter().filter(|file| file.extension().is_some_and(|e| e == "svg")).collect();
-    assert_eq!(plots.len(), 5 + 5 + 5, "{files:?}");
-    let mut pictures = Vec::new();
-    for svg in plots {
-        let text = fs::read_to_string(svg).expect("a plot");
-        let document = roxmltree::Document::parse(&text).expect("an SVG is XML");
-        let root = document.root_element();
-        let title = root.attribute("aria-label").expect("a text for those who do not see it");
-        assert!(title.contains("durability synced"), "{title}");
-        let pixels = |name: &str| {
-            let units: f32 = root.attribute(name).expect("a size").parse().expect("a number");
-            (units * super::picture::SCALE) as u32
-        };
-        let Ok(png) = fs::read(svg.with_extension("png")) else { continue };
-        pictures.push(svg.file_stem().expect("a name").to_string_lossy().into_owned());
-        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
-        let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
-        assert_eq!((word(16), word(20)), (pixels("width"), pixels("height")));
-    }
-    assert_eq!(pictures, ["one-shot-throughput", "connect-send-receive-seconds", "many-clients-throughput"]);
     let html = fs::read_to_string(out.join("report.html")).expect("a page");
+    let plots: Vec<&str> = html.split("<figure id=").skip(1).collect();
+    assert_eq!(plots.len(), 5 + 5 + 5);
+    for plot in plots {
+        let svg = plot.split_once('\n').and_then(|(_, rest)| rest.split("<figcaption>").next()).expect("a drawing");
+        let document = roxmltree::Document::parse(svg).expect("an SVG is XML");
+        let title = document.root_element().attribute("aria-label").expect("a text for those who do not see it");
+        assert!(title.contains("durability synced"), "{title}");
+    }
+    let names = ["one-shot-throughput", "connect-send-receive-seconds", "many-clients-throughput"];
+    let pictures = names.map(|name| out.join("plots").join(format!("{name}.png")));
+    assert_eq!(files[1..], pictures, "a picture of what each experiment is for");
+    for picture in pictures {
+        let png = fs::read(picture).expect("a file");
+        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+        assert_eq!(u32::from_be_bytes(png[16..20].try_into().expect("four bytes")), 1520, "its width");
+    }
     assert!(!html.contains("http:") && !html.contains("https:") && !html.contains("src="), "a page needs nothing else");
     assert!(html.contains("&lt;8 cores&gt; &amp; more"), "names are no markup");
     assert!(html.contains("<th scope=\"row\"") && html.contains("<th scope=\"col\""));
-    let pdf = fs::read(out.join("report.pdf")).expect("a PDF");
-    assert!(pdf.starts_with(b"%PDF"));
-    // It is mailed and kept beside the source. Whole colours, or letters one by one in the PDF, would take much more.
-    let bytes: u64 = files.iter().map(|file| file.metadata().expect("a file").len()).sum();
-    assert!(bytes < 450_000, "{bytes} bytes");
+    assert!(html.contains("@media print"), "a browser prints it, to a PDF, too");
+    // It is mailed and kept beside the source.
+    assert!(html.len() < 600_000, "{} bytes", html.len());
 }
 
 #[test]
@@ -203,7 +208,7 @@ fn a_damaged_histogram_is_named() {
     run.latency.histogram = STANDARD.encode(&bytes[..bytes.len() / 2]);
     sample::write(dir.path(), experiment("cut", "cores", "throughput"), &[("all", 1.0, run)]);
     let fault = refusal(dir.path());
-    assert!(fault.contains("runs/0001.json") && fault.contains("latency histogram does not decode"), "{fault}");
+    assert!(fault.contains("runs/0001.json") && fault.contains("a damaged histogram"), "{fault}");
 }
 
 #[test]
@@ -233,8 +238,8 @@ fn an_experiment_that_was_interrupted_is_reported_and_says_so() {
     early.planned = Some(40);
     let run = record(100.0, 1_000, latency(100.0, 1_000, 0));
     sample::write(dir.path(), early, &[("all", 1.0, run.clone()), ("all", 2.0, run)]);
-    let markdown = report(dir.path());
-    assert!(markdown.contains("The experiment ended early: 2 of 40 runs were made."), "{markdown}");
+    let page = report(dir.path());
+    assert!(page.contains("The experiment ended early: 2 of 40 runs were made."));
 }
 
 #[test]
@@ -246,12 +251,12 @@ fn what_runs_warn_of_and_missing_cores_are_told() {
     let mut second = run.clone();
     second.warnings = vec!["a thread used 81% of its core".to_string()];
     sample::write(dir.path(), experiment("warned", "cores", "throughput"), &[("all", 4.0, run), ("all", 2.0, second)]);
-    let markdown = report(dir.path());
+    let page = report(dir.path());
     for expected in [
         "all, server cores = 4: the server had fewer cores than asked",
         "ports ran short (1 run; server cores = 4)",
         "a thread used 93% of its core (2 runs, the first quoted; server cores = 2, 4)",
     ] {
-        assert!(markdown.contains(expected), "{expected}");
+        assert!(page.contains(expected), "{expected}");
     }
 }

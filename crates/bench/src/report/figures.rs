@@ -1,0 +1,346 @@
+//! Which plots an experiment gets, and what is in them. Knows no drawing.
+
+use hdrhistogram::Histogram;
+use plotters::style::RGBColor;
+
+use super::chart::{Axis, Chart, Line, Point, SERIES, SOFT};
+use super::groups::{Group, series};
+use super::page::Figure;
+use super::quantity::{Quantity, axis_name, capital};
+use super::read::{Run, Study};
+use super::scale::Scale;
+use super::{conditions, groups};
+use crate::number;
+use crate::record::{Latency, Published, PublishedPoint};
+use crate::statistics::Summary;
+
+/// Values on one axis that differ by more than this need a logarithmic one.
+const LINEAR_SPAN_MAX: f64 = 20.0;
+/// The interval of two runs can be many times as wide as they are apart. It must not press them flat: beyond the
+/// values by this factor it is cut off.
+const INTERVAL_ROOM: f64 = 2.0;
+/// More lines than this in one plot cannot be told apart.
+const LINES_MAX: usize = 8;
+/// Points of a distribution between one nine and the next.
+const STEPS_A_NINE: usize = 10;
+/// Viridis, for what has an order: from few to many.
+const ORDERED: [RGBColor; LINES_MAX] = [
+    RGBColor(0x44, 0x01, 0x54),
+    RGBColor(0x46, 0x32, 0x7E),
+    RGBColor(0x36, 0x5C, 0x8D),
+    RGBColor(0x27, 0x7F, 0x8E),
+    RGBColor(0x1F, 0xA1, 0x87),
+    RGBColor(0x4A, 0xC1, 0x6D),
+    RGBColor(0x9F, 0xC6, 0x2F),
+    RGBColor(0xD8, 0xB0, 0x1C),
+];
+/// Its name, and where a record holds it.
+type Percentile = (&'static str, fn(&Latency) -> f64);
+const PERCENTILES: [Percentile; 4] =
+    [("p50", |l| l.p50), ("p90", |l| l.p90), ("p99", |l| l.p99), ("p99.9", |l| l.p999)];
+
+/// All plots, the one that the experiment is for first, in files whose names start so. Errors: an experiment that shows
+/// nothing known.
+pub fn of(study: &Study, groups: &[Group], file: &str) -> Result<Vec<Figure>, String> {
+    let sketch = Sketch { study, groups, file, durability: conditions::durability(study) };
+    let shown = Quantity::shown(&study.experiment.shows)?;
+    let published = &study.experiment.published;
+    let mut figures = vec![sketch.against_axis(shown, published, "")?];
+    // Beside figures of another order of magnitude ours would be one flat line.
+    if is_wide(&sketch.compared(shown, published)) && !is_wide(&sketch.measured(shown)) {
+        figures.push(sketch.against_axis(shown, &[], "-alone")?);
+    }
+    // What runs along requests or clients says more than one thing.
+    match (study.experiment.axis.as_str(), shown) {
+        ("requests", Quantity::Seconds) => {
+            let published: Vec<Published> = published.iter().map(per_request).collect();
+            figures.push(sketch.against_axis(Quantity::TimePerRequest, &published, "")?);
+        }
+        ("clients", Quantity::Throughput) if groups.iter().any(groups::is_of_its_size) => {
+            figures.push(sketch.against_axis(Quantity::Seconds, &[], "")?);
+        }
+        _ => {}
+    }
+    // Latencies are drawn of one series, the one that has most of them; the tables have all.
+    let latencies = |series: &&str| -> u64 {
+        let groups = groups.iter().filter(|group| group.series == *series);
+        groups.flat_map(|group| &group.valid).map(|run| run.latencies.len()).sum()
+    };
+    let longest = series(study).into_iter().rev().max_by_key(latencies);
+    if let Some(series) = longest {
+        figures.extend(sketch.percentiles(series)?);
+    }
+    if groups.iter().any(|group| group.summary(|run| Quantity::ServerCpu.of(run)).is_some()) {
+        figures.push(sketch.against_axis(Quantity::ServerCpu, &[], "")?);
+    }
+    if let Some(series) = longest {
+        figures.extend(sketch.distribution(series)?);
+    }
+    Ok(figures)
+}
+
+/// A figure with its drawing.
+pub fn figure(file: String, caption: String, chart: &Chart) -> Result<Figure, String> {
+    Ok(Figure { file, caption, svg: chart.svg()? })
+}
+
+/// What the plots of one experiment have in common.
+struct Sketch<'a> {
+    study: &'a Study,
+    groups: &'a [Group<'a>],
+    file: &'a str,
+    durability: String,
+}
+
+impl Sketch<'_> {
+    fn axis(&self) -> &str {
+        axis_name(&self.study.experiment.axis)
+    }
+
+    fn figure(&self, part: &str, caption: String, chart: Chart) -> Result<Figure, String> {
+        let title = format!("{}, {}", chart.title, self.durability);
+        let subtitle =
+            format!("{} · {} · {}", self.study.experiment.name, conditions::loop_kind(self.study), chart.subtitle);
+        figure(format!("{}-{part}", self.file), caption, &Chart { title, subtitle, ..chart })
+    }
+
+    /// A quantity against the axis: what was measured, run by run, beside what was published.
+    fn against_axis(&self, quantity: Quantity, published: &[Published], file_end: &str) -> Result<Figure, String> {
+        let lines = self.compared(quantity, published);
+        let several = self.groups.iter().any(|group| group.valid.len() > 1);
+        let spread = if several { "means with 95% t-intervals" } else { "one run each" };
+        let fewer = published.len() < self.study.experiment.published.len();
+        let beside = match published {
+            [] => "",
+            _ => {
+                " Dashed: what an earlier system reported on other hardware; the difference is of both programs and machines."
+            }
+        };
+        let chart = Chart {
+            title: format!("{} against {}", capital(quantity.name()), self.axis()),
+            subtitle: format!("{spread}{}", if fewer { " · measured here alone" } else { "" }),
+            x: self.x_axis(published),
+            y: value_axis(quantity.axis_label(), quantity.tick(), &lines),
+            lines,
+        };
+        self.figure(&format!("{}{file_end}", quantity.slug()), format!("Every dot is a run; {spread}.{beside}"), chart)
+    }
+
+    fn compared(&self, quantity: Quantity, published: &[Published]) -> Vec<Line> {
+        let mut lines = self.measured(quantity);
+        if !published.is_empty() {
+            // "Published size" alone would pass for what was published.
+            lines.iter_mut().for_each(|line| line.label = format!("measured here: {}", line.label));
+        }
+        lines.extend(published.iter().map(published_line));
+        lines
+    }
+
+    fn measured(&self, quantity: Quantity) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (index, series) in series(self.study).into_iter().enumerate() {
+            let fits = |group: &&Group| group.series == series && (quantity != Quantity::Seconds || self.sized(group));
+            let groups: Vec<&Group> = self.groups.iter().filter(fits).collect();
+            let places = |of: for<'a> fn(&'a Group) -> &'a [&'a Run]| -> Vec<(f64, f64)> {
+                let runs = groups.iter().flat_map(|group| of(group).iter().map(|run| (group.value, quantity.of(run))));
+                runs.filter_map(|(x, y)| Some((x, y?))).collect()
+            };
+            let mean = |group: &&Group| Some(mean_point(group.value, &group.summary(|run| quantity.of(run))?));
+            let line = line(series, SERIES[index % SERIES.len()], index, groups.iter().filter_map(mean).collect());
+            if !groups.is_empty() {
+                lines.push(Line {
+                    dots: places(|group| &group.valid),
+                    crosses: places(|group| &group.invalid),
+                    ..line
+                });
+            }
+        }
+        lines
+    }
+
+    /// Whether its execution time is that of the size on the axis: a run scaled up takes longer by design.
+    fn sized(&self, group: &Group) -> bool {
+        !matches!(self.study.experiment.axis.as_str(), "requests" | "clients") || groups::is_of_its_size(group)
+    }
+
+    fn x_axis(&self, published: &[Published]) -> Axis {
+        let mut values: Vec<f64> = self.groups.iter().map(|group| group.value).collect();
+        values.extend(published.iter().flat_map(|line| line.points.iter().map(|point| point.value)));
+        marked_axis(self.axis(), values, self.study.experiment.log_axis)
+    }
+
+    /// Percentiles of the latencies of one series against the axis.
+    fn percentiles(&self, series: &str) -> Result<Option<Figure>, String> {
+        let of_group = |group: &Group, of: fn(&Latency) -> f64| {
+            let summary = group.summary(|run| (!run.latencies.is_empty()).then(|| of(&run.record.latency)))?;
+            let bar = (summary.runs > 1).then_some((summary.min, summary.max));
+            Some(Point { x: group.value, y: summary.median, bar })
+        };
+        let points =
+            |of| self.groups.iter().filter(|group| group.series == series).filter_map(move |g| of_group(g, of));
+        let lines: Vec<Line> = (PERCENTILES.iter().enumerate())
+            .map(|(index, (label, of))| line(label, SERIES[index], index, points(*of).collect()))
+            .collect();
+        if lines.iter().all(|line| line.points.is_empty()) {
+            return Ok(None);
+        }
+        let caption = "Points: the median over the runs of each run's percentile. Bars: from the run with the least to \
+                       that with the most.";
+        let chart = Chart {
+            title: format!("Latency percentiles against {}", self.axis()),
+            subtitle: format!("{series} · median of the runs, bars from the least to the most"),
+            x: self.x_axis(&[]),
+            y: latency_axis(&lines),
+            lines,
+        };
+        self.figure("latency-percentiles", format!("{caption}{}", self.elsewhere()), chart).map(Some)
+    }
+
+    /// The whole distribution of one series' latencies, at each place of the axis.
+    fn distribution(&self, series: &str) -> Result<Option<Figure>, String> {
+        let groups = self.groups.iter().filter(|group| group.series == series);
+        let all: Vec<(f64, Histogram<u64>)> = groups
+            .map(|group| (group.value, group.latencies()))
+            .filter(|(_, latencies)| !latencies.is_empty())
+            .collect();
+        let Some(most) = all.iter().map(|(_, latencies)| latencies.len()).max() else { return Ok(None) };
+        let drawn = spread_over(all.len().min(LINES_MAX), all.len());
+        let colours = spread_over(drawn.len(), ORDERED.len());
+        let lines: Vec<Line> = (drawn.iter().zip(colours).enumerate())
+            .map(|(index, (at, colour))| {
+                let (value, latencies) = &all[*at];
+                let label = format!("{} = {}", self.axis(), number::short(*value));
+                let line = line(&label, ORDERED[colour], index, distribution_points(latencies));
+                Line { marker_each: STEPS_A_NINE, ..line }
+            })
+            .collect();
+        let more = if drawn.len() < all.len() { "; more in the tables" } else { "" };
+        let caption = "The histograms of all valid runs merged, never averaged; from 90% on, each labelled step to the \
+                       right leaves a tenth of the requests.";
+        let scale = Scale::nines((most as f64).log10().clamp(2.0, 6.0));
+        let chart = Chart {
+            title: "Latency by percentile".to_string(),
+            subtitle: format!("{series} · all valid runs of a value merged into one histogram{more}"),
+            x: Axis { label: "percentile of requests".to_string(), scale, tick: percentile_text },
+            y: latency_axis(&lines),
+            lines,
+        };
+        self.figure("latency-distribution", format!("{caption}{}", self.elsewhere()), chart).map(Some)
+    }
+
+    fn elsewhere(&self) -> &'static str {
+        if series(self.study).len() > 1 { " The other series are in the tables." } else { "" }
+    }
+}
+
+/// A line without runs.
+pub fn line(label: &str, colour: RGBColor, marker: usize, points: Vec<Point>) -> Line {
+    let label = label.to_string();
+    Line { label, colour, marker, marker_each: 1, dashed: false, points, dots: Vec::new(), crosses: Vec::new() }
+}
+
+/// A mean with its interval.
+pub fn mean_point(x: f64, summary: &Summary) -> Point {
+    Point { x, y: summary.mean, bar: summary.t95.map(|half| (summary.mean - half, summary.mean + half)) }
+}
+
+/// An axis that is marked where something was measured.
+pub fn marked_axis(label: &str, mut values: Vec<f64>, log: bool) -> Axis {
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let scale = if log { Scale::log_around(&values) } else { Scale::around(&values) };
+    Axis { label: label.to_string(), scale: scale.marked_at(&values), tick: number::short }
+}
+
+/// Linear from zero where that shows everything, else logarithmic.
+pub fn value_axis(label: String, tick: fn(f64) -> String, lines: &[Line]) -> Axis {
+    let values = heights(lines, INTERVAL_ROOM);
+    match is_wide(lines) {
+        true => Axis { label: format!("{label}, log scale"), scale: Scale::log_around(&values), tick },
+        false => Axis { label, scale: Scale::from_zero(&values), tick },
+    }
+}
+
+fn latency_axis(lines: &[Line]) -> Axis {
+    let scale = Scale::log_around(&heights(lines, f64::INFINITY));
+    Axis { label: "latency, log scale".to_string(), scale, tick: number::micros }
+}
+
+/// Whether a linear axis would press the lower values onto its foot.
+fn is_wide(lines: &[Line]) -> bool {
+    let (min, max) = ends(&heights(lines, INTERVAL_ROOM));
+    max / min > LINEAR_SPAN_MAX
+}
+
+/// The positive values that are to be seen, and the ends of bars as far as they have room.
+fn heights(lines: &[Line], room: f64) -> Vec<f64> {
+    let mut values: Vec<f64> = Vec::new();
+    for line in lines {
+        values.extend(line.dots.iter().chain(&line.crosses).map(|(_, y)| *y));
+        values.extend(line.points.iter().map(|point| point.y));
+    }
+    values.retain(|value| *value > 0.0);
+    let (min, max) = ends(&values);
+    let bars = lines.iter().flat_map(|line| &line.points).filter_map(|point| point.bar);
+    let bars: Vec<f64> =
+        bars.flat_map(|(low, high)| [low, high]).map(|end| end.clamp(min / room, max * room)).collect();
+    values.extend(bars);
+    values.retain(|value| *value > 0.0);
+    values
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
+}
+
+fn per_request(line: &Published) -> Published {
+    let mut line = line.clone();
+    for point in &mut line.points {
+        point.mean *= 1e6 / point.value;
+        point.deviation = point.deviation.map(|deviation| deviation * 1e6 / point.value);
+    }
+    line
+}
+
+fn published_line(published: &Published) -> Line {
+    let point = |point: &PublishedPoint| Point {
+        x: point.value,
+        y: point.mean,
+        bar: point.deviation.map(|deviation| (point.mean - deviation, point.mean + deviation)),
+    };
+    let points: Vec<Point> = published.points.iter().map(point).collect();
+    // The reader must not take it for ours, whatever the file calls it.
+    let label = match published.label.contains("other hardware") {
+        true => published.label.clone(),
+        false => format!("published, other hardware: {}", published.label),
+    };
+    let spread = if points.iter().any(|point| point.bar.is_some()) { " (± standard deviation)" } else { "" };
+    Line { dashed: true, ..line(&format!("{label}{spread}"), SOFT, 3, points) }
+}
+
+/// In microseconds, no further than there are requests to tell.
+fn distribution_points(latencies: &Histogram<u64>) -> Vec<Point> {
+    let nines = (latencies.len() as f64).log10().min(6.0);
+    let steps = (nines * STEPS_A_NINE as f64) as usize;
+    let quantiles = (0..=steps).map(|step| 1.0 - 10f64.powf(-(step as f64) / STEPS_A_NINE as f64));
+    quantiles.map(|q| Point { x: q, y: latencies.value_at_quantile(q) as f64 / 1e3, bar: None }).collect()
+}
+
+/// `count` places among `among`, from its first to its last.
+fn spread_over(count: usize, among: usize) -> Vec<usize> {
+    match count {
+        0 => Vec::new(),
+        1 => vec![0],
+        _ => (0..count).map(|index| (index * (among - 1) + (count - 1) / 2) / (count - 1)).collect(),
+    }
+}
+
+fn percentile_text(quantile: f64) -> String {
+    if quantile < 0.9 {
+        return number::percent(quantile);
+    }
+    // 1 - 10^-n in floating point is not quite it: as many digits as there are nines.
+    let nines = -(1.0 - quantile).log10().round();
+    format!("{:.*}%", (nines as usize).saturating_sub(2), quantile * 100.0)
+}
