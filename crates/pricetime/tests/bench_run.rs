@@ -285,6 +285,27 @@ fn a_connection_that_ends_early_is_broken_and_its_requests_are_lost() {
 }
 
 #[test]
+fn a_full_table_of_tracked_connections_is_told_before_the_run_and_named_as_the_cause_after_it() {
+    let folder = Folder::new("bench-tracked");
+    let table = folder.path().join("netfilter");
+    std::fs::create_dir(&table).unwrap();
+    std::fs::write(table.join("nf_conntrack_max"), "1000\n").unwrap();
+    std::fs::write(table.join("nf_conntrack_count"), "990\n").unwrap();
+    let run = |mode: &str| {
+        let hangs_up = |number| if number == 99 { Answer::Hangup } else { right() };
+        let words = creates(fake(hangs_up), &format!("-c 10 --mode {mode}"));
+        let output = command(&words, &folder).env("PRICETIME_BENCH_CONNTRACK", &table).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    let [stdout, stderr] = run("per-request");
+    assert!(stderr.contains("990 of the 1000 entries") && stderr.contains("sysctl -w"), "{stderr}");
+    assert!(stdout.contains("the kernel's table of tracked connections is full (990 of 1000 entries)"), "{stdout}");
+    // Those that stay are few.
+    assert!(!run("persistent").concat().contains("kernel"));
+}
+
+#[test]
 fn replies_that_nobody_asked_for_are_wrong() {
     let address = fake(|number| if number == 99 { Answer::Bytes(format!("{CREATED}\n{CREATED}\n")) } else { right() });
     assert_eq!(invalid(&creates(address, "-c 1"), "1 wrong replies").counts.wrong, 1);

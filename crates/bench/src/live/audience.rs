@@ -2,7 +2,6 @@
 //! that they take little from the load on the same core; who is told late for that is not measured here.
 
 use std::io;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,47 +11,70 @@ use std::time::{Duration, Instant};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use serde::Serialize;
+use tungstenite::protocol::{Role, WebSocketConfig};
+use tungstenite::{Error, Message, WebSocket};
 
 use super::ear::{Ear, Heard};
-use super::websocket::{self, Frames};
 use crate::interrupt;
 use crate::load::{own_cpu, symbol_name};
 
 /// Between two looks.
 const NAP: Duration = Duration::from_millis(5);
 const GLANCE: Duration = Duration::from_millis(50);
-const SCRATCH_BYTES: usize = 256 << 10;
+/// Asked for at once: the library clears so much before each reading, which by its default costs more than the reading.
+const READ_BYTES: usize = 16 << 10;
 /// How long subscribing may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One of them.
 pub struct Subscriber {
-    pub stream: TcpStream,
-    pub frames: Frames,
+    pub socket: WebSocket<TcpStream>,
     pub ear: Ear,
 }
 
 impl Subscriber {
     /// Connects, and asks for book, trades and candles of every symbol, the orders of an account, symbols and status.
-    /// Errors: the system's.
-    pub fn start(to: SocketAddr, symbols: u64, account: u64, ear: Ear) -> io::Result<Subscriber> {
-        let mut stream = websocket::connect(to)?;
+    /// Errors: a line for people.
+    pub fn start(to: SocketAddr, symbols: u64, account: u64, ear: Ear) -> Result<Subscriber, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("a subscriber: {error}");
+        let connect = || {
+            let stream = std::net::TcpStream::connect_timeout(&to, PATIENCE)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        };
+        let stream = connect().map_err(|error: io::Error| failed(&error))?;
+        let (mut socket, _) =
+            tungstenite::client(format!("ws://{to}/ws/v1"), stream).map_err(|error| failed(&error))?;
         for request in subscriptions(symbols, account) {
-            stream.write_all(&websocket::masked(&request))?;
+            socket.write(Message::text(request)).map_err(|error| failed(&error))?;
         }
-        stream.set_nonblocking(true)?;
-        Ok(Subscriber { stream: TcpStream::from_std(stream), frames: Frames::default(), ear })
+        socket.flush().map_err(|error| failed(&error))?;
+        // Nothing has been read yet of what the server answers, so nothing is lost with the socket that blocks.
+        let stream = socket.into_inner();
+        stream.set_nonblocking(true).map_err(|error| failed(&error))?;
+        let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
+        let socket = WebSocket::from_raw_socket(TcpStream::from_std(stream), Role::Client, Some(config));
+        Ok(Subscriber { socket, ear })
     }
 
     /// Reads what is there. A connection that ended counts as dropped.
-    pub fn read(&mut self, scratch: &mut [u8]) {
-        let Subscriber { stream, frames, ear } = self;
-        let open = frames.receive(stream, scratch, |frame| ear.hear(frame));
-        self.ear.heard.dropped |= !open.unwrap_or(false);
+    pub fn read(&mut self) {
+        loop {
+            match self.socket.read() {
+                Ok(message) => self.ear.hear(&message),
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.ear.heard.dropped = true;
+                    return;
+                }
+            }
+        }
     }
 
     /// Reads until all subscriptions are confirmed. Errors: a line for people.
-    pub fn await_subscribed(&mut self, symbols: u64, scratch: &mut [u8]) -> Result<(), String> {
+    pub fn await_subscribed(&mut self, symbols: u64) -> Result<(), String> {
         let (started, all) = (Instant::now(), subscriptions(symbols, 0).count());
         while self.ear.subscribed < all {
             interrupt::check()?;
@@ -60,7 +82,7 @@ impl Subscriber {
                 let said = self.ear.heard.first_wrong.clone().unwrap_or_default();
                 return Err(format!("{} of {all} subscriptions were confirmed {said}", self.ear.subscribed));
             }
-            self.read(scratch);
+            self.read();
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(())
@@ -117,20 +139,19 @@ struct Signs {
 impl Audience {
     /// Connects `count` subscribers, and has them listen where the calling thread may run. Errors: a line for people.
     pub fn start(to: SocketAddr, count: u64, symbols: u64) -> Result<Audience, String> {
-        let failed = |error: io::Error| format!("a subscriber: {error}");
-        let mut scratch = vec![0; SCRATCH_BYTES];
         let mut all = Vec::new();
         for number in 0..count {
             interrupt::check()?;
-            all.push(Subscriber::start(to, symbols, number + 1, Ear::default()).map_err(failed)?);
+            all.push(Subscriber::start(to, symbols, number + 1, Ear::default())?);
         }
         for subscriber in &mut all {
-            subscriber.await_subscribed(symbols, &mut scratch)?;
+            subscriber.await_subscribed(symbols)?;
         }
         let signs = Arc::new(Signs::default());
         let theirs = signs.clone();
-        let listen = move || Listening { all, signs: theirs, scratch }.run();
-        let thread = std::thread::Builder::new().name("subscribers".to_string()).spawn(listen).map_err(failed)?;
+        let listen = move || Listening { all, signs: theirs }.run();
+        let thread = std::thread::Builder::new().name("subscribers".to_string()).spawn(listen);
+        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         Ok(Audience { signs, thread })
     }
 
@@ -151,14 +172,13 @@ impl Audience {
 struct Listening {
     all: Vec<Subscriber>,
     signs: Arc<Signs>,
-    scratch: Vec<u8>,
 }
 
 impl Listening {
     fn run(mut self) -> io::Result<HeardByAll> {
         let mut poll = Poll::new()?;
         for (number, subscriber) in self.all.iter_mut().enumerate() {
-            poll.registry().register(&mut subscriber.stream, Token(number), Interest::READABLE)?;
+            poll.registry().register(subscriber.socket.get_mut(), Token(number), Interest::READABLE)?;
         }
         let mut events = Events::with_capacity(1024);
         let (mut measured_from, mut cpu_from) = (None, own_cpu());
@@ -168,7 +188,7 @@ impl Listening {
                 other => other?,
             }
             for event in &events {
-                self.all[event.token().0].read(&mut self.scratch);
+                self.all[event.token().0].read();
             }
             if measured_from.is_none() && self.signs.measuring.load(Ordering::Relaxed) {
                 (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());

@@ -4,8 +4,7 @@
 use std::time::Instant;
 
 use serde::Deserialize;
-
-use super::websocket::Frame;
+use tungstenite::Message;
 
 /// What a subscriber is to see of all messages.
 #[derive(Clone, Debug, Default)]
@@ -73,12 +72,12 @@ impl Ear {
         (self.heard.messages, self.heard.bytes) = (0, 0);
     }
 
-    pub fn hear(&mut self, frame: Frame) {
-        match frame {
-            Frame::Text(text) => self.hear_text(text),
-            Frame::Ping => {}
-            Frame::Close => self.heard.dropped = true,
-            Frame::Strange => self.wrong(b"a frame that is no whole text"),
+    pub fn hear(&mut self, message: &Message) {
+        match message {
+            Message::Text(text) => self.hear_text(text.as_bytes()),
+            Message::Ping(_) | Message::Pong(_) => {}
+            Message::Close(_) => self.heard.dropped = true,
+            Message::Binary(_) | Message::Frame(_) => self.wrong(b"a message that is no text"),
         }
     }
 
@@ -160,7 +159,7 @@ mod tests {
 
     fn ear(texts: &[&str]) -> Ear {
         let mut ear = Ear::for_trades();
-        texts.iter().for_each(|text| ear.hear(Frame::Text(text.as_bytes())));
+        texts.iter().for_each(|text| ear.hear(&Message::text(*text)));
         ear
     }
 

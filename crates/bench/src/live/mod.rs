@@ -4,12 +4,10 @@
 mod args;
 mod audience;
 mod ear;
-mod http;
 mod part;
 mod rest;
 mod tables;
 mod trades;
-mod websocket;
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -14,7 +14,6 @@ use super::ear::{Ear, Told};
 use crate::load::{Guest, Opened, Tally};
 use crate::run::Beside;
 
-const SCRATCH_BYTES: usize = 256 << 10;
 /// Trades of the last orders are waited for, until none has come for so long.
 const TAIL: Duration = Duration::from_millis(300);
 
@@ -36,13 +35,8 @@ pub struct Found {
     pub unknown: u64,
 }
 
-type Shared = Arc<Mutex<Listening>>;
-
 /// What the load's loop and whoever asks afterwards share.
-struct Listening {
-    subscriber: Subscriber,
-    scratch: Vec<u8>,
-}
+type Shared = Arc<Mutex<Subscriber>>;
 
 /// It in the load's loop.
 struct Place(Shared);
@@ -55,7 +49,7 @@ impl Listener {
 
 impl Guest for Place {
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(&mut lock(&self.0).subscriber.stream, token, Interest::READABLE)
+        registry.register(lock(&self.0).socket.get_mut(), token, Interest::READABLE)
     }
 
     fn ready(&mut self) {
@@ -63,36 +57,28 @@ impl Guest for Place {
     }
 
     fn finish(&mut self) {
-        lock(&self.0).read_tail();
+        read_tail(&mut lock(&self.0));
     }
 }
 
-impl Listening {
-    fn read(&mut self) {
-        self.subscriber.read(&mut self.scratch);
-    }
-
-    /// Reads until nothing has come for a while.
-    fn read_tail(&mut self) {
-        let (mut known, mut since) = (self.subscriber.ear.trades.len(), Instant::now());
-        while since.elapsed() < TAIL {
-            self.read();
-            if self.subscriber.ear.trades.len() > known {
-                (known, since) = (self.subscriber.ear.trades.len(), Instant::now());
-            }
-            std::thread::sleep(Duration::from_micros(100));
+/// Reads until nothing has come for a while.
+fn read_tail(subscriber: &mut Subscriber) {
+    let (mut known, mut since) = (subscriber.ear.trades.len(), Instant::now());
+    while since.elapsed() < TAIL {
+        subscriber.read();
+        if subscriber.ear.trades.len() > known {
+            (known, since) = (subscriber.ear.trades.len(), Instant::now());
         }
+        std::thread::sleep(Duration::from_micros(100));
     }
 }
 
 impl Beside for Listener {
     fn begin(&mut self, http: SocketAddr) -> Result<(), String> {
-        let subscriber = Subscriber::start(http, self.symbols, 1, Ear::for_trades());
-        let mut subscriber = subscriber.map_err(|error| format!("a subscriber: {error}"))?;
-        let mut scratch = vec![0; SCRATCH_BYTES];
-        subscriber.await_subscribed(self.symbols, &mut scratch)?;
+        let mut subscriber = Subscriber::start(http, self.symbols, 1, Ear::for_trades())?;
+        subscriber.await_subscribed(self.symbols)?;
         subscriber.ear.count_anew();
-        let listening = Arc::new(Mutex::new(Listening { subscriber, scratch }));
+        let listening = Arc::new(Mutex::new(subscriber));
         self.guests = vec![Box::new(Place(listening.clone()))];
         self.listening = Some(listening);
         self.began = Some(Instant::now());
@@ -110,8 +96,8 @@ impl Beside for Listener {
     fn end(&mut self, tally: &Tally) {
         let Some((listening, began)) = self.listening.take().zip(self.began) else { return };
         let seconds = began.elapsed().as_secs_f64();
-        let listening = lock(&listening);
-        let ear = &listening.subscriber.ear;
+        let subscriber = lock(&listening);
+        let ear = &subscriber.ear;
         self.found = Some(Found::of(HeardByAll { seconds, ..sum(&[&ear.heard]) }, &tally.opened, &ear.trades));
     }
 }
@@ -135,7 +121,7 @@ impl Found {
     }
 }
 
-fn lock(listening: &Shared) -> MutexGuard<'_, Listening> {
+fn lock(listening: &Shared) -> MutexGuard<'_, Subscriber> {
     listening.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

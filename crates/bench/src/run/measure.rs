@@ -2,8 +2,10 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::Duration;
 
+use super::conntrack::Tracked;
 use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
@@ -21,6 +23,8 @@ const CLIENT_CPU_WARNING: f64 = 0.8;
 /// An open loop whose requests leave later than this is not the load that was asked for.
 const LAG_WARNING: Duration = Duration::from_millis(1);
 const LAG_QUANTILE: f64 = 0.99;
+/// About as many as a core can make: for runs that do not say how many they will.
+const CONNECTIONS_A_SECOND: f64 = 60_000.0;
 /// A run that states no other length takes so long.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
@@ -168,7 +172,9 @@ struct Driven {
     server_cpu: Option<Duration>,
     /// The server closes after each reply, and that was not asked for.
     closes: bool,
+    per_request: bool,
     rate: Option<f64>,
+    warnings: Vec<String>,
 }
 
 fn settings(plan: &RunPlan) -> Result<Settings, String> {
@@ -231,8 +237,11 @@ fn drive(
         sources: Sources::system(),
         note_orders: beside.wants_orders(),
     };
+    let mut warnings = Vec::new();
     if per_request {
-        work.sources = Sources::for_connections(to, connections_made(&work));
+        let connections = connections_made(&work);
+        work.sources = Sources::for_connections(to, connections);
+        warnings.extend(untracked_room(&work, connections));
     }
     if let Server::Own(own) = server {
         beside.begin(own.http)?;
@@ -246,7 +255,18 @@ fn drive(
     beside.end(&tally);
     let server_cpu = server.cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     issued.add_load(settings.recipe, tally.created_in_all, tally.refused_in_all);
-    Ok(Driven { tally, issued, server_cpu, closes: found.closes && load.mode != "per-request", rate: load.rate })
+    let closes = found.closes && load.mode != "per-request";
+    Ok(Driven { tally, issued, server_cpu, closes, per_request, rate: load.rate, warnings })
+}
+
+/// What to do where the kernel's table of connections has no room for those of a run; said before it begins, once.
+fn untracked_room(work: &Plan, connections: Option<u64>) -> Option<String> {
+    static SAID: Once = Once::new();
+    let length = work.duration.unwrap_or_default() + work.warmup;
+    let about = connections.or(work.requests).unwrap_or((length.as_secs_f64() * CONNECTIONS_A_SECOND) as u64);
+    let warning = Tracked::look()?.warning(about)?;
+    SAID.call_once(|| eprintln!("warning: {warning}"));
+    Some(warning)
 }
 
 /// How many connections a run with one for each request makes, where that is known.
@@ -370,6 +390,8 @@ fn judge(record: &mut RunRecord, run: &Driven) {
     ];
     let faults = faults.into_iter().filter(|(count, _)| *count > 0);
     record.invalid_because.extend(faults.map(|(count, what)| format!("{count} {what}")));
+    let fails_to_connect = run.per_request && (counts.broken > 0 || counts.lost > 0);
+    record.invalid_because.extend(Tracked::look().filter(|_| fails_to_connect).and_then(Tracked::cause));
     if counts.answered == 0 {
         record.invalid_because.push("nothing was answered in the measured part".to_string());
     }
@@ -377,6 +399,7 @@ fn judge(record: &mut RunRecord, run: &Driven) {
         record.invalid_because.push(format!("money or shares are not those that were created: {what}"));
     }
     let warnings = &mut record.warnings;
+    warnings.extend(run.warnings.iter().cloned());
     let share = record.client.cpu_share;
     // An open loop looks at the clock all the time.
     if run.rate.is_none() && share > CLIENT_CPU_WARNING {

@@ -1,6 +1,7 @@
 //! `pricetime-bench run`: one load against one server, its figures, and whether they may be used.
 
 mod args;
+mod conntrack;
 mod conservation;
 mod database;
 mod disk;
