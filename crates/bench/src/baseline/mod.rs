@@ -18,6 +18,7 @@ pub use exchange::{Exchange, Order, Side};
 pub use market::Market;
 pub use traders::{Outcome, Plan, run as run_load};
 
+use crate::flags::measured_seconds;
 use crate::number::{figure, percent};
 use crate::table::Table;
 
@@ -36,7 +37,7 @@ pub struct BaselineArgs {
     #[arg(long, value_delimiter = ',', default_value = "1,8,32", value_parser = clap::value_parser!(u64).range(1..=1000))]
     connections: Vec<u64>,
     /// Seconds of each run
-    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    #[arg(long, default_value_t = 5.0, value_parser = measured_seconds)]
     seconds: f64,
     /// Accounts that send orders
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -107,11 +108,4 @@ pub fn said(error: &tokio_postgres::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("seconds, from 0.1 to 3600".to_string()),
-    }
 }

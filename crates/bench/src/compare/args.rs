@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::mode::Mode;
 use super::subject::Other;
+use crate::flags::measured_seconds;
 
 const ROUNDS: u32 = 5;
 const SECONDS: f64 = 5.0;
@@ -19,7 +20,7 @@ pub struct CompareArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
     /// Seconds of each measurement, 60 for figures to state; PostgreSQL takes whole ones [default: 5]
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = measured_seconds)]
     seconds: Option<f64>,
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -69,13 +70,6 @@ impl CompareArgs {
         let asked = |mode: &Mode| self.modes.iter().any(|asked| asked == mode || asked.half_of() == Some(*mode));
         let all = Mode::ALL.into_iter();
         all.filter(|mode| if self.modes.is_empty() { by_default(mode) } else { asked(mode) }).collect()
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("seconds, from 0.1 to 3600".to_string()),
     }
 }
 

@@ -1,11 +1,9 @@
 //! A market in PostgreSQL: ours, and one transaction an order without a server. Each on a database of its own, and server,
 //! database and load on the same cores.
 
-use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use store::StoreUrl;
 
 use super::measurement::{Figures, Task};
@@ -13,12 +11,11 @@ use super::observer::Observer;
 use super::ours::{self, Run};
 use super::place::Place;
 use super::postgres::{Database, Postgres};
-use super::process::Server;
 use crate::baseline::{self, warmup};
 use crate::load::{Issued, issued_each, symbol_name};
-use crate::program;
+use crate::process::Server;
 use crate::record::{Conservation, LoadSettings, RunRecord};
-use crate::run::{STORE_VARIABLE, Target, check_database, on_cores};
+use crate::run::{STORE_VARIABLE, Target, check_database, launch, on_cores};
 
 const FOLDER: &str = "server";
 
@@ -42,7 +39,12 @@ fn drive(
     rate: Option<f64>,
 ) -> Result<Run, String> {
     let (cores, load_cores) = place.cores_in(task.mode);
-    let (server, address) = start(place, &cores, url)?;
+    let folder = place.fresh(FOLDER)?;
+    let tell = |command: &mut Command| {
+        command.arg("--data").arg(folder.join("data")).env(STORE_VARIABLE, url.secret());
+    };
+    let launched = launch(folder.join("log"), &cores, Some(cores.len() as u64), &[], tell)?;
+    let (server, address) = (launched.server, launched.xml);
     let look = || Look::at(&server, database, observer);
     let mut before = None;
     // The measured part begins when its progress is told for the first time.
@@ -57,26 +59,6 @@ fn drive(
     let before = before.ok_or("the load ended before it began")??;
     drop(server);
     Ok(run(checked(record, url), &before, &after))
-}
-
-fn start(place: &Place, cores: &[usize], url: &StoreUrl) -> Result<(Server, SocketAddr), String> {
-    let folder = place.fresh(FOLDER)?;
-    let mut command = Command::new(program::server()?);
-    // What is measured is what stands here.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
-        command.env_remove(name);
-    }
-    command.args(["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "warn"]);
-    command.arg(format!("--workers={}", cores.len())).env(STORE_VARIABLE, url.secret());
-    command.arg("--data").arg(folder.join("data"));
-    let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::TERM)?;
-    let address = server.await_ready(|server| {
-        let log = server.log();
-        // Its last line is the hint how to try it: all before it is written.
-        let line = log.lines().find(|line| line.trim_start().starts_with("XML")).filter(|_| log.contains("try it:"))?;
-        line.split_whitespace().nth(1)?.parse().ok()
-    })?;
-    Ok((server, address))
 }
 
 /// What was used up to a moment.

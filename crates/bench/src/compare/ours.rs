@@ -9,8 +9,8 @@ use rustix::process::Signal;
 
 use super::measurement::{Figures, Task};
 use super::place::Place;
-use super::process::Server;
 use crate::baseline::warmup;
+use crate::process::Server;
 use crate::record::{LoadSettings, RunRecord};
 use crate::run::{Options, RunPlan, Store, Target, measure_with};
 

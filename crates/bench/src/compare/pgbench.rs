@@ -8,7 +8,7 @@ use super::measurement::Figures;
 use super::mode::Mode;
 use super::place::Place;
 use super::postgres::{Database, Postgres, USER};
-use super::process::{Finished, finish};
+use crate::process::{Finished, finish};
 
 /// Transactions of each client before the measured part.
 const WARMUP_TRANSACTIONS: &str = "100";

@@ -16,7 +16,7 @@ use store::{StoreError, StoreUrl};
 use super::mode::Mode;
 use super::observer::Observer;
 use super::place::Place;
-use super::process::{Server, finish, free_port, in_path, is_program};
+use crate::process::{Server, finish, free_port, in_path, is_program};
 
 const FOLDER: &str = "postgres";
 /// Where Debian keeps the programs, one folder a version; only a few of them are in the path.

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::measurement::Figures;
 use super::mode::Mode;
 use super::place::Place;
-use super::process::{Server, finish, free_port, in_path};
+use crate::process::{Server, finish, free_port, in_path};
 
 const FOLDER: &str = "redis";
 /// With the key and the framing around it, a SET of it has as many bytes as an order of the same comparison.

@@ -3,10 +3,10 @@
 
 use super::measurement::{Comparison, Figures, Measurement};
 use super::mode::Mode;
-use super::quiet::QUIET_PERCENT;
 use super::ratio::{Figure, Source, in_rounds};
 use super::subject::Subject;
 use crate::number::{NOTHING, figure, known, percent};
+use crate::quiet::QUIET_PERCENT;
 use crate::statistics::{Summary, summarize};
 use crate::table::Table;
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::part::Part;
-use crate::run::{Cores, cores_allowed, read_cores};
+use crate::flags::{Cores, cores, measured_seconds, rate};
+use crate::run::cores_allowed;
 
 const ROUNDS: u32 = 5;
 const SECONDS: f64 = 5.0;
@@ -41,7 +42,7 @@ pub struct LiveArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
     /// Seconds of each measurement [default: 5]
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = measured_seconds)]
     seconds: Option<f64>,
     /// 1 round of 1 second: a look, no figures to state
     #[arg(long)]
@@ -59,10 +60,10 @@ pub struct LiveArgs {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub symbols: u64,
     /// Cores of the server, as 0 or 0,2-3 [default: the first that is allowed]
-    #[arg(long, value_parser = read_cores)]
+    #[arg(long, value_parser = cores)]
     server_cores: Option<Cores>,
     /// Cores of load and subscribers [default: another than the server's, if there is one]
-    #[arg(long, value_parser = read_cores)]
+    #[arg(long, value_parser = cores)]
     client_cores: Option<Cores>,
     /// Write all measurements here
     #[arg(long, value_name = "FILE")]
@@ -104,19 +105,5 @@ impl LiveArgs {
         let client =
             given(&self.client_cores).unwrap_or_else(|| free.map_or_else(|| server.clone(), |core| vec![core]));
         (server, client)
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if (1.0..=1e7).contains(&rate) => Ok(rate),
-        _ => Err("orders a second, 1 or more".to_string()),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.strip_suffix('s').unwrap_or(text).parse::<f64>() {
-        Ok(seconds) if (0.1..=1e5).contains(&seconds) => Ok(seconds),
-        _ => Err("seconds, 0.1 or more".to_string()),
     }
 }

@@ -17,9 +17,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 pub use args::LiveArgs;
 
-use crate::compare::processor::busy_percent;
 use crate::interrupt;
 use crate::load::{self, Recipe, Settings, Tally};
+use crate::processor::busy_percent;
 use crate::record::{Conservation, LoadSettings, RunRecord};
 use crate::run::{self, Beside, Fresh, Options, OwnServer, RunPlan, Store, Target};
 use audience::{Audience, HeardByAll};

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The unit of `/proc/*/stat`, the same on every Linux that Rust runs on.
-pub const TICK: Duration = Duration::from_millis(10);
+use crate::processor;
 
 /// When requests must leave, at an even rate. Computed from the start each time, so that no rounding adds up.
 pub struct Schedule {
@@ -39,17 +38,8 @@ pub fn own_cpu() -> Duration {
     match nanoseconds {
         Some(nanoseconds) => Duration::from_nanos(nanoseconds),
         // Kernels without these figures have coarser ones.
-        None => cpu_in("/proc/thread-self/stat").unwrap_or_default(),
+        None => processor::of_thread(),
     }
-}
-
-/// User and system time in a `stat` file of `/proc`.
-pub fn cpu_in(path: &str) -> Option<Duration> {
-    let stat = std::fs::read_to_string(path).ok()?;
-    // Behind the name, which may hold anything: state is field 3, user and system time are 14 and 15.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut times = fields.split_whitespace().skip(11).map(|field| field.parse::<u32>().ok());
-    Some(TICK * times.next()??.checked_add(times.next()??)?)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
 
 pub use choice::{Choice, Random, STANDING_PER_ACCOUNT, crossing, resting, standing};
-pub use clock::{cpu_in, own_cpu};
+pub use clock::own_cpu;
 pub use guest::{Guest, Opened};
 pub use replies::{Framing, Kind};
 pub use requests::symbol_name;

@@ -17,14 +17,14 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use args::{Cores, NO_DURABILITY_BESIDE_DATABASE, RunArgs, cores as read_cores};
+pub use args::{NO_DURABILITY_BESIDE_DATABASE, RunArgs};
 pub(crate) use conservation::check as check_market;
 pub use conservation::check_database;
 pub(crate) use fresh::{Fresh, STORE_VARIABLE};
 pub use histogram::{decode as decode_histogram, encode as encode_histogram};
 pub use machine::{cores_allowed, describe as describe_machine, now, on_cores};
 pub use measure::{Beside, Options, RunPlan, Target, measure, measure_beside, measure_with};
-pub(crate) use own_server::OwnServer;
+pub(crate) use own_server::{OwnServer, launch};
 pub use store::Store;
 
 use crate::record::RunRecord;

@@ -1,16 +1,14 @@
 //! A sweep along an axis that somebody names: its design from the command line.
 
 use super::axis::Axis;
-use super::cores::{Here, default_split, parse_list};
+use super::cores::{Here, default_split};
 use super::design::{Cell, Design, Shows, Size};
-use super::flags::{Keeping, Mode, RUNS_DEFAULT, SweepArgs, own_server};
+use super::flags::{Keeping, RUNS_DEFAULT, SweepArgs, length, mode_on, own_server};
+use crate::flags::{Cores, DEPTH_DEFAULT, Mode};
 use crate::number::list;
 use crate::record::LoadSettings;
 use crate::run::RunPlan;
 
-/// Requests in flight on a pipelined connection when nobody says.
-const DEPTH_DEFAULT: u64 = 16;
-const CONNECTIONS_DEFAULT: u64 = 50;
 /// Seconds before the measured part of a run that is measured by time.
 const WARMUP_DEFAULT: f64 = 1.0;
 
@@ -55,8 +53,8 @@ pub fn design(args: &SweepArgs, here: &Here) -> Result<Design, String> {
 /// The run that the axis varies.
 fn base(args: &SweepArgs, axis: Axis, here: &Here) -> Result<RunPlan, String> {
     let flags = &args.load;
-    let list_of = |text: &Option<String>| text.as_deref().map(parse_list).transpose();
-    let (mut server, mut client) = (list_of(&flags.server_cores)?, list_of(&flags.client_cores)?);
+    let given = |cores: &Option<Cores>| cores.as_ref().map(|cores| cores.0.clone());
+    let (mut server, mut client) = (given(&flags.server_cores), given(&flags.client_cores));
     for core in server.iter().chain(&client).flatten() {
         if !here.cores.contains(core) {
             return Err(format!("core {core} is none that this process may use; those are {:?}", here.cores));
@@ -74,14 +72,14 @@ fn base(args: &SweepArgs, axis: Axis, here: &Here) -> Result<RunPlan, String> {
         server = server.or(others_of_client).or(Some(parts.server));
         client = client.or(others_of_server).or(Some(parts.load));
     }
-    let mode = flags.mode_on(axis);
-    let (requests, duration) = flags.length();
+    let mode = mode_on(flags, axis);
+    let (requests, duration) = length(flags);
     let depth = if mode == Mode::Pipelined { flags.depth.unwrap_or(DEPTH_DEFAULT) } else { 1 };
     Ok(RunPlan {
         load: LoadSettings {
-            workload: flags.workload.clone(),
+            workload: flags.workload().to_string(),
             mode: mode.name().to_string(),
-            connections: flags.connections.unwrap_or(CONNECTIONS_DEFAULT),
+            connections: flags.connections(),
             depth,
             requests,
             duration,
@@ -91,8 +89,8 @@ fn base(args: &SweepArgs, axis: Axis, here: &Here) -> Result<RunPlan, String> {
             } else {
                 0.0
             }),
-            accounts: flags.accounts,
-            symbols: flags.symbols,
+            accounts: flags.accounts(),
+            symbols: flags.symbols(),
             seed: args.seed,
             threads: 1,
         },

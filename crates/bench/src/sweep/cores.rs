@@ -1,7 +1,6 @@
 //! Which cores the server and the load run on, and how many connections this machine lets a process have.
 
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::CpuSet;
 
 use crate::run::cores_allowed;
 
@@ -65,22 +64,6 @@ pub fn load_threads(load_cores: usize, shared: bool, connections: u64) -> u64 {
     (threads.clamp(1, 4) as u64).min(connections.max(1))
 }
 
-/// Reads `0,2-4`. Errors: what is wrong with it.
-pub fn parse_list(text: &str) -> Result<Vec<usize>, String> {
-    let wrong = || format!("`{text}` is no list of cores; write numbers and ranges as in 0,2-4");
-    let mut cores = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&core| core < CpuSet::MAX_CPU);
-        let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
-        cores.extend(first..=last);
-    }
-    let count = cores.len();
-    cores.sort_unstable();
-    cores.dedup();
-    if cores.is_empty() || cores.len() < count { Err(wrong()) } else { Ok(cores) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,14 +92,5 @@ mod tests {
         assert_eq!(load_threads(2, true, 50), 1);
         assert_eq!(load_threads(12, false, 50), 4);
         assert_eq!(load_threads(4, false, 1), 1);
-    }
-
-    #[test]
-    fn lists_of_cores_are_read_as_taskset_reads_them() {
-        assert_eq!(parse_list("0,2-4"), Ok(vec![0, 2, 3, 4]));
-        assert_eq!(parse_list("3"), Ok(vec![3]));
-        for wrong in ["", "a", "3-1", "1,1", "0-", "-1", "99999"] {
-            assert!(parse_list(wrong).expect_err(wrong).contains("0,2-4"));
-        }
     }
 }

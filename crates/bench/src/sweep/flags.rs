@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::axis::Axis;
-use super::cores::parse_list;
 use super::presets;
-use crate::load::Recipe;
+use crate::flags::{LoadFlags, Mode, at_least_one};
 use crate::run::{NO_DURABILITY_BESIDE_DATABASE, Store, Target};
 
 /// What a run is when neither its requests nor its length are given.
@@ -58,72 +57,6 @@ pub struct SweepArgs {
     pub load: LoadFlags,
 }
 
-/// What `pricetime-bench run` is told, too. A preset sets all of it.
-#[derive(Args, Clone, Debug)]
-pub struct LoadFlags {
-    /// What is sent
-    #[arg(long, default_value = "order", value_parser = workload_names(), conflicts_with = "preset")]
-    pub workload: String,
-    /// How connections are used [default: persistent; per-request with --axis clients, pipelined with --axis depth]
-    #[arg(long, value_enum, conflicts_with = "preset")]
-    pub mode: Option<Mode>,
-    /// Connections at once [default: 50]
-    #[arg(short = 'c', long, conflicts_with = "preset", value_parser = at_least_one())]
-    pub connections: Option<u64>,
-    /// Requests of a run
-    #[arg(short = 'n', long, conflicts_with_all = ["preset", "duration"], value_parser = at_least_one())]
-    pub requests: Option<u64>,
-    /// Length of a run: 10s, 500ms, 2m [default: 5s]
-    #[arg(short = 'z', long, conflicts_with = "preset", value_parser = seconds)]
-    pub duration: Option<f64>,
-    /// Requests a second on a schedule: an open loop
-    #[arg(long, conflicts_with = "preset", value_parser = positive)]
-    pub rate: Option<f64>,
-    /// Time before the measured part: 1s [default: 1s with a duration, none with a number of requests]
-    #[arg(long, conflicts_with = "preset", value_parser = seconds)]
-    pub warmup: Option<f64>,
-    /// Accounts that send orders
-    #[arg(long, default_value_t = 10_000, conflicts_with = "preset", value_parser = at_least_one())]
-    pub accounts: u64,
-    /// Symbols that are traded
-    #[arg(long, default_value_t = 4, conflicts_with = "preset", value_parser = at_least_one())]
-    pub symbols: u64,
-    /// Requests in flight on each connection [default: 16 when pipelined]
-    #[arg(long, conflicts_with = "preset", value_parser = at_least_one())]
-    pub depth: Option<u64>,
-    /// Worker threads of the server [default: its cores]
-    #[arg(long, conflicts_with = "preset", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    pub workers: Option<u64>,
-    /// Cores of the server: 0,2-3 [default: those that the load leaves]
-    #[arg(long, value_name = "LIST", conflicts_with = "preset")]
-    pub server_cores: Option<String>,
-    /// Cores of the load [default: a quarter of them, at least one]
-    #[arg(long, value_name = "LIST", conflicts_with = "preset")]
-    pub client_cores: Option<String>,
-}
-
-/// How connections are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// One request in flight on each, and they stay open
-    Persistent,
-    /// A new one for each request
-    PerRequest,
-    /// Several requests in flight on each
-    Pipelined,
-}
-
-impl Mode {
-    /// As on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Persistent => "persistent",
-            Mode::PerRequest => "per-request",
-            Mode::Pipelined => "pipelined",
-        }
-    }
-}
-
 /// Which sizes of a preset are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scale {
@@ -160,13 +93,16 @@ impl SweepArgs {
         if self.preset.is_none() && (self.scale.is_some() || self.quick) {
             return Err("--scale and --quick are for presets; an axis has the sizes that you give it".to_string());
         }
+        if self.preset.is_some() && self.load != LoadFlags::default() {
+            return Err("a preset sets the load: --preset cannot be used with flags of it".to_string());
+        }
         let mut values = self.values.clone();
         values.sort_unstable();
         if let Some(pair) = values.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("--values has {} twice; --runs says how often each value is run", pair[0]));
         }
         self.read_keeping()?;
-        self.axis.map_or(Ok(()), |axis| self.load.check(axis))
+        self.axis.map_or(Ok(()), |axis| check_load(&self.load, axis))
     }
 
     /// Read here and not by clap, whose errors show what was given, and so the password.
@@ -192,49 +128,46 @@ impl SweepArgs {
     }
 }
 
-impl LoadFlags {
-    /// Errors: a flag that says again what the axis varies, or that the mode has no use for.
-    fn check(&self, axis: Axis) -> Result<(), String> {
-        let varied = |flag: &str, given: bool| match given {
-            true => Err(format!("--axis {} sets {flag} itself: leave {flag} out", axis.name())),
-            false => Ok(()),
-        };
-        match axis {
-            Axis::Cores => varied("--server-cores", self.server_cores.is_some())?,
-            Axis::Clients => {
-                varied("--connections", self.connections.is_some())?;
-                varied("--mode", !matches!(self.mode, None | Some(Mode::PerRequest)))?;
-            }
-            Axis::Connections => varied("--connections", self.connections.is_some())?,
-            Axis::Requests => {
-                varied("--requests", self.requests.is_some())?;
-                varied("--duration", self.duration.is_some())?;
-            }
-            Axis::Workers => varied("--workers", self.workers.is_some())?,
-            Axis::Depth => varied("--depth", self.depth.is_some())?,
+/// Errors: a flag that says again what the axis varies, or that the mode has no use for.
+fn check_load(load: &LoadFlags, axis: Axis) -> Result<(), String> {
+    let varied = |flag: &str, given: bool| match given {
+        true => Err(format!("--axis {} sets {flag} itself: leave {flag} out", axis.name())),
+        false => Ok(()),
+    };
+    match axis {
+        Axis::Cores => varied("--server-cores", load.server_cores.is_some())?,
+        Axis::Clients => {
+            varied("--connections", load.connections.is_some())?;
+            varied("--mode", !matches!(load.mode, None | Some(Mode::PerRequest)))?;
         }
-        if (self.depth.is_some() || axis == Axis::Depth) && self.mode_on(axis) != Mode::Pipelined {
-            return Err("a depth is for --mode pipelined: the other modes have one request in flight".to_string());
+        Axis::Connections => varied("--connections", load.connections.is_some())?,
+        Axis::Requests => {
+            varied("--requests", load.requests.is_some())?;
+            varied("--duration", load.duration.is_some())?;
         }
-        let lists = self.server_cores.iter().chain(&self.client_cores);
-        lists.map(|list| parse_list(list)).try_for_each(|cores| cores.map(drop))
+        Axis::Workers => varied("--workers", load.workers.is_some())?,
+        Axis::Depth => varied("--depth", load.depth.is_some())?,
     }
-
-    /// The mode in force.
-    pub fn mode_on(&self, axis: Axis) -> Mode {
-        self.mode.unwrap_or(match axis {
-            Axis::Clients => Mode::PerRequest,
-            Axis::Depth => Mode::Pipelined,
-            Axis::Cores | Axis::Connections | Axis::Requests | Axis::Workers => Mode::Persistent,
-        })
+    if (load.depth.is_some() || axis == Axis::Depth) && mode_on(load, axis) != Mode::Pipelined {
+        return Err("a depth is for --mode pipelined: the other modes have one request in flight".to_string());
     }
+    Ok(())
+}
 
-    /// Requests or seconds of a run.
-    pub fn length(&self) -> (Option<u64>, Option<f64>) {
-        match self.requests {
-            Some(requests) => (Some(requests), None),
-            None => (None, Some(self.duration.unwrap_or(SECONDS_DEFAULT))),
-        }
+/// The mode in force.
+pub fn mode_on(load: &LoadFlags, axis: Axis) -> Mode {
+    load.mode.unwrap_or(match axis {
+        Axis::Clients => Mode::PerRequest,
+        Axis::Depth => Mode::Pipelined,
+        Axis::Cores | Axis::Connections | Axis::Requests | Axis::Workers => Mode::Persistent,
+    })
+}
+
+/// Requests or seconds of a run.
+pub fn length(load: &LoadFlags) -> (Option<u64>, Option<f64>) {
+    match load.requests {
+        Some(requests) => (Some(requests), None),
+        None => (None, Some(load.duration.unwrap_or(SECONDS_DEFAULT))),
     }
 }
 
@@ -290,29 +223,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn at_least_one() -> RangedU64ValueParser {
-    RangedU64ValueParser::new().range(1..)
-}
-
-fn workload_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(Recipe::NAMES.map(|(name, _)| name))
-}
-
 fn preset_names() -> PossibleValuesParser {
     PossibleValuesParser::new(presets::ALL.iter().map(|preset| preset.name).chain(["all"]))
-}
-
-/// `10s`, `500ms`, `2m`, or a number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("", 1.0)];
-    let read = |(unit, scale): &(&str, f64)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale);
-    let found = UNITS.iter().find_map(read).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
-    found.ok_or_else(|| "no length of time; write seconds, or a number with ms, s or m".to_string())
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let found = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    found.ok_or_else(|| "a rate is a number above 0, in requests a second".to_string())
 }
 
 #[cfg(test)]
@@ -351,7 +263,7 @@ mod tests {
     fn the_mode_follows_the_axis() {
         let mode = |line: &str| {
             let args = args(line);
-            args.load.mode_on(args.axis.expect("an axis"))
+            mode_on(&args.load, args.axis.expect("an axis"))
         };
         assert_eq!(mode("--axis clients --values 1"), Mode::PerRequest);
         assert_eq!(mode("--axis depth --values 1"), Mode::Pipelined);
@@ -361,9 +273,9 @@ mod tests {
 
     #[test]
     fn a_run_has_requests_or_a_length() {
-        assert_eq!(args("--axis cores --values 1 -n 7").load.length(), (Some(7), None));
-        assert_eq!(args("--axis cores --values 1 -z 500ms").load.length(), (None, Some(0.5)));
-        assert_eq!(args("--axis cores --values 1").load.length(), (None, Some(5.0)));
+        assert_eq!(length(&args("--axis cores --values 1 -n 7").load), (Some(7), None));
+        assert_eq!(length(&args("--axis cores --values 1 -z 500ms").load), (None, Some(0.5)));
+        assert_eq!(length(&args("--axis cores --values 1").load), (None, Some(5.0)));
     }
 
     #[test]

@@ -1,24 +1,13 @@
 //! The order in which runs are made: shuffled, so that what drifts with time (heat, a neighbour's load) does not look
 //! like an effect of the axis; the same for the same seed.
 
+use crate::load::Random;
+
 /// Puts the items in an order that only the seed decides (Fisher and Yates, by SplitMix64).
 pub fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut random = Random(seed);
     for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        // The bound is a number of runs: what the remainder favours is below one part in 2^50.
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+        items.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 

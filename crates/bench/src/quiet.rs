@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::processor::busy_percent;
 use crate::interrupt;
+use crate::processor::busy_percent;
 
 /// More disturbs a measurement, in percent of all cores.
 pub const QUIET_PERCENT: f64 = 5.0;

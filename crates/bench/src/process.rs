@@ -10,19 +10,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
-use super::processor;
-use crate::interrupt;
-use crate::load::run_on;
+use crate::run::on_cores;
+use crate::{interrupt, processor};
 
 /// How long a start or an end may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-const GLANCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(60);
+const GLANCE: Duration = Duration::from_millis(5);
 /// How often whoever waits for a client looks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// What is shown of what a program said.
-const SAID_BYTES_MAX: usize = 600;
+const SAID_BYTES_MAX: usize = 1000;
 
 /// A server. Ended when dropped.
 pub struct Server {
@@ -63,14 +61,38 @@ impl Server {
             interrupt::check()?;
             let ended = matches!(self.child.try_wait(), Ok(Some(_)));
             if ended {
-                return Err(format!("it did not start; it said: {}", self.said()));
+                return Err(format!("the server did not start; it said: {}", self.said()));
             }
             if let Some(found) = ready(self) {
                 return Ok(found);
             }
             std::thread::sleep(GLANCE);
         }
-        Err(format!("it did not start within {} s; it said: {}", PATIENCE.as_secs(), self.said()))
+        Err(format!("the server did not start within {} s; it said: {}", PATIENCE.as_secs(), self.said()))
+    }
+
+    /// Tells it to stop, and waits. Errors: how it ended otherwise.
+    pub fn stop(mut self) -> Result<(), String> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return Err(format!("the server ended by itself ({status}); it said: {}", self.said()));
+        }
+        self.tell_to_stop();
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && !interrupt::is_asked() {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(format!("the server ended with {status}; it said: {}", self.said())),
+                _ => std::thread::sleep(GLANCE),
+            }
+        }
+        // It was asked kindly.
+        self.stop_with = Signal::KILL;
+        Err(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
+    }
+
+    fn tell_to_stop(&self) {
+        // Fails where it has ended already.
+        let _ = kill_process(Pid::from_child(&self.child), self.stop_with);
     }
 
     fn said(&self) -> String {
@@ -80,8 +102,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Fails where it has ended already.
-        let _ = kill_process(Pid::from_child(&self.child), self.stop_with);
+        self.tell_to_stop();
         let asked = Instant::now();
         while asked.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(GLANCE);
@@ -163,10 +184,7 @@ pub fn is_program(file: &Path) -> bool {
 
 /// A child runs where the thread that starts it does.
 fn spawn(command: &mut Command, cores: &[usize]) -> Result<Child, String> {
-    let before = sched_getaffinity(None).map_err(|error| format!("cannot tell the cores of this thread: {error}"))?;
-    run_on(cores)?;
-    let child = command.spawn();
-    sched_setaffinity(None, &before).map_err(|error| format!("cannot return to the cores of before: {error}"))?;
+    let child = on_cores(cores, || command.spawn())?;
     child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))
 }
 

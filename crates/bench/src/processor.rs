@@ -27,6 +27,16 @@ pub fn family(process: u32) -> Duration {
     time
 }
 
+/// Processor time of one process, without its children; none where it is gone.
+pub fn of(process: u32) -> Option<Duration> {
+    fields_of(&process.to_string()).map(|fields| sum(&fields, OWN))
+}
+
+/// Processor time of this thread, by the tick.
+pub fn of_thread() -> Duration {
+    fields_of("thread-self").map_or(Duration::ZERO, |fields| sum(&fields, OWN))
+}
+
 /// Processor time of all children of this process that have ended.
 pub fn of_ended_children() -> Duration {
     fields_of("self").map_or(Duration::ZERO, |fields| sum(&fields, OF_ENDED_CHILDREN))
