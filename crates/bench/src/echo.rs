@@ -14,7 +14,7 @@ use clap::Args;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
-use slots::Slots;
+use slab::Slab;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 const REPLY: &[u8] = b"<results><opened sym=\"SYM0\" amount=\"100\" limit=\"145.67\" id=\"1234567\"/></results>\n";
@@ -49,7 +49,7 @@ fn answer_all(mut listener: TcpListener, mut file: AppendFile) -> io::Result<()>
     let mut poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     let mut events = Events::with_capacity(1024);
-    let mut connections = Slots::default();
+    let mut connections = Slab::new();
     let mut scratch = vec![0; SCRATCH_BYTES];
     let mut arrived = Vec::new();
     loop {
@@ -66,20 +66,20 @@ fn answer_all(mut listener: TcpListener, mut file: AppendFile) -> io::Result<()>
             }
         }
         for &number in &arrived {
-            if let Some(connection) = connections.get(number) {
+            if let Some(connection) = connections.get_mut(number) {
                 connection.read(&mut scratch, &mut file.turn);
             }
         }
         file.append_turn()?;
         for &number in &arrived {
-            if connections.get(number).is_some_and(|connection| !connection.answer()) {
+            if connections.get_mut(number).is_some_and(|connection| !connection.answer()) {
                 connections.remove(number);
             }
         }
     }
 }
 
-fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slots) -> io::Result<()> {
+fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slab<Connection>) -> io::Result<()> {
     loop {
         let mut stream = match listener.accept() {
             Ok((stream, _)) => stream,
@@ -87,12 +87,11 @@ fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slots) -> io::R
             Err(error) => return Err(error),
         };
         stream.set_nodelay(true)?;
-        let number = connections.free();
+        let place = connections.vacant_entry();
+        let number = place.key();
         poll.registry().register(&mut stream, Token(number), Interest::READABLE | Interest::WRITABLE)?;
-        connections.put(
-            number,
-            Connection { stream, counter: RequestCounter::default(), unanswered: 0, out: Vec::new(), open: true },
-        );
+        let counter = RequestCounter::default();
+        place.insert(Connection { stream, counter, unanswered: 0, out: Vec::new(), open: true });
     }
 }
 
@@ -211,39 +210,6 @@ impl AppendFile {
         self.written = end;
         self.turn.clear();
         Ok(())
-    }
-}
-
-/// Connections by number; numbers are used again.
-mod slots {
-    use super::Connection;
-
-    #[derive(Default)]
-    pub struct Slots {
-        connections: Vec<Option<Connection>>,
-        free: Vec<usize>,
-    }
-
-    impl Slots {
-        pub fn free(&mut self) -> usize {
-            self.free.pop().unwrap_or_else(|| {
-                self.connections.push(None);
-                self.connections.len() - 1
-            })
-        }
-
-        pub fn put(&mut self, number: usize, connection: Connection) {
-            self.connections[number] = Some(connection);
-        }
-
-        pub fn get(&mut self, number: usize) -> Option<&mut Connection> {
-            self.connections.get_mut(number)?.as_mut()
-        }
-
-        pub fn remove(&mut self, number: usize) {
-            self.connections[number] = None;
-            self.free.push(number);
-        }
     }
 }
 

@@ -23,6 +23,8 @@ mod quiet;
 pub mod record;
 pub mod report;
 pub mod run;
+#[cfg(test)]
+mod sample;
 pub mod statistics;
 pub mod sweep;
 mod table;

@@ -122,12 +122,18 @@ fn linear_marks(min: f64, max: f64) -> Vec<f64> {
 
 /// Powers of ten, with 2 and 5 between them where there are few; round values where even those are few.
 fn log_marks(min: f64, max: f64) -> Vec<f64> {
-    let factors: &[f64] = if (max / min).log10() < 2.6 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let decades = min.log10().floor() as i32..=max.log10().ceil() as i32;
-    let all = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
-    let marks: Vec<f64> = all.filter(|value| (min * 0.999..=max * 1.001).contains(value)).collect();
-    // Two labels do not show that a scale is logarithmic.
-    if marks.len() >= 3 { marks } else { linear_marks(min, max) }
+    let within = |factors: &[f64]| -> Vec<f64> {
+        let decades = min.log10().floor() as i32..=max.log10().ceil() as i32;
+        let all = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
+        all.filter(|value| (min * 0.999..=max * 1.001).contains(value)).collect()
+    };
+    let (powers, between) = (within(&[1.0]), within(&[1.0, 2.0, 5.0]));
+    // Two labels do not show that a scale is logarithmic, and nine of them would stand close.
+    match (powers.len(), between.len()) {
+        (3.., 9..) => powers,
+        (_, 3..) => between,
+        _ => linear_marks(min, max),
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +145,8 @@ mod tests {
         assert_eq!(Scale::from_zero(&[1021.0]).marks, [0.0, 500.0, 1000.0]);
         assert_eq!(log_marks(8.0, 20_000.0), [10.0, 100.0, 1000.0, 10_000.0]);
         assert_eq!(log_marks(90.0, 600.0), [100.0, 200.0, 500.0]);
+        assert_eq!(log_marks(137.0, 60_000.0).len(), 8, "two powers of ten would be too few");
+        assert_eq!(log_marks(101.0, 160.0), [120.0, 140.0, 160.0], "not even a decade");
         let marked = Scale::around(&[1.0, 100.0]).marked_at(&[1.0, 2.0, 50.0, 100.0]);
         assert_eq!(marked.marks, [1.0, 50.0, 100.0], "2 would stand in the label of 1");
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{folder, plot, refusal, report, row, sample};
+use super::{folder, plot, refusal, report, row};
+use crate::sample;
 
 fn measured(round: u64, mode: &str, subject: &str, [connections, depth]: [u64; 2], orders: f64, batch: f64) -> Value {
     json!({

@@ -1,7 +1,6 @@
 //! Reports on raw files made by hand.
 
 mod comparison;
-mod sample;
 
 use std::fs;
 use std::path::Path;
@@ -11,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use tempfile::TempDir;
 
-use self::sample::{experiment, latency, of_histogram, record};
 use super::write;
+use crate::sample::{self, experiment, latency, of_histogram, record};
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
