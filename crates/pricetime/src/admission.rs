@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
-use wire::{Bound, Requests, Unavailable};
+use exchange::{Bound, Requests, Unavailable};
 
 /// What the surroundings and the settings allow at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::{DoneOrder, OrderId};
-use gateway::Lookup;
+use exchange::{Lookup, Unavailable};
 use journal::{ARCHIVE_NAME, Archive, ArchiveError, Damages};
-use wire::Unavailable;
 
 use crate::archiver::Kept;
-use crate::door::Readers;
+use crate::exchange_handle::Readers;
 
 /// Orders read for one look-up before the next one has its turn.
 const ORDERS_A_TURN: usize = 16;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{DoneOrders, Engine, Sequence};
+use exchange::{Exchange, Gauge, Metrics, State, Status};
 use feed::{Asker, Former, Known, RECALLED};
-use gateway::{Exchange, Gauge, Pulse, State, Status};
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
 use web::{Hub, Records};
@@ -66,22 +66,22 @@ impl Backend {
     pub fn open(
         settings: &Settings,
         status: &Status,
-        pulse: Pulse,
+        metrics: Metrics,
         clock: Clock,
         failed: Failed,
     ) -> Result<(Backend, Opened), String> {
         match &settings.store {
-            Place::Journal => open_folder(settings, pulse, clock, failed),
-            Place::Database(url) => open_database(url, settings, status, pulse, clock, failed),
+            Place::Journal => open_folder(settings, metrics, clock, failed),
+            Place::Database(url) => open_database(url, settings, status, metrics, clock, failed),
             Place::Nowhere(fault) => Err(fault.clone()),
         }
     }
 
     /// Where gateways hand batches in.
-    pub fn door(&self) -> Arc<dyn Exchange> {
+    pub fn exchange(&self) -> Arc<dyn Exchange> {
         match self {
-            Backend::Folder(folder) => folder.market.door(),
-            Backend::Database(market, _) => market.door(),
+            Backend::Folder(folder) => folder.market.exchange(),
+            Backend::Database(market, _) => market.exchange(),
         }
     }
 
@@ -122,7 +122,12 @@ impl Backend {
     }
 }
 
-fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) -> Result<(Backend, Opened), String> {
+fn open_folder(
+    settings: &Settings,
+    metrics: Metrics,
+    clock: Clock,
+    failed: Failed,
+) -> Result<(Backend, Opened), String> {
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
@@ -138,7 +143,7 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
     let mut projection = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         if settings.feed {
-            projection = Some(Projection::start(engine, &storage, &pulse, &failed)?);
+            projection = Some(Projection::start(engine, &storage, &metrics, &failed)?);
         }
         Ok(projection.as_ref().map(Projection::sink))
     });
@@ -164,19 +169,19 @@ fn open_folder(settings: &Settings, pulse: Pulse, clock: Clock, failed: Failed) 
         ),
         notes: notes(&recovered.report),
     };
-    note_recovery(&pulse, started, recovered.report.commands_replayed);
+    note_recovery(&metrics, started, recovered.report.commands_replayed);
     if let Some(made) = recovered.report.snapshot.as_ref().and_then(|info| made_at(&settings.data.join(&info.name))) {
-        snapshots::note_made(&pulse, made);
+        snapshots::note_made(&metrics, made);
     }
     let market_options = MarketOptions {
-        reply_bytes_max: settings.reply_bytes_max(),
+        limits: settings.answer_limits(),
         keep_journal: settings.keep_journal,
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low_bytes(),
         done_orders_max: DONE_ORDERS_MAX,
         bounds: settings.bounds(),
         clock_leap_max: settings.max_clock_leap.0,
-        pulse,
+        metrics,
         clock,
     };
     let follower = projection
@@ -194,9 +199,9 @@ fn expect_all(storage: &Disk, recovered: &Recovered<Disk>) -> Result<(), String>
     })
 }
 
-fn note_recovery(pulse: &Pulse, started: Instant, commands: u64) {
-    pulse.set(Gauge::RecoveryMicros, u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX - 1));
-    pulse.set(Gauge::RecoveredCommands, commands);
+fn note_recovery(metrics: &Metrics, started: Instant, commands: u64) {
+    metrics.set(Gauge::RecoveryMicros, u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX - 1));
+    metrics.set(Gauge::RecoveredCommands, commands);
 }
 
 /// When a file got its contents, where the system tells.
@@ -254,7 +259,7 @@ fn open_database(
     url: &StoreUrl,
     settings: &Settings,
     status: &Status,
-    pulse: Pulse,
+    metrics: Metrics,
     clock: Clock,
     failed: Failed,
 ) -> Result<(Backend, Opened), String> {
@@ -273,7 +278,7 @@ fn open_database(
     let migrated = store.migrate().map_err(say)?;
     let mut writer = store.take_over().map_err(say)?;
     let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep).map_err(say)?;
-    note_recovery(&pulse, started, 0);
+    note_recovery(&metrics, started, 0);
     let opened = Opened {
         kept: format!("database   {url} (a reply means that its rows are committed)"),
         recovered: format!(
@@ -313,9 +318,9 @@ fn open_database(
         false => None,
     };
     let events = followed.as_ref().map(|(projection, _)| projection.sink());
-    let (reply_bytes_max, bounds) = (settings.reply_bytes_max(), settings.bounds());
+    let (limits, bounds) = (settings.answer_limits(), settings.bounds());
     let clock_leap_max = settings.max_clock_leap.0;
-    let options = SqlOptions { reply_bytes_max, patience, events, pulse, clock, clock_leap_max, bounds };
+    let options = SqlOptions { limits, patience, events, metrics, clock, clock_leap_max, bounds };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }

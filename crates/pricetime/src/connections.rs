@@ -1,7 +1,9 @@
 //! How many connections clients may have: what the server's own files leave of the limit, shared between XML and HTTP, so
-//! that neither takes the other's; and how many of them one source address may have, over both.
+//! that neither takes the other's, nor any number of them keeps the next journal file from being opened; and how many of
+//! them one source address may have, over both.
 
-use gateway::{Addresses, connections_allowed};
+use exchange::Addresses;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::settings::Settings;
 
@@ -9,6 +11,14 @@ use crate::settings::Settings;
 const HTTP_MAX: usize = 1024;
 /// The part of few connections that HTTP has: one in so many.
 const HTTP_PART: usize = 4;
+
+/// Files of the server itself: journal, snapshots, archive, history, connections to a database, listeners and event loops,
+/// places for those who look after the server, and some that are open for a moment.
+const OWN: u64 = 96;
+/// Files of a worker: its listener, its event loop, and a client that is turned away.
+const OWN_OF_A_WORKER: u64 = 4;
+/// With room for fewer connections a server is of no use.
+const CONNECTIONS_MIN: u64 = 32;
 
 /// What each listener may let in.
 #[derive(Clone, Debug)]
@@ -24,7 +34,7 @@ pub struct Connections {
 impl Connections {
     /// Errors: the limit of open files leaves too few.
     pub fn allowed(settings: &Settings) -> Result<Connections, String> {
-        let all = connections_allowed(settings.workers).map_err(|error| error.to_string())?;
+        let all = connections_allowed(settings.workers)?;
         let http = (all / HTTP_PART).min(HTTP_MAX);
         let left = all - http;
         let xml = match settings.max_connections {
@@ -39,5 +49,49 @@ impl Connections {
             );
         }
         Ok(Connections { xml, http, addresses: Addresses::new(settings.max_connections_per_address) })
+    }
+}
+
+/// Connections that clients may have in all, when the server's own files are provided for. Raises the process's soft limit of
+/// open files to the hard one. `usize::MAX` without a limit. Errors: the limit leaves too few.
+fn connections_allowed(workers: usize) -> Result<usize, String> {
+    let Some(allowed) = raise_limit() else { return Ok(usize::MAX) };
+    let own = OWN + OWN_OF_A_WORKER * workers as u64;
+    match allowed.checked_sub(own) {
+        Some(left) if left >= CONNECTIONS_MIN => Ok(usize::try_from(left).unwrap_or(usize::MAX)),
+        Some(_) | None => Err(format!(
+            "the limit of open files is {allowed}; at least {} are needed, {own} for the server's own files and \
+             {CONNECTIONS_MIN} for connections: raise it (ulimit -n, LimitNOFILE)",
+            own + CONNECTIONS_MIN
+        )),
+    }
+}
+
+/// Returns what may be open now; none without a limit.
+fn raise_limit() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return limit.current;
+    }
+    match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        Ok(()) => limit.maximum,
+        Err(error) => {
+            tracing::warn!(%error, "cannot raise the limit of open files; connections are limited by it");
+            limit.current
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_and_leaves_the_servers_own() {
+        let connections = connections_allowed(1);
+        let files = getrlimit(Resource::Nofile);
+        assert_eq!(files.current, files.maximum);
+        let left = files.current.map_or(usize::MAX, |files| files as usize - (OWN + OWN_OF_A_WORKER) as usize);
+        assert_eq!(connections, Ok(left));
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gateway::Batch;
+use exchange::Batch;
 
 /// Batches on their way to the sequencer.
 #[derive(Default)]

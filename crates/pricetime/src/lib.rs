@@ -14,7 +14,7 @@ pub mod client;
 pub mod connections;
 pub mod copies;
 pub mod demo;
-pub mod door;
+pub mod exchange_handle;
 pub mod give_way;
 pub mod health;
 pub mod inbox;

@@ -8,16 +8,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, Sequence};
+use exchange::{Batch, Gauge, Metrics, Stage};
 use feed::EventSink;
-use gateway::{Batch, Gauge, Pulse, Stage};
 use journal::{ArchiveBatch, Damages, Journal, JournalError, Storage};
 
 use crate::admission::{Bounds, Conditions};
-use crate::answering::{ReplyLimits, Work};
+use crate::answering::AnswerLimits;
 use crate::archive_gate::ArchiveGate;
 use crate::archive_reader;
 use crate::archiver::{Archiver, Handover, Kept};
-use crate::door::Door;
+use crate::exchange_handle::ExchangeHandle;
 use crate::inbox::Taken;
 use crate::projection::Checkpoint;
 use crate::recovery::Recovered;
@@ -38,8 +38,8 @@ pub const DONE_ORDERS_MAX: usize = 1 << 20;
 /// Settings of the running market.
 #[derive(Clone, Debug)]
 pub struct MarketOptions {
-    /// The longest reply in bytes.
-    pub reply_bytes_max: usize,
+    /// What answers may take.
+    pub limits: AnswerLimits,
     /// Never retire journal files.
     pub keep_journal: bool,
     /// Commands in full journal files after which a snapshot is taken.
@@ -51,7 +51,7 @@ pub struct MarketOptions {
     /// What clients may have the server keep.
     pub bounds: Bounds,
     /// Where it is written down how long turns take, and how things stand.
-    pub pulse: Pulse,
+    pub metrics: Metrics,
     /// What tells the time.
     pub clock: Clock,
     /// A clock that is further ahead is never followed.
@@ -69,7 +69,7 @@ pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
 
 /// A market with its threads.
 pub struct Market<S: Storage> {
-    door: Arc<Door>,
+    exchange: Arc<ExchangeHandle>,
     sequencer: JoinHandle<Result<Sequencer<S>, JournalError>>,
     snapshots: Snapshots,
     archiver: Archiver,
@@ -90,27 +90,33 @@ impl<S: Storage> Market<S> {
         let kept = Arc::new(Kept::new(archive, gate));
         let write_failed = failed.clone();
         let (archiver, handover) = Archiver::start(kept.clone(), move |error| write_failed(error.to_string()))?;
-        let pulse = options.pulse.clone();
-        pulse.set(Gauge::DamagedInArchive, 0);
-        let damages = Damages::new(move |records| pulse.set(Gauge::DamagedInArchive, records));
+        let metrics = options.metrics.clone();
+        metrics.set(Gauge::DamagedInArchive, 0);
+        let damages = Damages::new(move |records| metrics.set(Gauge::DamagedInArchive, records));
         let readers = archive_reader::start(&kept, &damages)?;
-        let door = Arc::new(Door::new(readers));
+        let exchange = Arc::new(ExchangeHandle::new(readers));
         let landmarks = Arc::new(Landmarks::default());
-        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.pulse.clone(), failed.clone())?;
+        let disk = DiskWatch::start(storage.clone(), options.disk_low_bytes, options.metrics.clone(), failed.clone())?;
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
         let (events, history) = follower.map(|follower| (follower.events, follower.checkpoint)).unzip();
         let behind = Behind { archive: archiver.sync_handle(), history };
-        let snapshots =
-            Snapshots::start(storage, options.snapshot_every, last, landmarks.clone(), behind, options.pulse.clone())?;
-        note_market(&options.pulse, &engine);
+        let snapshots = Snapshots::start(
+            storage,
+            options.snapshot_every,
+            last,
+            landmarks.clone(),
+            behind,
+            options.metrics.clone(),
+        )?;
+        note_market(&options.metrics, &engine);
         let time = engine.time();
         let run = Run {
-            sequencer: Sequencer::new(engine, journal, ReplyLimits { reply_bytes_max: options.reply_bytes_max }),
-            door: door.clone(),
+            sequencer: Sequencer::new(engine, journal, options.limits),
+            exchange: exchange.clone(),
             handover,
             landmarks,
             events,
-            pulse: options.pulse,
+            metrics: options.metrics,
             timekeeper: Timekeeper::new(options.clock, time, options.clock_leap_max),
             keep_journal: options.keep_journal,
             done_orders_max: options.done_orders_max,
@@ -128,12 +134,12 @@ impl<S: Storage> Market<S> {
             }
             ended
         })?;
-        Ok(Market { door, sequencer, snapshots, archiver, disk })
+        Ok(Market { exchange, sequencer, snapshots, archiver, disk })
     }
 
     /// Where gateways hand batches in.
-    pub fn door(&self) -> Arc<Door> {
-        self.door.clone()
+    pub fn exchange(&self) -> Arc<ExchangeHandle> {
+        self.exchange.clone()
     }
 
     /// Answers what was handed in, archives what is done and ends the threads. Gives what is left: all of it is on the
@@ -142,7 +148,7 @@ impl<S: Storage> Market<S> {
         // Neither a backup nor a snapshot that is being made holds up the rest.
         self.archiver.hurry();
         self.snapshots.hurry();
-        self.door.inbox.close();
+        self.exchange.inbox.close();
         let sequencer = match self.sequencer.join() {
             Ok(ended) => ended?,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -157,11 +163,11 @@ impl<S: Storage> Market<S> {
 /// The sequencer's thread.
 struct Run<S: Storage> {
     sequencer: Sequencer<S>,
-    door: Arc<Door>,
+    exchange: Arc<ExchangeHandle>,
     handover: Handover,
     landmarks: Arc<Landmarks>,
     events: Option<EventSink>,
-    pulse: Pulse,
+    metrics: Metrics,
     timekeeper: Timekeeper,
     keep_journal: bool,
     done_orders_max: usize,
@@ -182,7 +188,7 @@ impl<S: Storage> Run<S> {
         loop {
             // An idle market has its journal marked and nothing on its way to the archive, and then sleeps for good.
             let idle = marked && self.in_archive == 0;
-            match self.door.inbox.take(&mut batches, (!idle).then_some(HAND_OVER_AFTER)) {
+            match self.exchange.inbox.take(&mut batches, (!idle).then_some(HAND_OVER_AFTER)) {
                 Taken::Batches => {
                     marked = false;
                     let disk_low = self.disk_low.load(Ordering::Relaxed);
@@ -220,13 +226,6 @@ impl<S: Storage> Run<S> {
                 ops > TURN_OPS_MAX
             });
             let turn = cut.map_or(batches.len(), |cut| cut.max(1)).min(TURN_BATCHES_MAX);
-            let mut work: Vec<Work<'_>> = batches[..turn]
-                .iter_mut()
-                .map(|batch| {
-                    let Batch { requests, answers, executions, .. } = &mut **batch;
-                    Work { requests, answers, executions }
-                })
-                .collect();
             let begun = Instant::now();
             let mut synced = begun;
             let journaled = || synced = Instant::now();
@@ -234,19 +233,24 @@ impl<S: Storage> Run<S> {
             match &self.events {
                 Some(sink) => {
                     let mut events = sink.batch();
-                    self.sequencer.turn(&mut work, time, conditions, journaled, &mut |sequence, event| {
-                        events.add(sequence, event);
-                    })?;
+                    self.sequencer.turn(
+                        &mut batches[..turn],
+                        time,
+                        conditions,
+                        journaled,
+                        &mut |sequence, event| {
+                            events.add(sequence, event);
+                        },
+                    )?;
                     // Before the replies leave: whoever has read one sees all that it tells of.
                     let engine = self.sequencer.engine();
                     events.seal(engine.sequence(), engine.time());
                     sink.push(events);
                 }
-                None => self.sequencer.turn(&mut work, time, conditions, journaled, &mut |_, _| {})?,
+                None => self.sequencer.turn(&mut batches[..turn], time, conditions, journaled, &mut |_, _| {})?,
             }
-            drop(work);
             self.note_turn(&batches[..turn], [begun, synced, Instant::now()]);
-            self.pulse.turned(ops_of(&batches[..turn]), ops_of(batches));
+            self.metrics.turned(ops_of(&batches[..turn]), ops_of(batches));
             for batch in batches.drain(..turn) {
                 batch.give_back();
             }
@@ -256,15 +260,15 @@ impl<S: Storage> Run<S> {
 
     /// Writes down a turn that began, had journaled and had applied at these times.
     fn note_turn(&self, batches: &[Box<Batch>], [begun, journaled, applied]: [Instant; 3]) {
-        batches.iter().for_each(|batch| self.pulse.taken(batch, begun));
+        batches.iter().for_each(|batch| self.metrics.taken(batch, begun));
         let requests = batches.iter().map(|batch| batch.requests.len()).sum();
-        self.pulse.spent(Stage::Journal, requests, journaled - begun);
-        self.pulse.spent(Stage::Apply, requests, applied - journaled);
+        self.metrics.spent(Stage::Journal, requests, journaled - begun);
+        self.metrics.spent(Stage::Apply, requests, applied - journaled);
         if let Some(time) = self.sequencer.sync_time() {
-            self.pulse.kept(time);
+            self.metrics.kept(time);
         }
-        note_market(&self.pulse, self.sequencer.engine());
-        self.pulse.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
+        note_market(&self.metrics, self.sequencer.engine());
+        self.metrics.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
     }
 
     /// Hands done orders to the archive, and what became of journal files to the snapshots.
@@ -313,12 +317,12 @@ fn ops_of(batches: &[Box<Batch>]) -> usize {
 }
 
 /// Writes down how the market stands.
-pub(crate) fn note_market(pulse: &Pulse, engine: &Engine) {
-    pulse.set(Gauge::Commands, engine.sequence().0);
-    pulse.set(Gauge::Accounts, engine.account_count() as u64);
-    pulse.set(Gauge::Symbols, engine.symbol_count() as u64);
-    pulse.set(Gauge::OpenOrders, engine.open_order_count() as u64);
-    pulse.set(Gauge::MarketTime, engine.time().0);
+pub(crate) fn note_market(metrics: &Metrics, engine: &Engine) {
+    metrics.set(Gauge::Commands, engine.sequence().0);
+    metrics.set(Gauge::Accounts, engine.account_count() as u64);
+    metrics.set(Gauge::Symbols, engine.symbol_count() as u64);
+    metrics.set(Gauge::OpenOrders, engine.open_order_count() as u64);
+    metrics.set(Gauge::MarketTime, engine.time().0);
 }
 
 /// Looks twice a second how much of the disk is free, and whether all that we put there still is.
@@ -329,9 +333,9 @@ struct DiskWatch {
 }
 
 impl DiskWatch {
-    fn start<S: Storage>(storage: S, low_bytes: u64, pulse: Pulse, failed: Failed) -> std::io::Result<DiskWatch> {
+    fn start<S: Storage>(storage: S, low_bytes: u64, metrics: Metrics, failed: Failed) -> std::io::Result<DiskWatch> {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes, &pulse)));
+        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes, &metrics)));
         let shared = low.clone();
         let thread = std::thread::Builder::new().name("disk-watch".to_string()).spawn(move || {
             while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(500))
@@ -342,7 +346,7 @@ impl DiskWatch {
                          (docs/JOURNAL.md, recovering by hand)"
                     ));
                 }
-                let is_low = is_low(&storage, low_bytes, &pulse);
+                let is_low = is_low(&storage, low_bytes, &metrics);
                 if shared.swap(is_low, Ordering::Relaxed) != is_low {
                     match is_low {
                         true => tracing::error!("the disk is nearly full: new orders and accounts are refused"),
@@ -361,10 +365,10 @@ impl DiskWatch {
 }
 
 /// A disk that cannot be asked counts as full.
-fn is_low<S: Storage>(storage: &S, low_bytes: u64, pulse: &Pulse) -> bool {
+fn is_low<S: Storage>(storage: &S, low_bytes: u64, metrics: &Metrics) -> bool {
     let free = storage.free_bytes();
     if let Ok(free) = free {
-        pulse.set(Gauge::DataFreeBytes, free);
+        metrics.set(Gauge::DataFreeBytes, free);
     }
     low_bytes > 0 && !free.is_ok_and(|free| free >= low_bytes)
 }

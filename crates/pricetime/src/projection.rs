@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::{Engine, Entry, Event, Sequence, Time};
+use exchange::{Gauge, Metrics};
 use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError, Known};
-use gateway::{Gauge, Pulse};
 use journal::{Damages, Disk};
 use web::Hub;
 
@@ -17,10 +17,10 @@ pub struct Projection(Feed<Hub>);
 pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Projection {
-    /// Follows from an engine's state, with a history in the data folder. What is damaged of it is counted in `pulse`.
-    pub fn start(engine: &Engine, data: &Disk, pulse: &Pulse, failed: &Failed) -> Result<Projection, HistoryError> {
-        let counted = pulse.clone();
-        pulse.set(Gauge::DamagedInHistory, 0);
+    /// Follows from an engine's state, with a history in the data folder. What is damaged of it is counted in `metrics`.
+    pub fn start(engine: &Engine, data: &Disk, metrics: &Metrics, failed: &Failed) -> Result<Projection, HistoryError> {
+        let counted = metrics.clone();
+        metrics.set(Gauge::DamagedInHistory, 0);
         let damages = Damages::new(move |records| counted.set(Gauge::DamagedInHistory, records));
         let history = History::open(data, engine)?.listing(damages);
         Projection::of(engine, Some(history), failed)

@@ -8,16 +8,17 @@
 use std::time::Duration;
 
 use engine::{Engine, Event, Sequence, Time};
+use exchange::Batch;
 use journal::{ArchiveBatch, Journal, JournalError, Storage};
 
 use crate::admission::{Admission, Conditions};
-use crate::answering::{ReplyLimits, Work, answer};
+use crate::answering::{AnswerLimits, answer};
 
 /// Engine and journal, with what lies between them.
 pub struct Sequencer<S: Storage> {
     engine: Engine,
     journal: Journal<S>,
-    limits: ReplyLimits,
+    limits: AnswerLimits,
     payload: Vec<u8>,
     /// What was let in of the turn, so that applying walks the ops as journaling did.
     admission: Admission,
@@ -26,7 +27,7 @@ pub struct Sequencer<S: Storage> {
 
 impl<S: Storage> Sequencer<S> {
     /// Of an engine that stands where the journal ends.
-    pub fn new(engine: Engine, journal: Journal<S>, limits: ReplyLimits) -> Sequencer<S> {
+    pub fn new(engine: Engine, journal: Journal<S>, limits: AnswerLimits) -> Sequencer<S> {
         assert!(engine.sequence() == journal.point().sequence, "invariant: the engine has applied the whole journal");
         Sequencer { engine, journal, limits, payload: Vec::new(), admission: Admission::default(), sync_time: None }
     }
@@ -46,12 +47,12 @@ impl<S: Storage> Sequencer<S> {
         self.sync_time
     }
 
-    /// Orders, journals, applies and answers all of `work`, in order. `journaled` is called between journaling and
+    /// Orders, journals, applies and answers all of `batches`, in order. `journaled` is called between journaling and
     /// applying. Events go to `events`.
     /// Errors: the journal's; then nothing of this turn was answered and the sequencer must not be used again.
     pub fn turn(
         &mut self,
-        work: &mut [Work<'_>],
+        batches: &mut [Box<Batch>],
         now: Time,
         conditions: Conditions,
         journaled: impl FnOnce(),
@@ -59,7 +60,7 @@ impl<S: Storage> Sequencer<S> {
     ) -> Result<(), JournalError> {
         let time = now.max(self.engine.time());
         let first = self.engine.sequence().next();
-        let count = self.encode(work, time, &conditions);
+        let count = self.encode(batches, time, &conditions);
         self.sync_time = None;
         if count > 0 {
             self.journal.append(first, time, count, &self.payload)?;
@@ -67,18 +68,18 @@ impl<S: Storage> Sequencer<S> {
         }
         journaled();
         let mut decisions = self.admission.decisions();
-        for work in work.iter_mut() {
-            answer(&mut self.engine, self.limits, work, time, &mut decisions, events);
+        for batch in batches {
+            answer(&mut self.engine, self.limits, batch, time, &mut decisions, events);
         }
         Ok(())
     }
 
     /// Writes the commands of a turn that are let in into the payload, and counts them.
-    fn encode(&mut self, work: &[Work<'_>], time: Time, conditions: &Conditions) -> u32 {
+    fn encode(&mut self, batches: &[Box<Batch>], time: Time, conditions: &Conditions) -> u32 {
         let Sequencer { engine, payload, admission, .. } = self;
         payload.clear();
         let mut count = 0u32;
-        let requests = work.iter().map(|work| work.requests);
+        let requests = batches.iter().map(|batch| &batch.requests);
         admission.decide(engine, conditions, time, requests, &mut |command| {
             journal::encode(command, payload);
             count = count.checked_add(1).expect("invariant: gateways bound what is in flight");

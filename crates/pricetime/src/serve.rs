@@ -1,6 +1,7 @@
 //! `pricetime serve`: opens the data folder, starts the market and its gateways, and stops them in order.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::panic::{Location, PanicHookInfo};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,11 +10,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use engine::Sequence;
-use gateway::{Gateway, Pulse, State, Status};
+use exchange::{Metrics, State, Status};
 use journal::ARCHIVE_NAME;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use web::{About, Keys, Web};
+use xml::Gateway;
 
 use crate::backend::{Backend, Opened};
 use crate::connections::Connections;
@@ -70,11 +72,11 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         Place::Database(_) => "postgres",
     };
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
-    let pulse = Pulse::new();
+    let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
-    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, pulse.clone())
-        .map_err(|error| error.to_string())?;
-    let server = Server::start(&settings, &connections, &status, &endings, pulse, (web, keys), demo)?;
+    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone())
+        .map_err(|error| cannot_listen(settings.http, "--http", &error))?;
+    let server = Server::start(&settings, &connections, &status, &endings, metrics, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
@@ -108,7 +110,7 @@ impl Server {
         connections: &Connections,
         status: &Status,
         endings: &Sender<Ending>,
-        pulse: Pulse,
+        metrics: Metrics,
         (web, keys): (Web, Keys),
         demo: Option<(Plan, Crowd)>,
     ) -> Result<Server, String> {
@@ -124,20 +126,20 @@ impl Server {
             let endings = endings.clone();
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
-        let (backend, opened) = Backend::open(settings, status, pulse.clone(), Clock::system(), failed)?;
-        let gateway = gateway::start(gateway_settings(settings, connections, pulse), backend.door())
-            .map_err(|error| error.to_string())?;
+        let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
+        let gateway = xml::start(xml_settings(settings, connections, &metrics), backend.exchange())
+            .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
         web.watch(Arc::new(gateway.counting()));
         if let Some(asker) = backend.asker() {
-            web.open(web::Market { exchange: backend.door(), asker, keys, records: backend.records() });
+            web.open(web::Market { exchange: backend.exchange(), asker, keys, records: backend.records() });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
-        let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.door())).transpose();
+        let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.exchange())).transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
         Ok(Server { web, traders, backend, gateway, opened })
     }
@@ -262,8 +264,13 @@ impl Server {
     }
 }
 
-fn gateway_settings(settings: &Settings, connections: &Connections, pulse: Pulse) -> gateway::Settings {
-    gateway::Settings {
+/// What the server measures, of both its gateways.
+pub fn metrics() -> Metrics {
+    Metrics::new(&["xml", "rest"])
+}
+
+fn xml_settings(settings: &Settings, connections: &Connections, metrics: &Metrics) -> xml::Settings {
+    xml::Settings {
         address: settings.xml,
         workers: settings.workers,
         backlog: settings.backlog,
@@ -275,8 +282,24 @@ fn gateway_settings(settings: &Settings, connections: &Connections, pulse: Pulse
         idle_timeout: settings.idle_timeout.0,
         close_after_reply: settings.close_after_reply,
         reply_length: settings.reply_length,
-        pulse,
-        ..gateway::Settings::default()
+        metrics: metrics.gateway("xml"),
+        ..xml::Settings::default()
+    }
+}
+
+/// Why a gateway does not start, in words that name the address and the setting to change.
+fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{address} is in use by another program; stop it or choose another address with {flag}")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!("{address} is not an address of this machine; choose another with {flag}")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("{address} may not be used by this user; choose a port above 1023 with {flag}")
+        }
+        _ => format!("cannot listen on {address}: {error}; choose another address with {flag}"),
     }
 }
 

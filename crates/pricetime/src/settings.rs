@@ -8,6 +8,7 @@ use engine::{Money, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Bounds;
+use crate::answering::AnswerLimits;
 use crate::place::Place;
 use crate::units::{ByteSize, Span, Umask, Whole};
 
@@ -178,6 +179,11 @@ impl Settings {
     /// The longest reply in bytes.
     pub fn reply_bytes_max(&self) -> usize {
         usize::try_from(self.max_reply.0).unwrap_or(usize::MAX)
+    }
+
+    /// What answers may take: no more executions than a reply has room for.
+    pub fn answer_limits(&self) -> AnswerLimits {
+        AnswerLimits { request_executions_max: xml::executions_max(self.reply_bytes_max()) }
     }
 
     /// Free bytes on the disk below which new orders and accounts are refused: the next journal file takes its room at once,

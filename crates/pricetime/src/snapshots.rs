@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{DoneOrders, Engine, Entry, Sequence};
-use gateway::{Gauge, Pulse};
+use exchange::{Gauge, Metrics};
 use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
 
 use crate::archiver::SyncHandle;
@@ -96,13 +96,13 @@ impl Snapshots {
         last: Sequence,
         landmarks: Arc<Landmarks>,
         behind: Behind,
-        pulse: Pulse,
+        metrics: Metrics,
     ) -> std::io::Result<Snapshots> {
         let (stop, stopped) = channel();
         let shared = landmarks.clone();
         let thread = std::thread::Builder::new()
             .name("snapshots".to_string())
-            .spawn(move || run(&storage, every, last, &shared, &behind, &pulse, &stopped))?;
+            .spawn(move || run(&storage, every, last, &shared, &behind, &metrics, &stopped))?;
         Ok(Snapshots { stop, landmarks, thread })
     }
 
@@ -125,7 +125,7 @@ fn run<S: Storage>(
     mut last: Sequence,
     landmarks: &Landmarks,
     behind: &Behind,
-    pulse: &Pulse,
+    metrics: &Metrics,
     stopped: &Receiver<()>,
 ) {
     // Snapshots give way to requests.
@@ -148,7 +148,7 @@ fn run<S: Storage>(
         match replicated.and_then(|(engine, point)| publish(storage, &engine, point, behind)) {
             Ok(Published { info, covered }) => {
                 last = info.sequence;
-                note_made(pulse, SystemTime::now());
+                note_made(metrics, SystemTime::now());
                 tracing::info!(sequence = last.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
                 landmarks.set_covered_through(covered);
             }
@@ -247,8 +247,8 @@ pub fn write_if_new<S: Storage>(
 }
 
 /// Writes down when the newest snapshot was made.
-pub fn note_made(pulse: &Pulse, at: SystemTime) {
-    pulse.set(Gauge::SnapshotTime, at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+pub fn note_made(metrics: &Metrics, at: SystemTime) {
+    metrics.set(Gauge::SnapshotTime, at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
 }
 
 /// With all generations there, the journal up to the oldest of them is covered.

@@ -14,14 +14,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, OrderId};
+use exchange::{Batch, Gauge, Metrics, Stage, State, Status, Unavailable};
 use feed::{EventBatch, EventSink};
-use gateway::{Batch, Gauge, Pulse, Stage, State, Status};
 use store::{Effects, Probe, Stop, StoreError, Writer};
-use wire::Unavailable;
 
 use crate::admission::{Admission, Bounds, Conditions};
-use crate::answering::{ReplyLimits, Work, answer};
-use crate::door::{Door, Readers};
+use crate::answering::{AnswerLimits, answer};
+use crate::exchange_handle::{ExchangeHandle, Readers};
 use crate::inbox::Taken;
 use crate::market::{Failed, note_market};
 use crate::timekeeper::{Clock, Timekeeper};
@@ -35,14 +34,14 @@ const PROBE_EVERY: Duration = Duration::from_secs(2);
 
 /// Settings of the running market.
 pub struct SqlOptions {
-    /// The longest reply in bytes.
-    pub reply_bytes_max: usize,
+    /// What answers may take.
+    pub limits: AnswerLimits,
     /// How long requests wait for a database that is away.
     pub patience: Duration,
     /// Where events go once they are committed.
     pub events: Option<EventSink>,
     /// Where it is written down how long turns and commits take, and how things stand.
-    pub pulse: Pulse,
+    pub metrics: Metrics,
     /// What tells the time.
     pub clock: Clock,
     /// A clock that is further ahead is never followed.
@@ -53,7 +52,7 @@ pub struct SqlOptions {
 
 /// A market with its threads.
 pub struct SqlMarket {
-    door: Arc<Door>,
+    exchange: Arc<ExchangeHandle>,
     between: Arc<Between>,
     stop: Stop,
     sequencer: JoinHandle<Engine>,
@@ -81,11 +80,11 @@ impl SqlMarket {
             patience: options.patience,
             status,
         });
-        let door = Arc::new(Door::new(readers));
+        let exchange = Arc::new(ExchangeHandle::new(readers));
         let (outbox, committed) = channel();
-        note_market(&options.pulse, &engine);
-        let (events, pulse) = (options.events.clone(), options.pulse.clone());
-        let committer = Committer { writer, between: between.clone(), outbox, events, pulse };
+        note_market(&options.metrics, &engine);
+        let (events, metrics) = (options.events.clone(), options.metrics.clone());
+        let committer = Committer { writer, between: between.clone(), outbox, events, metrics };
         let committer =
             std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
                 Ok(()) => {}
@@ -97,29 +96,29 @@ impl SqlMarket {
         let time = engine.time();
         let run = Run {
             engine,
-            door: door.clone(),
+            exchange: exchange.clone(),
             between: between.clone(),
             committed,
             events: options.events,
-            pulse: options.pulse,
+            metrics: options.metrics,
             timekeeper: Timekeeper::new(options.clock, time, options.clock_leap_max),
-            limits: ReplyLimits { reply_bytes_max: options.reply_bytes_max },
+            limits: options.limits,
             admission: Admission::default(),
             // The disk is the database's.
             conditions: Conditions { disk_low: false, bounds: options.bounds },
         };
         let sequencer = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || run.run())?;
-        Ok(SqlMarket { door, between, stop, sequencer, committer })
+        Ok(SqlMarket { exchange, between, stop, sequencer, committer })
     }
 
     /// Where gateways hand batches in.
-    pub fn door(&self) -> Arc<Door> {
-        self.door.clone()
+    pub fn exchange(&self) -> Arc<ExchangeHandle> {
+        self.exchange.clone()
     }
 
     /// Commits and answers what was handed in, and ends the threads. Gives what is left.
     pub fn stop(self) -> Engine {
-        self.door.inbox.close();
+        self.exchange.inbox.close();
         let engine = self.sequencer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         while !self.committer.is_finished() {
             if self.between.is_away(&self.between.lock()) {
@@ -307,7 +306,7 @@ struct Committer {
     between: Arc<Between>,
     outbox: Sender<Vec<OrderId>>,
     events: Option<EventSink>,
-    pulse: Pulse,
+    metrics: Metrics,
 }
 
 impl Committer {
@@ -324,7 +323,7 @@ impl Committer {
 
     fn commit(&mut self, effects: &Effects, ops: usize) -> Result<(), StoreError> {
         if ops > 0 {
-            self.pulse.turned(ops, usize::try_from(self.pulse.ops_in_flight()).unwrap_or(usize::MAX));
+            self.metrics.turned(ops, usize::try_from(self.metrics.ops_in_flight()).unwrap_or(usize::MAX));
         }
         if effects.is_empty() {
             // An answer to a query leaves when the market was seen to be ours after the query was handed in.
@@ -339,7 +338,7 @@ impl Committer {
         } else {
             let begun = Instant::now();
             self.writer.commit(effects)?;
-            self.pulse.kept(begun.elapsed());
+            self.metrics.kept(begun.elapsed());
         }
         let committed = Instant::now();
         let waiting = self.between.arrived();
@@ -347,7 +346,7 @@ impl Committer {
             waiting.events.into_iter().for_each(|batch| events.push(batch));
         }
         for Applied { batch, at, .. } in waiting.batches {
-            self.pulse.spent(Stage::Commit, batch.requests.len(), committed - at);
+            self.metrics.spent(Stage::Commit, batch.requests.len(), committed - at);
             batch.give_back();
         }
         // When the sequencer has ended nothing is left to forget.
@@ -370,13 +369,13 @@ impl Committer {
 /// The sequencer's thread.
 struct Run {
     engine: Engine,
-    door: Arc<Door>,
+    exchange: Arc<ExchangeHandle>,
     between: Arc<Between>,
     committed: Receiver<Vec<OrderId>>,
     events: Option<EventSink>,
-    pulse: Pulse,
+    metrics: Metrics,
     timekeeper: Timekeeper,
-    limits: ReplyLimits,
+    limits: AnswerLimits,
     admission: Admission,
     conditions: Conditions,
 }
@@ -386,7 +385,7 @@ impl Run {
         let mut batches = Vec::new();
         let mut busy = false;
         loop {
-            match self.door.inbox.take(&mut batches, busy.then_some(GLANCE)) {
+            match self.exchange.inbox.take(&mut batches, busy.then_some(GLANCE)) {
                 Taken::Batches => batches.drain(..).for_each(|batch| self.apply(batch)),
                 Taken::Nothing => {}
                 Taken::Closed => {
@@ -407,14 +406,12 @@ impl Run {
         let Some(mut shared) = self.between.room() else { return batch.refuse(Unavailable::StoreAway) };
         let Group { effects, waiting, ops } = &mut shared.gathered;
         let begun = Instant::now();
-        self.pulse.taken(&batch, begun);
+        self.metrics.taken(&batch, begun);
         let (time, before) = (self.timekeeper.now(self.engine.time()), self.engine.sequence());
-        let Batch { requests, answers, executions, .. } = &mut *batch;
-        let mut work = Work { requests, answers, executions };
         let mut events = self.events.as_ref().map(EventSink::batch);
         let Run { engine, admission, conditions, .. } = self;
-        admission.decide(engine, conditions, time, std::iter::once(work.requests), &mut |_| {});
-        answer(engine, self.limits, &mut work, time, &mut admission.decisions(), &mut |sequence, event| {
+        admission.decide(engine, conditions, time, std::iter::once(&batch.requests), &mut |_| {});
+        answer(engine, self.limits, &mut batch, time, &mut admission.decisions(), &mut |sequence, event| {
             effects.add(sequence, time, event);
             if let Some(events) = &mut events {
                 events.add(sequence, event);
@@ -429,9 +426,9 @@ impl Run {
         *ops += batch.requests.ops().len().max(1);
         self.engine.take_done(&mut |done| waiting.done.push(done.order));
         let applied = Instant::now();
-        self.pulse.spent(Stage::Apply, batch.requests.len(), applied - begun);
-        note_market(&self.pulse, &self.engine);
-        self.pulse.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
+        self.metrics.spent(Stage::Apply, batch.requests.len(), applied - begun);
+        note_market(&self.metrics, &self.engine);
+        self.metrics.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
         waiting.batches.push(Applied { batch, at: applied, unchanging: self.engine.sequence() == before });
         drop(shared);
         self.between.changed.notify_all();

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::DoneOrder;
-use gateway::{Asked, Lookup};
+use exchange::{Asked, Lookup, Unavailable};
 use store::{AskedOrder, History, StoreError, Within};
-use wire::Unavailable;
 
-use crate::door::Readers;
+use crate::exchange_handle::Readers;
 use crate::market::Failed;
 
 /// Orders asked for at once,

@@ -15,11 +15,11 @@ use std::time::Duration;
 use common::folder::Folder;
 use common::http::Http;
 use engine::Time;
-use gateway::{Pulse, State, Status};
+use exchange::{State, Status};
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
 use pricetime::place::Place;
-use pricetime::serve::web_settings;
+use pricetime::serve::{metrics, web_settings};
 use pricetime::settings::{Given, ServeArgs, Settings};
 use pricetime::timekeeper::Clock;
 use serde_json::json;
@@ -70,13 +70,13 @@ impl Here {
         if let Some(store) = store {
             settings.store = store.parse::<Place>().unwrap();
         }
-        let (status, pulse) = (Status::new(), Pulse::new());
+        let (status, metrics) = (Status::new(), metrics());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, pulse.clone(), machine.clock(), failed).unwrap();
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), machine.clock(), failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
         let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap());
-        let web = Web::start(of_web, status.clone(), about, pulse).unwrap();
-        let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
+        let web = Web::start(of_web, status.clone(), about, metrics).unwrap();
+        let (exchange, asker, records) = (backend.exchange(), backend.asker().unwrap(), backend.records());
         web.open(web::Market { exchange, asker, keys: Keys::default(), records });
         status.set(State::Ready);
         let http = Http::new(web.local_addr());

@@ -56,8 +56,6 @@ fn every_mutant_says_what_it_is_and_names_tests_that_exist() {
 fn exists(test: &str) -> bool {
     let Some((words, name)) = test.split_once(" -- ") else { return false };
     let function = format!("fn {}(", name.rsplit("::").next().unwrap());
-    // A folder is named after what its package is to this project.
-    let folder = |package: &str| root().join("crates").join(package.strip_prefix("pricetime-").unwrap_or(package));
     let places = match words.split(' ').collect::<Vec<_>>()[..] {
         ["-p", package, "--test", target] => {
             let tests = folder(package).join("tests");
@@ -67,6 +65,13 @@ fn exists(test: &str) -> bool {
         _ => return false,
     };
     places.iter().any(|place| is_in(place, &function))
+}
+
+/// Where a package of this workspace stands. A folder is named after what its package is to this project.
+fn folder(package: &str) -> PathBuf {
+    let (crates, name) = (root().join("crates"), package.strip_prefix("pricetime-").unwrap_or(package));
+    let gateway = crates.join("gateways").join(name);
+    if gateway.is_dir() { gateway } else { crates.join(name) }
 }
 
 /// Whether a file, or one in a folder, holds a text.

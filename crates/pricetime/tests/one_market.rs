@@ -14,17 +14,18 @@ use common::folder::Folder;
 use common::http::{Answer, Http};
 use common::server::{connect, state_of};
 use engine::{AccountId, Command, DOLLAR, Entry, Money, Op, OrderId, Query, Sequence, Side, Time};
-use gateway::{Gateway, Pulse, State, Status};
+use exchange::{State, Status};
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
-use pricetime::serve::web_settings;
+use pricetime::serve::{metrics, web_settings};
 use pricetime::settings::{Given, ServeArgs, Settings};
 use pricetime::timekeeper::Clock;
 use pricetime::units::Whole;
 use serde_json::{Value, json};
 use web::{About, Keys, Web};
+use xml::Gateway;
 
 /// Money has 16 decimals and a balance at most 8.
 const BALANCE_STEP: i128 = DOLLAR / 100_000_000;
@@ -53,26 +54,26 @@ impl Here {
             ..Given::default()
         };
         let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
-        let (status, pulse) = (Status::new(), Pulse::new());
+        let (status, metrics) = (Status::new(), metrics());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();
-        let of_xml = gateway::Settings {
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
+        let of_xml = xml::Settings {
             address: settings.xml,
             workers: 1,
-            pulse: pulse.clone(),
-            ..gateway::Settings::default()
+            metrics: metrics.gateway("xml"),
+            ..xml::Settings::default()
         };
-        let gateway = gateway::start(of_xml, backend.door()).unwrap();
+        let gateway = xml::start(of_xml, backend.exchange()).unwrap();
         let about = About { version: "test", demo: false, store: "journal" };
         let web = Web::start(
             web_settings(&settings, &Connections::allowed(&settings).unwrap()),
             status.clone(),
             about,
-            pulse,
+            metrics,
         )
         .unwrap();
         web.watch(Arc::new(gateway.counting()));
-        let (exchange, asker) = (backend.door(), backend.asker().unwrap());
+        let (exchange, asker) = (backend.exchange(), backend.asker().unwrap());
         let records = backend.records();
         web.open(web::Market { exchange, asker, keys: Keys::default(), records });
         status.set(State::Ready);

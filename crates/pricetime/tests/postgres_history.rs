@@ -16,12 +16,12 @@ use common::folder::Folder;
 use common::http::Http;
 use common::keys::{self, KeyFile};
 use engine::{AccountId, Time};
-use gateway::{Pulse, State, Status};
+use exchange::{State, Status};
 use model::workload::Random;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
 use pricetime::place::Place;
-use pricetime::serve::web_settings;
+use pricetime::serve::{metrics, web_settings};
 use pricetime::settings::{Given, ServeArgs, Settings};
 use pricetime::timekeeper::Clock;
 use serde_json::{Value, json};
@@ -54,18 +54,18 @@ impl Here {
         }
         let now = now.clone();
         let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
-        let (status, pulse) = (Status::new(), Pulse::new());
+        let (status, metrics) = (Status::new(), metrics());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, pulse.clone(), clock, failed).unwrap();
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
         let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
         let web = Web::start(
             web_settings(&settings, &Connections::allowed(&settings).unwrap()),
             status.clone(),
             about,
-            pulse,
+            metrics,
         )
         .unwrap();
-        let (exchange, asker, records) = (backend.door(), backend.asker().unwrap(), backend.records());
+        let (exchange, asker, records) = (backend.exchange(), backend.asker().unwrap(), backend.records());
         let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
         keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
         web.open(web::Market { exchange, asker, keys, records });

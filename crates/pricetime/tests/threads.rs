@@ -14,9 +14,10 @@ use std::time::Duration;
 use common::folder::Folder;
 use common::server::PATIENCE;
 use common::wait::wait_until;
-use gateway::{Batch, Exchange, Pulse};
+use exchange::{Batch, Exchange, Metrics};
 use journal::{ARCHIVE_NAME, Disk, DiskFile, File, Options, Storage};
 use pricetime::admission::Bounds;
+use pricetime::answering::AnswerLimits;
 use pricetime::archive_gate::ArchiveGate;
 use pricetime::archiver::UNSYNCED_ROWS_MAX;
 use pricetime::market::{Market, MarketOptions};
@@ -24,6 +25,7 @@ use pricetime::recovery;
 use pricetime::serve;
 use pricetime::settings::{Given, ServeArgs};
 use pricetime::timekeeper::Clock;
+use xml::{Documents, Limits};
 
 /// Tells the process that the test starts where its server keeps its data.
 const DATA: &str = "PANICKING_SERVER_DATA";
@@ -150,9 +152,10 @@ impl File for HeldFile {
 fn ask(exchange: &dyn Exchange, body: &str) -> Receiver<Box<Batch>> {
     let (back, answered) = channel();
     let mut batch = Batch::detached(back);
-    batch.requests.parse(body.as_bytes(), &wire::Limits { children_max: 1 << 20 });
-    assert!(!batch.requests.ops().is_empty(), "{body:.200}");
-    batch.answers.reserve(batch.requests.ops().len());
+    let mut documents = Documents::new();
+    documents.parse(body.as_bytes(), &Limits { children_max: 1 << 20 });
+    assert!(!documents.requests.ops().is_empty(), "{body:.200}");
+    batch.requests = documents.requests;
     exchange.submit(batch);
     answered
 }
@@ -178,22 +181,22 @@ fn the_sequencer_waits_for_an_archive_that_is_slow() {
     let gate = ArchiveGate::make(&disk).unwrap();
     let recovered = recovery::open(&storage, Options::default()).unwrap();
     let options = MarketOptions {
-        reply_bytes_max: 1 << 24,
+        limits: AnswerLimits { request_executions_max: 400_000 },
         keep_journal: false,
         snapshot_every: u64::MAX,
         disk_low_bytes: 0,
         done_orders_max: DONE_ORDERS_MAX,
         bounds: Bounds::NONE,
-        pulse: Pulse::new(),
+        metrics: Metrics::new(&[]),
         clock: Clock::system(),
         clock_leap_max: Duration::MAX,
     };
     let failed = Arc::new(|cause: String| panic!("{cause}"));
     let market = Market::start(storage.clone(), recovered, gate, options, None, failed).unwrap();
-    let door = market.door();
+    let exchange = market.exchange();
     let create =
         r#"<create><account id="1" balance="1"/><symbol sym="S"><account id="1">5</account></symbol></create>"#;
-    ask(&*door, create).recv().unwrap();
+    ask(&*exchange, create).recv().unwrap();
     storage.hold.set(true);
     // The archive holds so many in memory before it writes, and a request is let in before anybody looks how much waits.
     let bound = (UNSYNCED_ROWS_MAX + DONE_ORDERS_MAX) / DONE_AT_ONCE + 2;
@@ -201,7 +204,7 @@ fn the_sequencer_waits_for_an_archive_that_is_slow() {
     let mut answered = 0;
     let waiting = loop {
         assert!(answered <= bound, "{answered} times {DONE_AT_ONCE} orders are done, and none is on the disk");
-        let reply = ask(&*door, &done_orders(1 + answered * DONE_AT_ONCE));
+        let reply = ask(&*exchange, &done_orders(1 + answered * DONE_AT_ONCE));
         // So many are answered, however long that takes; the last one never is.
         let patience = if answered < at_least { PATIENCE } else { Duration::from_secs(3) };
         match reply.recv_timeout(patience) {
@@ -213,8 +216,8 @@ fn the_sequencer_waits_for_an_archive_that_is_slow() {
     storage.hold.set(false);
     waiting.recv_timeout(PATIENCE).unwrap();
     for more in 1..at_least {
-        ask(&*door, &done_orders(1 + (answered + more) * DONE_AT_ONCE)).recv_timeout(PATIENCE).unwrap();
+        ask(&*exchange, &done_orders(1 + (answered + more) * DONE_AT_ONCE)).recv_timeout(PATIENCE).unwrap();
     }
-    drop(door);
+    drop(exchange);
     market.stop().unwrap();
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State as Given;
 use axum::http::StatusCode;
-use gateway::State;
+use exchange::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

@@ -1,6 +1,6 @@
 //! HTTP: health, REST, WebSocket and the live page, on one thread. docs/API.md is its interface.
 //!
-//! What is asked for is read from the [`feed`]; what is to be done goes to the same [`gateway::Exchange`] as XML does. It
+//! What is asked for is read from the [`feed`]; what is to be done goes through the port, [`exchange`], as with any protocol. It
 //! knows no engine, no journal and no database.
 
 mod binance;
@@ -8,14 +8,13 @@ mod body;
 mod certain;
 mod conversation;
 mod describe;
-mod desk;
 mod guard;
-mod headcount;
 mod health;
 mod hub;
 mod input;
 mod json;
 mod listener;
+mod live_count;
 mod long_snapshots;
 mod messages;
 mod metrics;
@@ -33,6 +32,7 @@ mod session;
 mod shapes;
 mod site;
 mod spool;
+mod submitter;
 mod subscriptions;
 mod telling;
 mod text;

@@ -14,14 +14,14 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
-use gateway::{Addresses, Visitor};
+use exchange::{Addresses, Visitor};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::binance;
-use crate::headcount::{Headcount, Present};
+use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
 use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
 
@@ -30,7 +30,7 @@ pub(crate) struct Bounded {
     listener: TcpListener,
     places: Places,
     reserve: Reserve,
-    connections: Headcount,
+    connections: LiveCount,
     bounds: Bounds,
 }
 
@@ -83,7 +83,7 @@ enum Place {
 
 impl Bounded {
     /// `connections` is how many there are.
-    pub(crate) fn new(listener: TcpListener, places: Places, connections: Headcount, bounds: Bounds) -> Bounded {
+    pub(crate) fn new(listener: TcpListener, places: Places, connections: LiveCount, bounds: Bounds) -> Bounded {
         Bounded { listener, places, reserve: Reserve::new(), connections, bounds }
     }
 }

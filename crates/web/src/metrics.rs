@@ -11,7 +11,7 @@ use axum::extract::{Request, State as Given};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use gateway::{Gauge, Kind, Source, Stage, State, Verdict};
+use exchange::{GatewayMetrics, Gauge, Kind, Outcome, State};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
@@ -39,7 +39,7 @@ pub(crate) async fn count_malformed(Given(site): Given<Site>, request: Request, 
     let response = next.run(request).await;
     let refused = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNSUPPORTED_MEDIA_TYPE];
     if writes && refused.contains(&response.status()) {
-        site.instruments().pulse.malformed(Source::Rest);
+        site.instruments().rest.malformed(1);
     }
     response
 }
@@ -85,15 +85,15 @@ impl Scrape {
     }
 
     fn requests(&self, out: &mut Exposition<'_>) -> fmt::Result {
-        let pulse = &self.0.instruments().pulse;
-        let counts = Source::ALL.into_iter().flat_map(|source| {
-            let pairs = Kind::ALL.into_iter().flat_map(|kind| Verdict::ALL.map(|outcome| (kind, outcome)));
+        let metrics = &self.0.instruments().metrics;
+        let counts = metrics.gateways().iter().flat_map(|gateway| {
+            let pairs = Kind::ALL.into_iter().flat_map(|kind| Outcome::ALL.map(|outcome| (kind, outcome)));
             // A form that is wrong is neither kind nor outcome of anything else.
             let possible =
-                pairs.filter(|(kind, outcome)| (*kind == Kind::Malformed) == (*outcome == Verdict::Malformed));
+                pairs.filter(|(kind, outcome)| (*kind == Kind::Malformed) == (*outcome == Outcome::Malformed));
             possible.map(move |(kind, outcome)| {
-                let labels = [("gateway", source.name()), ("kind", kind.name()), ("outcome", outcome.name())];
-                (labels, pulse.requests(source, kind, outcome))
+                let labels = [("gateway", gateway.name()), ("kind", kind.name()), ("outcome", outcome.name())];
+                (labels, gateway.requests(kind, outcome))
             })
         });
         out.counters(
@@ -104,7 +104,8 @@ impl Scrape {
             ),
             counts,
         )?;
-        let sources = Source::ALL.map(|source| [("gateway", source.name())]);
+        let labelled = |gateway: &GatewayMetrics| ([("gateway", gateway.name())], gateway.answers());
+        let answers: Vec<_> = metrics.gateways().iter().map(labelled).collect();
         out.histograms(
             family(
                 "pricetime_request",
@@ -112,13 +113,13 @@ impl Scrape {
                 "Requests, by the time from handing them in to getting them back.",
             ),
             &TIMES,
-            Source::ALL.into_iter().zip(&sources).map(|(source, labels)| (&labels[..], pulse.answers(source))),
+            answers.iter().map(|(labels, reading)| (&labels[..], reading.clone())),
         )?;
-        let stages = Stage::ALL.map(|stage| [("stage", stage.name())]);
+        let stages = metrics.stages().map(|(stage, reading)| ([("stage", stage)], reading));
         out.histograms(
             family("pricetime_stage", Some(In::Seconds), "Requests, by the time that their batch spent in a stage."),
             &TIMES,
-            Stage::ALL.into_iter().zip(&stages).map(|(stage, labels)| (&labels[..], pulse.stage(stage))),
+            stages.iter().map(|(labels, reading)| (&labels[..], reading.clone())),
         )?;
         out.histograms(
             family(
@@ -128,11 +129,11 @@ impl Scrape {
                  questions to it for queries alone.",
             ),
             &NUMBERS,
-            std::iter::once((&[][..], pulse.turns())),
+            std::iter::once((&[][..], metrics.turns())),
         )?;
         out.gauge(
             family("pricetime_queue", Some(In::Operations), "Commands and queries handed in and not answered yet."),
-            Some(pulse.ops_in_flight()),
+            Some(metrics.ops_in_flight()),
         )
     }
 
@@ -191,15 +192,18 @@ impl Scrape {
     }
 
     fn market(&self, out: &mut Exposition<'_>) -> fmt::Result {
-        let pulse = &self.0.instruments().pulse;
+        let metrics = &self.0.instruments().metrics;
         out.counter(
             family("pricetime_commands", None, "Commands sequenced since the market began."),
-            pulse.get(Gauge::Commands),
+            metrics.get(Gauge::Commands),
         )?;
-        out.gauge(family("pricetime_accounts", None, "Accounts."), pulse.get(Gauge::Accounts))?;
-        out.gauge(family("pricetime_symbols", None, "Symbols."), pulse.get(Gauge::Symbols))?;
-        out.gauge(family("pricetime_open_orders", None, "Orders with something open."), pulse.get(Gauge::OpenOrders))?;
-        let lead = pulse.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
+        out.gauge(family("pricetime_accounts", None, "Accounts."), metrics.get(Gauge::Accounts))?;
+        out.gauge(family("pricetime_symbols", None, "Symbols."), metrics.get(Gauge::Symbols))?;
+        out.gauge(
+            family("pricetime_open_orders", None, "Orders with something open."),
+            metrics.get(Gauge::OpenOrders),
+        )?;
+        let lead = metrics.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
         out.gauge(
             family(
                 "pricetime_clock_lead",
@@ -214,15 +218,15 @@ impl Scrape {
                 Some(In::Seconds),
                 "How far the machine's clock has leapt ahead of market time and is not followed, as of the last turn.",
             ),
-            pulse.get(Gauge::ClockLeapMicros).map_or(Some(0.0), |micros| Some(micros as f64 / 1e6)),
+            metrics.get(Gauge::ClockLeapMicros).map_or(Some(0.0), |micros| Some(micros as f64 / 1e6)),
         )
     }
 
     /// Where the market is kept.
     fn keeping(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let instruments = self.0.instruments();
-        let pulse = &instruments.pulse;
-        let times = std::iter::once((&[][..], pulse.syncs()));
+        let metrics = &instruments.metrics;
+        let times = std::iter::once((&[][..], metrics.syncs()));
         match instruments.about.is_database() {
             false => out.histograms(
                 family(
@@ -243,16 +247,16 @@ impl Scrape {
                 times,
             )?,
         }
-        let recovery = pulse.get(Gauge::RecoveryMicros).map(|micros| micros as f64 / 1e6);
+        let recovery = metrics.get(Gauge::RecoveryMicros).map(|micros| micros as f64 / 1e6);
         out.gauge(
             family("pricetime_recovery", Some(In::Seconds), "How long reading what was known took at the start."),
             recovery,
         )?;
         out.gauge(
             family("pricetime_recovered_commands", None, "Commands replayed from the journal at the start."),
-            pulse.get(Gauge::RecoveredCommands),
+            metrics.get(Gauge::RecoveredCommands),
         )?;
-        let age = pulse.get(Gauge::SnapshotTime).map(|time| (now() as f64 / 1e6 - time as f64).max(0.0));
+        let age = metrics.get(Gauge::SnapshotTime).map(|time| (now() as f64 / 1e6 - time as f64).max(0.0));
         out.gauge(
             family(
                 "pricetime_snapshot_age",
@@ -263,7 +267,7 @@ impl Scrape {
         )?;
         out.gauge(
             family("pricetime_data_free", Some(In::Bytes), "What is free on the disk of the data folder."),
-            pulse.get(Gauge::DataFreeBytes),
+            metrics.get(Gauge::DataFreeBytes),
         )?;
         if instruments.about.is_database() {
             return Ok(());
@@ -275,7 +279,7 @@ impl Scrape {
                 None,
                 "Records found damaged when they were read, each once, up to 10,000; the log names them.",
             ),
-            damaged.into_iter().filter_map(|(kept, gauge)| Some(([("kept", kept)], pulse.get(gauge)?))),
+            damaged.into_iter().filter_map(|(kept, gauge)| Some(([("kept", kept)], metrics.get(gauge)?))),
         )
     }
 
@@ -289,7 +293,7 @@ impl Scrape {
                 None,
                 "WebSockets that are subscribed to something, as of the last second.",
             ),
-            self.0.instruments().pulse.get(Gauge::Subscribers),
+            self.0.instruments().metrics.get(Gauge::Subscribers),
         )
     }
 }

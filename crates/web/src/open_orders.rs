@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, SymbolIndex};
+use exchange::{Answer, Unavailable};
 use feed::{Open, View};
-use wire::{Answer, Unavailable};
 
 use crate::pieces;
 use crate::problem::Problem;
@@ -122,7 +122,7 @@ pub(crate) async fn cancel(
     for some in open.chunks(CANCELED_AT_ONCE) {
         let ops: Vec<Op> =
             some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: *order })).collect();
-        let answers = site.desk()?.ask(&ops).await.map_err(|_| Stopped::Unknown)?;
+        let answers = site.submitter()?.ask(&ops).await.map_err(|_| Stopped::Unknown)?;
         for (order, answer) in some.iter().zip(answers) {
             match answer {
                 Answer::Reply(Reply::Canceled(_)) => canceled.push_back(*order),

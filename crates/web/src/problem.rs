@@ -5,9 +5,9 @@ use std::fmt;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::Reject;
+use exchange::{Answer, Bound, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
-use wire::{Answer, Bound, Unavailable};
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use gateway::{Addresses, Pulse, Status, bind_error};
+use exchange::{Addresses, Metrics, Status};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -49,18 +49,17 @@ pub struct Web {
 }
 
 impl Web {
-    /// Listens, and answers from `status` and `pulse` until a market is given.
-    /// Errors: the address is in use, is not ours or may not be used; the text says which setting to change.
-    pub fn start(settings: Settings, status: Status, about: About, pulse: Pulse) -> io::Result<Web> {
+    /// Listens, and answers from `status` and `metrics` until a market is given.
+    /// Errors: the address is in use, is not ours or may not be used.
+    pub fn start(settings: Settings, status: Status, about: About, metrics: Metrics) -> io::Result<Web> {
         // What is asked may come slowly, too.
         let bounds = Bounds { idle: settings.idle_timeout, answer: settings.idle_timeout + settings.answer_timeout };
-        let listener =
-            TcpListener::bind(settings.address).map_err(|error| bind_error(settings.address, "--http", error))?;
+        let listener = TcpListener::bind(settings.address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let places = Places::new(settings.connections_max, settings.addresses);
-        let site = Site::new(status, settings.hosts, settings.idle_timeout, about, pulse);
+        let site = Site::new(status, settings.hosts, settings.idle_timeout, about, metrics);
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();

@@ -3,18 +3,17 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use exchange::{Counters, Exchange, GatewayMetrics, Gauge, Metrics, Status, Unavailable};
 use feed::{Asker, Scene};
-use gateway::{Counters, Exchange, Gauge, Pulse, Status};
 use tokio::sync::{Semaphore, oneshot};
-use wire::Unavailable;
 
 use crate::binance::{Keys, ListenKeys};
-use crate::desk::Desk;
-use crate::headcount::Headcount;
 use crate::hub::Hub;
+use crate::live_count::LiveCount;
 use crate::past::{Library, Records};
 use crate::problem::Problem;
 use crate::spool::Spool;
+use crate::submitter::Submitter;
 use crate::telling::Telling;
 use crate::vitals::Vitals;
 
@@ -34,18 +33,23 @@ impl About {
     }
 }
 
+/// What all that goes over HTTP is measured as.
+const GATEWAY: &str = "rest";
+
 /// Says what the XML gateway has done so far.
 pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 
 /// What the server measures of itself.
 pub(crate) struct Instruments {
     pub(crate) about: About,
-    pub(crate) pulse: Pulse,
-    /// Set once the gateway runs.
+    pub(crate) metrics: Metrics,
+    /// Those of REST.
+    pub(crate) rest: GatewayMetrics,
+    /// Set once the XML gateway runs.
     pub(crate) counters: OnceLock<Counting>,
     /// Those of HTTP.
-    pub(crate) connections: Headcount,
-    pub(crate) websockets: Headcount,
+    pub(crate) connections: LiveCount,
+    pub(crate) websockets: LiveCount,
 }
 
 /// The market that is served.
@@ -62,7 +66,7 @@ pub struct Market {
 pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) asker: Asker<Hub>,
-    pub(crate) desk: Desk,
+    pub(crate) submitter: Submitter,
     pub(crate) keys: Keys,
     /// The history, where a database keeps it.
     pub(crate) library: Option<Library>,
@@ -96,9 +100,16 @@ struct Inner {
 const PIECES_AT_ONCE: usize = 2;
 
 impl Site {
-    pub(crate) fn new(status: Status, hosts: Vec<String>, silence_max: Duration, about: About, pulse: Pulse) -> Site {
-        let (connections, websockets) = (Headcount::default(), Headcount::default());
-        let instruments = Instruments { about, pulse, counters: OnceLock::new(), connections, websockets };
+    pub(crate) fn new(
+        status: Status,
+        hosts: Vec<String>,
+        silence_max: Duration,
+        about: About,
+        metrics: Metrics,
+    ) -> Site {
+        let (connections, websockets) = (LiveCount::default(), LiveCount::default());
+        let rest = metrics.gateway(GATEWAY);
+        let instruments = Instruments { about, metrics, rest, counters: OnceLock::new(), connections, websockets };
         Site(Arc::new(Inner {
             status,
             started: Instant::now(),
@@ -117,17 +128,17 @@ impl Site {
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
         let Market { exchange, asker, keys, records } = market;
-        let Instruments { about, pulse, counters, .. } = &self.0.instruments;
-        pulse.set(Gauge::Subscribers, 0);
+        let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
+        metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
         asker.ask(move |scene| scene.watcher.count_with(telling));
         if let Some(counters) = counters.get() {
-            let (counters, pulse) = (counters.clone(), pulse.clone());
-            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, pulse, &scene.view)));
+            let (counters, metrics, rest) = (counters.clone(), metrics.clone(), rest.clone());
+            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, metrics, rest, &scene.view)));
         }
-        let desk = Desk::new(exchange, pulse.clone());
+        let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(Library::new), ListenKeys::default());
-        let served = Served { about: about.clone(), asker, desk, keys, library, listen_keys };
+        let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }
@@ -179,8 +190,8 @@ impl Site {
         self.0.market.get().ok_or_else(Problem::not_ready)
     }
 
-    pub(crate) fn desk(&self) -> Result<&Desk, Problem> {
-        self.market().map(|market| &market.desk)
+    pub(crate) fn submitter(&self) -> Result<&Submitter, Problem> {
+        self.market().map(|market| &market.submitter)
     }
 
     /// Returns once it is certain that what is looked at from now on is true: with a database, another server may have taken
@@ -189,7 +200,7 @@ impl Site {
     pub(crate) async fn ascertain(&self) -> Result<(), Problem> {
         let market = self.market()?;
         match market.about.is_database() {
-            true => market.desk.pass().await.map_err(|_| Problem::unavailable(Unavailable::StoreAway)),
+            true => market.submitter.pass().await.map_err(|_| Problem::unavailable(Unavailable::StoreAway)),
             false => Ok(()),
         }
     }

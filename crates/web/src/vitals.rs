@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Reading};
 use feed::View;
-use gateway::{Counters, Gauge, Pulse, Reading, Source};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,7 +15,8 @@ use crate::site::Counting;
 /// Measures, and remembers what it needs for rates.
 pub(crate) struct Vitals {
     counters: Counting,
-    pulse: Pulse,
+    metrics: Metrics,
+    rest: GatewayMetrics,
     started: Instant,
     before: Before,
 }
@@ -88,15 +89,15 @@ pub(crate) struct Measured {
 
 impl Vitals {
     /// Of a server whose gateway counts so.
-    pub(crate) fn new(counters: Counting, pulse: Pulse, view: &View) -> Vitals {
-        let before = Before::of(&counters(), &pulse, view);
-        Vitals { counters, pulse, started: before.at, before }
+    pub(crate) fn new(counters: Counting, metrics: Metrics, rest: GatewayMetrics, view: &View) -> Vitals {
+        let before = Before::of(&counters(), &metrics, &rest, view);
+        Vitals { counters, metrics, rest, started: before.at, before }
     }
 
     pub(crate) fn measure(&mut self, view: &View, subscribers: usize) -> Measured {
         let counters = (self.counters)();
-        let here = Before::of(&counters, &self.pulse, view);
-        self.pulse.set(Gauge::Subscribers, subscribers as u64);
+        let here = Before::of(&counters, &self.metrics, &self.rest, view);
+        self.metrics.set(Gauge::Subscribers, subscribers as u64);
         let before = &self.before;
         let seconds = (here.at - before.at).as_secs_f64();
         let rate = |now: u64, then: u64| match seconds > 0.0 {
@@ -113,7 +114,7 @@ impl Vitals {
             latency_us: Spread::of(&here.latency.since(&before.latency), true),
             sync_us: Spread::of(&here.syncs.since(&before.syncs), false),
             batch: Spread::of(&turns, false),
-            queue: self.pulse.get(Gauge::TurnQueue).filter(|_| turns.count() > 0),
+            queue: self.metrics.get(Gauge::TurnQueue).filter(|_| turns.count() > 0),
             connections: counters.connections_open,
             subscribers,
             open_orders: view.open_orders(),
@@ -127,16 +128,15 @@ impl Vitals {
 }
 
 impl Before {
-    fn of(counters: &Counters, pulse: &Pulse, view: &View) -> Before {
-        let rest = pulse.answers(Source::Rest);
+    fn of(counters: &Counters, metrics: &Metrics, rest: &GatewayMetrics, view: &View) -> Before {
         Before {
             at: Instant::now(),
-            answered: counters.requests_answered + rest.count(),
+            answered: counters.requests_answered + rest.answers().count(),
             sequence: view.sequence().0,
             trades: view.next_trade(),
-            latency: pulse.answers(Source::Xml).with(&rest),
-            syncs: pulse.syncs(),
-            turns: pulse.turns(),
+            latency: metrics.answers(),
+            syncs: metrics.syncs(),
+            turns: metrics.turns(),
         }
     }
 }

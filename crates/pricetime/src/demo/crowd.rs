@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use engine::{AccountId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
-use wire::Answer;
+use exchange::Answer;
 
 use super::random::Random;
 use super::venue::Venue;

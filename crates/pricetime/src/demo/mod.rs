@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use gateway::Exchange;
+use exchange::Exchange;
 use web::{Key, Keys};
 
 use crate::serve;

@@ -4,14 +4,13 @@
 use std::time::Duration;
 
 use engine::{Op, Time};
+use exchange::{Answer, Batch};
 use journal::{DataLock, Disk, Durability, Options};
-use wire::{Answer, Requests};
 
 use super::Plan;
 use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
 use crate::admission::Conditions;
-use crate::answering::{ReplyLimits, Work};
 use crate::recovery;
 use crate::sequencer::Sequencer;
 use crate::settings::Settings;
@@ -26,10 +25,9 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
     let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
-    let limits = ReplyLimits { reply_bytes_max: settings.reply_bytes_max() };
     let end = system_time();
     let mut then = Then {
-        sequencer: Sequencer::new(recovered.engine, recovered.journal, limits),
+        sequencer: Sequencer::new(recovered.engine, recovered.journal, settings.answer_limits()),
         time: Time(end.0.saturating_sub(past.as_micros() as u64)),
         failed: None,
     };
@@ -51,12 +49,11 @@ struct Then {
 
 impl Venue for Then {
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
-        let mut requests = Requests::new();
-        requests.push_ops(ops);
-        let (mut answers, mut executions) = (Vec::new(), Vec::new());
-        let mut work = [Work { requests: &requests, answers: &mut answers, executions: &mut executions }];
-        match self.sequencer.turn(&mut work, self.time, Conditions::default(), || (), &mut |_, _| {}) {
-            Ok(()) => Some(answers),
+        // It is answered at once and goes back to nobody.
+        let mut batch = [Batch::calling(drop)];
+        batch[0].requests.push(ops);
+        match self.sequencer.turn(&mut batch, self.time, Conditions::default(), || (), &mut |_, _| {}) {
+            Ok(()) => Some(std::mem::take(&mut batch[0].answers)),
             Err(error) => {
                 self.failed = Some(error.to_string());
                 None

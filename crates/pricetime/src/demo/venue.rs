@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use engine::Op;
-use gateway::{Batch, Exchange};
-use wire::Answer;
+use exchange::{Answer, Batch, Exchange};
 
 /// Does ops and answers them.
 pub trait Venue {
@@ -28,8 +27,7 @@ impl Venue for Live {
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
         let (back, answered) = channel();
         let mut batch = Batch::detached(back);
-        batch.requests.push_ops(ops);
-        batch.answers.reserve(ops.len());
+        batch.requests.push(ops);
         self.exchange.submit(batch);
         let batch = answered.recv().ok()?;
         (!batch.is_abandoned()).then_some(batch.answers)

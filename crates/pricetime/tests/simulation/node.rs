@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Engine, Event, OrderId, Reject, Reply, Sequence, StateItem, Time};
+use engine::{AccountId, Command, Engine, Event, Money, Op, OrderId, Reject, Reply, Sequence, StateItem, Time};
+use exchange::{Answer, Batch, Requests};
 use journal::{Archive, ArchiveBatch, JournalPoint, Options};
 use pricetime::admission::Conditions;
-use pricetime::answering::{ReplyLimits, Work};
+use pricetime::answering::AnswerLimits;
 use pricetime::recovery::{self, Recovered, RecoveryError, Report};
 use pricetime::sequencer::Sequencer;
 use pricetime::snapshots;
-use wire::{Answer, Requests};
 
 use super::Stop;
 use super::ensure;
@@ -19,8 +19,8 @@ use super::follower::Follower;
 use super::ledger::Told;
 use super::process::Process;
 
-/// Larger than any reply here.
-const LIMITS: ReplyLimits = ReplyLimits { reply_bytes_max: 1 << 20 };
+/// More than any request here is answered with.
+const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
 /// A running server.
 pub struct Node {
@@ -119,20 +119,14 @@ impl Node {
 
     /// One turn of the sequencer, with the archive's answers filled in.
     pub fn turn(&mut self, batches: &[Requests], now: Time, conditions: Conditions) -> Result<Answered, Stop> {
-        let mut replies: Vec<_> = batches.iter().map(|_| (Vec::new(), Vec::new())).collect();
-        let mut work: Vec<Work<'_>> = batches
-            .iter()
-            .zip(&mut replies)
-            .map(|(requests, (answers, executions))| Work { requests, answers, executions })
-            .collect();
+        let mut batches: Vec<Box<Batch>> = batches.iter().map(batch_of).collect();
         let mut events = Vec::new();
         let closed_before = self.sequencer.closed_through();
         let turned = self
             .sequencer
-            .turn(&mut work, now, conditions, || (), &mut |sequence, event| events.push((sequence, event)));
-        drop(work);
+            .turn(&mut batches, now, conditions, || (), &mut |sequence, event| events.push((sequence, event)));
         if let Err(error) = turned {
-            let silent = replies.iter().all(|(answers, executions)| answers.is_empty() && executions.is_empty());
+            let silent = batches.iter().all(|batch| batch.answers.is_empty() && batch.executions.is_empty());
             ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {error}");
             return Err(self.check_dead(error.to_string()));
         }
@@ -141,7 +135,8 @@ impl Node {
         followed.map_err(|error| Stop::Dead(error.to_string()))?;
         self.done.rotations += u64::from(self.sequencer.closed_through() > closed_before);
         let mut told = Vec::new();
-        for (requests, (answers, mut executions)) in batches.iter().zip(replies) {
+        for batch in batches {
+            let Batch { requests, answers, mut executions, .. } = *batch;
             ensure!(answers.len() == requests.ops().len(), "a batch got {} answers", answers.len());
             let mut of_batch = Vec::new();
             for (op, answer) in requests.ops().iter().zip(answers) {
@@ -176,15 +171,13 @@ impl Node {
 
     /// After an error of the journal nothing may be taken any more.
     fn check_dead(&mut self, error: String) -> Stop {
-        let mut requests = Requests::new();
-        let body = b"<create><account id=\"4242\" balance=\"1\"/></create>";
-        requests.parse(body, &wire::Limits { children_max: 1 });
-        let (mut answers, mut executions) = (Vec::new(), Vec::new());
-        let work = Work { requests: &requests, answers: &mut answers, executions: &mut executions };
+        let mut batch = [Batch::calling(drop)];
+        let account = AccountId::parse(b"4242").expect("digits");
+        batch[0].requests.push(&[Op::Command(Command::CreateAccount { account, balance: Money::ZERO })]);
         let later = self.sequencer.engine().time();
-        match self.sequencer.turn(&mut [work], later, Conditions::default(), || (), &mut |_, _| {}) {
+        match self.sequencer.turn(&mut batch, later, Conditions::default(), || (), &mut |_, _| {}) {
             Ok(()) => Stop::Wrong(format!("a turn was acknowledged after the journal failed: {error}")),
-            Err(_) if answers.is_empty() => Stop::Dead(error),
+            Err(_) if batch[0].answers.is_empty() => Stop::Dead(error),
             Err(_) => Stop::Wrong(format!("a turn was answered after the journal failed: {error}")),
         }
     }
@@ -299,4 +292,11 @@ impl Node {
         process.end();
         Ok(())
     }
+}
+
+/// A batch of these requests, which goes back to nobody: its answers are looked at where the turn was taken.
+fn batch_of(requests: &Requests) -> Box<Batch> {
+    let mut batch = Batch::calling(drop);
+    batch.requests = requests.clone();
+    batch
 }

@@ -4,9 +4,10 @@
 use std::fmt::Write;
 
 use engine::{AccountId, Command, Money, Op, Side};
+use exchange::Requests;
 use model::Model;
 use model::workload::{Random, Workload};
-use wire::{Limits, Requests};
+use xml::{Documents, Limits};
 
 const LIMITS: Limits = Limits { children_max: 100 };
 /// Money has 16 decimals, a balance over the wire at most 8.
@@ -35,8 +36,12 @@ impl Clients {
         let mut requests = Requests::new();
         for _ in 0..1 + self.random.below(4) {
             match self.request(model) {
-                Request::Xml(body) => requests.parse(body.as_bytes(), &LIMITS),
-                Request::Ops(ops) => requests.push_ops(&ops),
+                Request::Xml(body) => {
+                    let mut documents = Documents::new();
+                    documents.parse(body.as_bytes(), &LIMITS);
+                    requests.push(documents.requests.ops());
+                }
+                Request::Ops(ops) => requests.push(&ops),
             }
         }
         requests

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 
 use engine::{ClientQuery, Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
+use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
 use model::Model;
 use model::workload::Random;
 use pricetime::admission::{Bounds, Conditions};
-use wire::Requests;
 
 use super::audit;
 use super::ledger::{Ledger, Told};

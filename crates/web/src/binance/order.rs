@@ -9,9 +9,9 @@ use engine::{
     AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, Money, Op, OrderId, Price, Reply, Shares, Side,
     Symbol, Time,
 };
+use exchange::Answer as Answered;
 use feed::{Open, Scene, View};
 use serde_json::{Value, json};
-use wire::Answer as Answered;
 
 use super::asked::Asked;
 use super::history::{Wanted, gather};
@@ -332,7 +332,7 @@ async fn named(site: &Site, account: AccountId, asked: &Asked) -> Result<Option<
 
 /// Has one op done.
 pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
-    let answers = site.desk()?.ask(&[op]).await.map_err(|_| Refusal::unknown_outcome())?;
+    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Refusal::unknown_outcome())?;
     match answers.into_iter().next() {
         Some(Answered::Reply(reply)) => Ok(reply),
         Some(Answered::Unavailable(why)) => Err(Refusal::unavailable(why)),

@@ -5,9 +5,9 @@ use std::fmt;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::Reject;
+use exchange::{Bound, Unavailable};
 use feed::HistoryError;
 use serde_json::json;
-use wire::{Bound, Unavailable};
 
 use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use gateway::Reading;
+use exchange::Reading;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, LabelSetEncoder, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;

@@ -103,7 +103,7 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, Json<BalanceShape>), Problem> {
     let (account, balance) = (input::account(&asked.account)?, input::balance(&asked.balance)?);
     let command = Op::Command(Command::CreateAccount { account, balance });
-    let answers = site.desk()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = site.submitter()?.ask(&[command]).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }

@@ -6,10 +6,10 @@ mod status;
 mod symbols;
 
 use axum::http::{Method, StatusCode};
+use exchange::Unavailable;
 use feed::HistoryError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::Unavailable;
 
 use crate::describe;
 use crate::past::Trouble;

@@ -90,7 +90,7 @@ pub(crate) async fn place(
 
 /// Has one op done.
 async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
-    let answers = site.desk()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
     problem::reply(answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?)
 }
 

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use gateway::State as Standing;
+use exchange::State as Standing;
 use serde::Serialize;
 use utoipa::ToSchema;
 

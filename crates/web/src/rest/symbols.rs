@@ -294,7 +294,7 @@ pub(crate) async fn issue(
         return Err(Problem::unknown_account());
     }
     let ops = [Command::CreateSymbol { symbol }, Command::IssueShares { symbol, account, shares }].map(Op::Command);
-    let answers = site.desk()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;
     }

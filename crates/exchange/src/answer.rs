@@ -1,0 +1,49 @@
+//! Answers: what the engine said, or why an op did not get as far as the engine. How they are written is a gateway's.
+
+use std::fmt;
+
+use engine::Reply;
+
+use crate::bound::Bound;
+
+/// The answer to one op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// What the engine or the archive said. With [`Reply::Archived`] the archive is still to be asked.
+    Reply(Reply),
+    /// The op did not get as far as the engine.
+    Unavailable(Unavailable),
+}
+
+/// Why an op did not get as far as the engine. Its `Display` is what the client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unavailable {
+    /// The disk is below its low-water mark.
+    DiskLow,
+    /// The database that has to hold what is done cannot be reached.
+    StoreAway,
+    /// The server is on its way down.
+    Stopping,
+    /// The order has more executions than the answers to one request, or to one batch, may have; or the gateway's reply would
+    /// be longer than its replies may be.
+    ReplyTooLarge,
+    /// What is kept of the order cannot be read: bits of it have changed.
+    RecordDamaged,
+    /// It would have the server keep more than its settings allow.
+    Bound(Bound),
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unavailable::DiskLow => "the server's disk is nearly full: only queries and cancels are taken; try later",
+            Unavailable::StoreAway => "the server's database is away: nothing was changed; try again later",
+            Unavailable::Stopping => "the server is stopping: nothing was changed; try again when it is back",
+            Unavailable::ReplyTooLarge => "reply too large",
+            Unavailable::RecordDamaged => {
+                "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
+            }
+            Unavailable::Bound(bound) => return bound.fmt(f),
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! What a gateway hands inward and gets back: batches of requests. It does not know who answers them or how.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use engine::{Execution, Op};
+
+use crate::answer::{Answer, Unavailable};
+use crate::gateway_metrics::GatewayMetrics;
+use crate::lookup::Lookup;
+use crate::requests::Requests;
+
+/// What a gateway hands requests inward to.
+///
+/// Batches may come back in any order and from any thread. A batch that never comes back keeps its room in its submitter's
+/// bound for ever.
+pub trait Exchange: Send + Sync + 'static {
+    /// Takes a batch and never blocks. It comes back, answered, through [`Batch::give_back`].
+    fn submit(&self, batch: Box<Batch>);
+    /// Takes a look-up of archived orders and never blocks. It comes back through [`Lookup::give_back`].
+    fn look_up(&self, lookup: Lookup);
+}
+
+/// Requests that are handed in at once, and room for their answers. Whoever submits it may use it again.
+pub struct Batch {
+    /// What is asked.
+    pub requests: Requests,
+    /// To be filled with one answer an op, in order. Empty when submitted.
+    pub answers: Vec<Answer>,
+    /// To be filled with the executions that the answers refer to.
+    pub executions: Vec<Execution>,
+    /// By this its submitter tells it from its other batches.
+    pub ticket: u64,
+    /// When it was handed inward.
+    pub(crate) submitted: Option<Instant>,
+    fate: Fate,
+    back: Back,
+}
+
+/// What a batch came to as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// There is an answer for each op.
+    Answered,
+    /// Nothing was done of it: all its answers say why.
+    Refused,
+    /// Nobody knows yet what becomes of its requests: there are no answers.
+    Abandoned,
+}
+
+/// How a batch gets back to its submitter.
+enum Back {
+    /// Each time that it is handed in.
+    Always(Arc<dyn Fn(Box<Batch>) + Send + Sync>),
+    /// Called once.
+    Once(Option<Box<dyn FnOnce(Box<Batch>) + Send>>),
+}
+
+impl Batch {
+    /// An empty batch that comes back by a call, on whatever thread gives it back, as often as it is handed in.
+    pub fn returning(back: Arc<dyn Fn(Box<Batch>) + Send + Sync>) -> Box<Batch> {
+        Batch::with(Back::Always(back))
+    }
+
+    /// An empty batch that comes back by a call, once.
+    pub fn calling(back: impl FnOnce(Box<Batch>) + Send + 'static) -> Box<Batch> {
+        Batch::with(Back::Once(Some(Box::new(back))))
+    }
+
+    /// An empty batch that comes back through a channel, once.
+    pub fn detached(back: Sender<Box<Batch>>) -> Box<Batch> {
+        // Whoever no longer listens does not want it.
+        Batch::calling(move |batch| drop(back.send(batch)))
+    }
+
+    /// Hands it inward with room for its answers, and says when.
+    pub fn hand_in(mut self: Box<Self>, exchange: &dyn Exchange, metrics: &GatewayMetrics) -> Instant {
+        let now = Instant::now();
+        self.answers.reserve(self.requests.ops().len());
+        self.submitted = Some(now);
+        metrics.handed_in(&self);
+        exchange.submit(self);
+        now
+    }
+
+    /// Gives the answered batch back. Panics unless there is one answer an op, which would be a bug of the exchange.
+    pub fn give_back(self: Box<Self>) {
+        assert_eq!(self.answers.len(), self.requests.ops().len(), "invariant: one answer an op");
+        self.post();
+    }
+
+    /// Gives the batch back without answers, because what its requests did is not known to be kept. Its clients find the
+    /// outcome by queries.
+    pub fn abandon(mut self: Box<Self>) {
+        self.fate = Fate::Abandoned;
+        self.post();
+    }
+
+    /// Gives the batch back with the same refusal for each op: nothing was changed, and nothing is told.
+    pub fn refuse(mut self: Box<Self>, why: Unavailable) {
+        let ops = self.requests.ops().len();
+        self.answers.clear();
+        self.answers.resize(ops, Answer::Unavailable(why));
+        self.fate = Fate::Refused;
+        self.give_back();
+    }
+
+    /// Whether it came back with nothing but a refusal, which a request without ops has no answer to tell from.
+    pub fn is_refused(&self) -> bool {
+        self.fate == Fate::Refused
+    }
+
+    /// Whether it came back without answers.
+    pub fn is_abandoned(&self) -> bool {
+        self.fate == Fate::Abandoned
+    }
+
+    /// Empties it and keeps what it allocated.
+    pub fn clear(&mut self) {
+        self.requests.clear();
+        self.answers.clear();
+        self.executions.clear();
+        self.fate = Fate::Answered;
+    }
+
+    /// About what it takes: the executions it has room for, and the ops with their answers.
+    pub fn memory_bytes(&self) -> usize {
+        self.executions.capacity() * size_of::<Execution>()
+            + self.answers.capacity() * (size_of::<Op>() + size_of::<Answer>())
+    }
+
+    fn with(back: Back) -> Box<Batch> {
+        Box::new(Batch {
+            requests: Requests::new(),
+            answers: Vec::new(),
+            executions: Vec::new(),
+            ticket: 0,
+            submitted: None,
+            fate: Fate::Answered,
+            back,
+        })
+    }
+
+    fn post(mut self: Box<Self>) {
+        match &mut self.back {
+            Back::Always(back) => Arc::clone(back)(self),
+            Back::Once(back) => {
+                if let Some(back) = back.take() {
+                    back(self);
+                }
+            }
+        }
+    }
+}

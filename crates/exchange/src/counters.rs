@@ -1,0 +1,24 @@
+//! What a gateway counts of its connections, as a value. It does not know how they are counted.
+
+/// What a gateway has done so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections open now.
+    pub connections_open: u64,
+    /// Connections accepted.
+    pub connections_accepted: u64,
+    /// Connections accepted by each worker.
+    pub connections_accepted_by_worker: Vec<u64>,
+    /// Connections closed because their clients did not read and memory ran short.
+    pub connections_shed: u64,
+    /// Connections turned away because their source address has as many as it may have.
+    pub connections_refused: u64,
+    /// How often accepting was put off: too many connections, or too many open files.
+    pub accept_pauses: u64,
+    /// Complete requests read, malformed ones included.
+    pub requests: u64,
+    /// Requests whose reply was made.
+    pub requests_answered: u64,
+    /// Bytes of replies that the kernel took.
+    pub reply_bytes: u64,
+}

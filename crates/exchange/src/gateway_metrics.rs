@@ -1,0 +1,186 @@
+//! What a gateway measures: how long it reads and writes, how long its answers take, what was asked and what came of it.
+//! It does not know what is behind the port. All counts are since the start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use engine::Op;
+
+use crate::answer::Answer;
+use crate::batch::Batch;
+use crate::histogram::{Histogram, Reading};
+use crate::outcome::{Kind, Outcome, RequestCounts, RequestTotals};
+
+/// A shared handle; clones write and read the same figures. Nobody who writes to it waits.
+#[derive(Clone, Debug)]
+pub struct GatewayMetrics(Arc<Figures>);
+
+#[derive(Debug)]
+struct Figures {
+    /// As a label.
+    name: &'static str,
+    parse: Histogram,
+    answers: Histogram,
+    reply: Histogram,
+    outcomes: RequestTotals,
+    ops_in: AtomicU64,
+    ops_out: AtomicU64,
+}
+
+/// Writing it down.
+impl GatewayMetrics {
+    /// Of a gateway of this name, nothing written down yet.
+    pub fn new(name: &'static str) -> GatewayMetrics {
+        GatewayMetrics(Arc::new(Figures {
+            name,
+            parse: Histogram::new(),
+            answers: Histogram::new(),
+            reply: Histogram::new(),
+            outcomes: RequestTotals::new(),
+            ops_in: AtomicU64::new(0),
+            ops_out: AtomicU64::new(0),
+        }))
+    }
+
+    /// So many requests were read from sockets and parsed until their batch was handed in; all of it took so long.
+    pub fn parsed(&self, requests: usize, time: Duration) {
+        self.0.parse.add_time(requests as u64, time);
+    }
+
+    /// The replies to so many requests were made and written to sockets; all of it took so long.
+    pub fn replied(&self, requests: usize, time: Duration) {
+        self.0.reply.add_time(requests as u64, time);
+    }
+
+    /// A batch is handed in.
+    pub(crate) fn handed_in(&self, batch: &Batch) {
+        self.0.ops_in.fetch_add(batch.requests.ops().len() as u64, Ordering::Relaxed);
+    }
+
+    /// A batch came back, with or without answers. `archived` says what becomes of an op about an order that the archive has;
+    /// none where that is written down when the archive has answered.
+    pub fn came_back(&self, batch: &Batch, now: Instant, archived: impl Fn(Kind) -> Option<Outcome>) {
+        let ops = batch.requests.ops();
+        self.0.ops_out.fetch_add(ops.len() as u64, Ordering::Relaxed);
+        if let Some(submitted) = batch.submitted {
+            self.0.answers.add_time(batch.requests.len() as u64, now.saturating_duration_since(submitted));
+        }
+        let mut counts = RequestCounts::new();
+        if batch.is_abandoned() {
+            ops.iter().for_each(|op| counts.add(Kind::of(op), Outcome::OutcomeUnknown, 1));
+        } else {
+            for (op, answer) in ops.iter().zip(&batch.answers) {
+                let kind = Kind::of(op);
+                if let Some(outcome) = Outcome::of(answer).or_else(|| archived(kind)) {
+                    counts.add(kind, outcome, 1);
+                }
+            }
+        }
+        self.0.outcomes.add(&counts);
+    }
+
+    /// The archive said what an op of a batch that came back gets.
+    pub fn looked_up(&self, op: &Op, answer: &Answer) {
+        if let Some(outcome) = Outcome::of(answer) {
+            self.count(Kind::of(op), outcome, 1);
+        }
+    }
+
+    /// So many things that were asked for were refused for their form: there is no op of them.
+    pub fn malformed(&self, times: usize) {
+        self.count(Kind::Malformed, Outcome::Malformed, times as u64);
+    }
+
+    fn count(&self, kind: Kind, outcome: Outcome, times: u64) {
+        let mut counts = RequestCounts::new();
+        counts.add(kind, outcome, times);
+        self.0.outcomes.add(&counts);
+    }
+}
+
+/// Reading it. Times are in microseconds, their sums in nanoseconds.
+impl GatewayMetrics {
+    /// The gateway, as a label.
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// How long requests took from their batch's way in to its way out.
+    pub fn answers(&self) -> Reading {
+        self.0.answers.read()
+    }
+
+    /// How many requests there were of a kind, with this outcome.
+    pub fn requests(&self, kind: Kind, outcome: Outcome) -> u64 {
+        self.0.outcomes.get(kind, outcome)
+    }
+
+    /// Commands and queries that were handed in and did not come back yet.
+    pub fn ops_in_flight(&self) -> u64 {
+        let out = self.0.ops_out.load(Ordering::Relaxed);
+        self.0.ops_in.load(Ordering::Relaxed).saturating_sub(out)
+    }
+
+    pub(crate) fn parse(&self) -> Reading {
+        self.0.parse.read()
+    }
+
+    pub(crate) fn reply(&self) -> Reading {
+        self.0.reply.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{AccountId, Command, Money, OrderId, Query, Reject, Reply};
+
+    use super::*;
+
+    fn batch(answers: Vec<Answer>) -> Box<Batch> {
+        let account = AccountId::parse(b"1").expect("digits");
+        let mut batch = Batch::calling(drop);
+        batch.requests.push(&[
+            Op::Command(Command::CreateAccount { account, balance: Money::ZERO }),
+            Op::Query(Query { account, order: OrderId(7) }),
+        ]);
+        batch.answers = answers;
+        batch
+    }
+
+    #[test]
+    fn what_came_of_a_batch_is_counted() {
+        let metrics = GatewayMetrics::new("xml");
+        let answers =
+            || vec![Answer::Reply(Reply::Rejected(Reject::AccountExists)), Answer::Reply(Reply::Archived(OrderId(7)))];
+        metrics.handed_in(&batch(answers()));
+        assert_eq!(metrics.ops_in_flight(), 2);
+        metrics.came_back(&batch(answers()), Instant::now(), |_| None);
+        assert_eq!(metrics.ops_in_flight(), 0);
+        assert_eq!(metrics.requests(Kind::CreateAccount, Outcome::Conflict), 1);
+        assert_eq!(metrics.requests(Kind::Query, Outcome::Accepted), 0, "the archive has not answered");
+        let asked = batch(Vec::new());
+        metrics.looked_up(&asked.requests.ops()[1], &Answer::Reply(Reply::Rejected(Reject::UnknownOrder)));
+        assert_eq!(metrics.requests(Kind::Query, Outcome::Unknown), 1);
+        metrics.came_back(&batch(answers()), Instant::now(), |_| Some(Outcome::Accepted));
+        assert_eq!(metrics.requests(Kind::Query, Outcome::Accepted), 1);
+    }
+
+    #[test]
+    fn of_an_abandoned_batch_the_outcome_is_unknown() {
+        let metrics = GatewayMetrics::new("xml");
+        let told = metrics.clone();
+        let mut abandoned = Batch::calling(move |batch| told.came_back(&batch, Instant::now(), |_| None));
+        abandoned.requests = batch(Vec::new()).requests.clone();
+        abandoned.abandon();
+        assert_eq!(metrics.requests(Kind::Query, Outcome::OutcomeUnknown), 1);
+        assert_eq!(metrics.requests(Kind::CreateAccount, Outcome::OutcomeUnknown), 1);
+    }
+
+    #[test]
+    fn what_has_the_wrong_form_is_counted_without_an_op() {
+        let metrics = GatewayMetrics::new("xml");
+        metrics.malformed(3);
+        assert_eq!(metrics.requests(Kind::Malformed, Outcome::Malformed), 3);
+    }
+}

@@ -1,0 +1,192 @@
+//! A look-up: what a gateway asks the archive about the orders of one request, and what it is told. It does not know who
+//! reads the archive, nor when a gateway asks.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use engine::{AccountId, ClientQuery, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply};
+
+use crate::answer::{Answer, Unavailable};
+
+/// Executions of a short look-up at most, about 100 KB. One that needs more is asked again as a long one.
+const SHORT_EXECUTIONS_MAX: usize = 4096;
+
+/// A question to the archive: what became of orders that the engine no longer keeps, all those that one request names.
+///
+/// Whoever reads the archive goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
+/// as many at a time as it likes, and gives the look-up back when there is no next one.
+pub struct Lookup {
+    /// Each order once, as the request names them first: an order that is asked for a thousand times is read once.
+    asked: Vec<Asked>,
+    found: Vec<Found>,
+    /// Executions that may still be read.
+    room: usize,
+    /// The first order whose executions did not fit. Those of no order behind it are read.
+    cut: Option<usize>,
+    long: bool,
+    refused: Option<Unavailable>,
+    /// Taken when it is given back.
+    back: Option<Back>,
+}
+
+/// How a look-up gets back to whoever asked.
+type Back = Box<dyn FnOnce(Lookup) + Send>;
+
+/// What became of an order: none when the archive holds no such order; or why that cannot be told.
+pub type Found = Result<Option<DoneOrder>, Unavailable>;
+
+/// An order that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub order: OrderId,
+    /// Who asks: to anybody else the order is unknown.
+    pub account: AccountId,
+    /// Its executions are asked for; a cancel does not.
+    pub executions: bool,
+}
+
+impl Lookup {
+    /// Of the orders that some ops of a request name. `executions_max` makes it a long one, with so many executions at most.
+    /// `back` is called with it, once, on whatever thread gives it back.
+    pub fn new<'a>(
+        ops: impl Iterator<Item = (&'a Op, OrderId)>,
+        executions_max: Option<usize>,
+        back: impl FnOnce(Lookup) + Send + 'static,
+    ) -> Lookup {
+        let mut asked: Vec<Asked> = Vec::new();
+        let mut places = HashMap::new();
+        for (op, order) in ops {
+            let (account, executions) = asker(op);
+            let place = *places.entry((order, account)).or_insert(asked.len());
+            match asked.get_mut(place) {
+                Some(asked) => asked.executions |= executions,
+                None => asked.push(Asked { order, account, executions }),
+            }
+        }
+        let (room, long) = (executions_max.unwrap_or(SHORT_EXECUTIONS_MAX), executions_max.is_some());
+        Lookup { asked, found: Vec::new(), room, cut: None, long, refused: None, back: Some(Box::new(back)) }
+    }
+
+    /// Whether it may read many executions: it is not to stand before those that do not.
+    pub fn is_long(&self) -> bool {
+        self.long
+    }
+
+    /// Executions that may still be read.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// The orders that are still to be looked up, the next one first. None is left when all were found, or when it is
+    /// certain that a short look-up is not enough.
+    pub fn left(&self) -> &[Asked] {
+        match self.is_too_short() {
+            true => &[],
+            false => &self.asked[self.found.len()..],
+        }
+    }
+
+    /// Whether the executions of the next order are to be read, which is `account`'s and has so many. When they do not fit,
+    /// the query is answered so, and no executions of orders behind it are read.
+    pub fn takes(&mut self, account: AccountId, executions: usize) -> bool {
+        let asked = self.asked[self.found.len()];
+        if !asked.executions || asked.account != account || self.cut.is_some() {
+            return false;
+        }
+        if executions > self.room {
+            self.cut = Some(self.found.len());
+            self.room = 0;
+            return false;
+        }
+        self.room -= executions;
+        true
+    }
+
+    /// What became of the next order. Its executions are there if they were to be read.
+    pub fn found(&mut self, found: Found) {
+        self.found.push(found);
+    }
+
+    /// Gives it back to whoever asked.
+    pub fn give_back(self) {
+        assert!(self.left().is_empty(), "invariant: all that is asked is looked up");
+        self.post();
+    }
+
+    /// Tells the client why the archive cannot be asked.
+    pub fn refuse(mut self, why: Unavailable) {
+        self.refused = Some(why);
+        self.post();
+    }
+
+    /// Whether it has to be asked again as a long one.
+    pub fn is_too_short(&self) -> bool {
+        !self.long && self.cut.is_some() && self.refused.is_none()
+    }
+
+    /// Gives each of the ops that it was made of its answer. Executions are appended to `executions`.
+    pub fn answers(self, executions: &mut Vec<Execution>) -> LookedUp {
+        let Lookup { asked, found, cut, refused, .. } = self;
+        let places = asked.iter().enumerate().map(|(place, asked)| ((asked.order, asked.account), place)).collect();
+        let found = found.into_iter().map(|found| {
+            let start = executions.len();
+            let mut done = found?;
+            done.iter_mut().for_each(|done| executions.append(&mut done.executions));
+            Ok(done.map(|done| (done, start..executions.len())))
+        });
+        LookedUp { places, found: found.collect(), cut: cut.unwrap_or(usize::MAX), refused }
+    }
+
+    fn post(mut self) {
+        if let Some(back) = self.back.take() {
+            back(self);
+        }
+    }
+}
+
+/// A done order, and where its executions are.
+type Answered = (DoneOrder, Range<usize>);
+
+/// What a look-up came to, for the ops that it was made of.
+pub struct LookedUp {
+    places: HashMap<(OrderId, AccountId), usize>,
+    found: Vec<Result<Option<Answered>, Unavailable>>,
+    cut: usize,
+    refused: Option<Unavailable>,
+}
+
+impl LookedUp {
+    /// The answer to an op that names this order.
+    pub fn of(&self, op: &Op, order: OrderId) -> Answer {
+        if let Some(why) = self.refused {
+            return Answer::Unavailable(why);
+        }
+        let place = self.places[&(order, asker(op).0)];
+        let (done, executions) = match &self.found[place] {
+            Ok(Some(found)) => found,
+            Ok(None) => return Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
+            Err(why) => return Answer::Unavailable(*why),
+        };
+        match done.answer_at(op, executions.clone()) {
+            Reply::Status(_) if place >= self.cut => Answer::Unavailable(Unavailable::ReplyTooLarge),
+            reply => Answer::Reply(reply),
+        }
+    }
+}
+
+/// Who asks, and whether for executions.
+fn asker(op: &Op) -> (AccountId, bool) {
+    match op {
+        Op::Query(Query { account, .. }) | Op::ClientQuery(ClientQuery { account, .. }) => (*account, true),
+        Op::Command(Command::CancelOrder { account, .. } | Command::CancelClientOrder { account, .. }) => {
+            (*account, false)
+        }
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::PlaceOrder { .. }
+            | Command::PlaceClientOrder { .. },
+        ) => panic!("invariant: only queries and cancels name orders"),
+    }
+}

@@ -1,0 +1,200 @@
+//! What was asked and what came of it, counted. Nothing here knows how long it took.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::{Command, Op, Reject, Reply};
+
+use crate::answer::{Answer, Unavailable};
+
+/// What an op asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    CreateAccount,
+    CreateSymbol,
+    IssueShares,
+    Order,
+    Cancel,
+    Query,
+    /// It could not be told: its form is wrong.
+    Malformed,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done or answered.
+    Accepted,
+    /// Refused: too little money, or too few shares.
+    Insufficient,
+    /// Refused: no such account, symbol or order.
+    Unknown,
+    /// Refused: it exists already, or has nothing open.
+    Conflict,
+    /// Refused: past a bound of the exchange or of a reply.
+    Limit,
+    /// Refused: the disk is nearly full or damaged, the database is away, or the server stops.
+    Unavailable,
+    /// Nobody was told: the database went away meanwhile.
+    OutcomeUnknown,
+    /// Refused: its form is wrong.
+    Malformed,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] = [
+        Kind::CreateAccount,
+        Kind::CreateSymbol,
+        Kind::IssueShares,
+        Kind::Order,
+        Kind::Cancel,
+        Kind::Query,
+        Kind::Malformed,
+    ];
+
+    /// As a label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::CreateAccount => "create_account",
+            Kind::CreateSymbol => "create_symbol",
+            Kind::IssueShares => "issue_shares",
+            Kind::Order => "order",
+            Kind::Cancel => "cancel",
+            Kind::Query => "query",
+            Kind::Malformed => "malformed",
+        }
+    }
+
+    /// What an op asks for.
+    pub fn of(op: &Op) -> Kind {
+        match op {
+            Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
+            Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
+            Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
+            Op::Command(Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. }) => Kind::Order,
+            Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => Kind::Cancel,
+            Op::Query(_) | Op::ClientQuery(_) => Kind::Query,
+        }
+    }
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 8] = [
+        Outcome::Accepted,
+        Outcome::Insufficient,
+        Outcome::Unknown,
+        Outcome::Conflict,
+        Outcome::Limit,
+        Outcome::Unavailable,
+        Outcome::OutcomeUnknown,
+        Outcome::Malformed,
+    ];
+
+    /// As a label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Accepted => "accepted",
+            Outcome::Insufficient => "insufficient",
+            Outcome::Unknown => "unknown",
+            Outcome::Conflict => "conflict",
+            Outcome::Limit => "limit",
+            Outcome::Unavailable => "unavailable",
+            Outcome::OutcomeUnknown => "outcome_unknown",
+            Outcome::Malformed => "malformed",
+        }
+    }
+
+    /// What an answer says; none while the archive has to say it.
+    pub fn of(answer: &Answer) -> Option<Outcome> {
+        match answer {
+            Answer::Reply(Reply::Archived(_)) => None,
+            Answer::Reply(
+                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Canceled(_),
+            ) => Some(Outcome::Accepted),
+            Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
+            Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
+            Answer::Unavailable(
+                Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
+            ) => Some(Outcome::Unavailable),
+        }
+    }
+
+    fn of_reject(reject: &Reject) -> Outcome {
+        match reject {
+            Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => Outcome::Insufficient,
+            Reject::UnknownAccount | Reject::UnknownSymbol | Reject::UnknownOrder => Outcome::Unknown,
+            Reject::AccountExists | Reject::NothingOpen | Reject::ClientOrderIdTaken { .. } => Outcome::Conflict,
+            Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => Outcome::Limit,
+        }
+    }
+}
+
+const PLACES: usize = Kind::ALL.len() * Outcome::ALL.len();
+
+/// Counts of one batch, by kind and outcome.
+pub(crate) struct RequestCounts([u64; PLACES]);
+
+impl RequestCounts {
+    pub fn new() -> RequestCounts {
+        RequestCounts([0; PLACES])
+    }
+
+    pub fn add(&mut self, kind: Kind, outcome: Outcome, times: u64) {
+        self.0[place(kind, outcome)] += times;
+    }
+}
+
+/// Counts of all batches.
+#[derive(Debug)]
+pub(crate) struct RequestTotals([AtomicU64; PLACES]);
+
+impl RequestTotals {
+    pub fn new() -> RequestTotals {
+        RequestTotals([const { AtomicU64::new(0) }; PLACES])
+    }
+
+    pub fn add(&self, counts: &RequestCounts) {
+        for (total, count) in self.0.iter().zip(counts.0) {
+            if count > 0 {
+                total.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub fn get(&self, kind: Kind, outcome: Outcome) -> u64 {
+        self.0[place(kind, outcome)].load(Ordering::Relaxed)
+    }
+}
+
+fn place(kind: Kind, outcome: Outcome) -> usize {
+    kind as usize * Outcome::ALL.len() + outcome as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_and_outcome_has_a_place_and_a_name_of_its_own() {
+        let pairs = || Kind::ALL.into_iter().flat_map(|kind| Outcome::ALL.map(|outcome| (kind, outcome)));
+        let places: BTreeSet<usize> = pairs().map(|(kind, outcome)| place(kind, outcome)).collect();
+        assert_eq!((places.len(), places.last()), (PLACES, Some(&(PLACES - 1))));
+        assert_eq!(BTreeSet::from(Kind::ALL.map(Kind::name)).len(), Kind::ALL.len());
+        assert_eq!(BTreeSet::from(Outcome::ALL.map(Outcome::name)).len(), Outcome::ALL.len());
+    }
+
+    #[test]
+    fn totals_are_the_sum_of_what_was_counted() {
+        let totals = RequestTotals::new();
+        let mut counts = RequestCounts::new();
+        counts.add(Kind::Order, Outcome::Accepted, 1);
+        counts.add(Kind::Order, Outcome::Accepted, 1);
+        counts.add(Kind::Malformed, Outcome::Malformed, 3);
+        totals.add(&counts);
+        totals.add(&counts);
+        assert_eq!(totals.get(Kind::Order, Outcome::Accepted), 4);
+        assert_eq!(totals.get(Kind::Malformed, Outcome::Malformed), 6);
+        assert_eq!(totals.get(Kind::Cancel, Outcome::Accepted), 0);
+    }
+}

@@ -1,0 +1,68 @@
+//! What is asked, request by request. It knows neither the protocol that the requests came in nor their answers.
+
+use std::ops::Range;
+
+use engine::Op;
+
+/// Ops of any number of requests, in order. No other request's ops come between those of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    ops: Vec<Op>,
+    /// Where the ops of each request end.
+    ends: Vec<usize>,
+}
+
+impl Requests {
+    /// None yet.
+    pub fn new() -> Requests {
+        Requests::default()
+    }
+
+    /// Appends a request of these ops.
+    pub fn push(&mut self, ops: &[Op]) {
+        self.ops.extend_from_slice(ops);
+        self.end_request();
+    }
+
+    /// Appends an op to the request that is being made.
+    pub fn push_op(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    /// What was appended since the last request is the next one.
+    pub fn end_request(&mut self) {
+        self.ends.push(self.ops.len());
+    }
+
+    /// Forgets the ops that were appended since the last request.
+    pub fn drop_unfinished(&mut self) {
+        self.ops.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    /// Forgets all requests and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+        self.ends.clear();
+    }
+
+    /// The number of requests.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no request.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The ops of all requests, in order.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// Where the ops of one request stand in [`Requests::ops`].
+    pub fn ops_of(&self, request: usize) -> Range<usize> {
+        let start = request.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[request]
+    }
+}

@@ -1,0 +1,156 @@
+//! Accepting connections, and putting it off while there are too many of them or of open files: they wait in the
+//! listener's backlog meanwhile.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::sync::atomic::Ordering;
+
+use exchange::Visitor;
+use mio::Interest;
+use mio::net::{TcpListener, TcpStream};
+use rustix::io::Errno;
+
+use crate::connection::Connection;
+use crate::counters::Shared;
+use crate::worker::Worker;
+
+/// The most connections accepted in a turn, so that those there are get their turn too.
+const ACCEPTS_A_TURN: usize = 256;
+/// A pause ends when a connection was closed, or after this long.
+const PAUSE_MS: u64 = 200;
+/// The log says so at most this often.
+const LOG_EVERY_MS: u64 = 10_000;
+
+/// A worker's listener.
+pub(crate) struct Acceptor {
+    /// None once accepting was stopped.
+    listener: Option<TcpListener>,
+    /// There may be connections to accept; the kernel will not say so again.
+    pub ready: bool,
+    pause: Option<Pause>,
+    logged_ms: Option<u64>,
+}
+
+struct Pause {
+    until_ms: u64,
+    /// Connections that had been closed when it began.
+    closed: u64,
+}
+
+impl Acceptor {
+    pub fn new(listener: TcpListener) -> Acceptor {
+        Acceptor { listener: Some(listener), ready: false, pause: None, logged_ms: None }
+    }
+
+    /// Whether there is something to accept at once.
+    pub fn may_accept(&self) -> bool {
+        self.ready && self.pause.is_none() && self.listener.is_some()
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
+    /// Closes the listener; those who wait in its backlog are turned away.
+    pub fn stop(&mut self, shared: &Shared) {
+        self.listener = None;
+        self.end_pause(shared);
+    }
+
+    fn end_pause(&mut self, shared: &Shared) {
+        if self.pause.take().is_some() {
+            shared.workers_paused.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Worker {
+    /// Accepts those who wait, and reads from each at once, for most have already sent their request.
+    pub(crate) fn accept(&mut self) {
+        if let Some(pause) = &self.acceptor.pause {
+            let closed = self.shared.connections_closed.load(Ordering::SeqCst);
+            if self.now_ms < pause.until_ms && closed == pause.closed {
+                return;
+            }
+            self.acceptor.end_pause(&self.shared);
+        }
+        for _ in 0..ACCEPTS_A_TURN {
+            if !self.acceptor.may_accept() {
+                return;
+            }
+            let Some(listener) = &self.acceptor.listener else { return };
+            let closed = self.shared.connections_closed.load(Ordering::SeqCst);
+            let open = self.shared.connections_open.fetch_add(1, Ordering::SeqCst);
+            if open >= self.settings.connections_max {
+                self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+                self.pause_accepting(closed, "as many connections are open as are allowed");
+                return;
+            }
+            match listener.accept() {
+                Ok((stream, address)) => match self.settings.addresses.enter(address.ip()) {
+                    Some(visitor) => self.open(stream, visitor),
+                    None => self.turn_away(stream),
+                },
+                Err(error) => {
+                    self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+                    self.accept_failed(error, closed);
+                }
+            }
+        }
+    }
+
+    fn accept_failed(&mut self, error: io::Error, closed: u64) {
+        if matches!(error.kind(), io::ErrorKind::WouldBlock) {
+            self.acceptor.ready = false;
+            return;
+        }
+        let short = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+        if error.raw_os_error().is_some_and(|code| short.contains(&Errno::from_raw_os_error(code))) {
+            self.pause_accepting(closed, "the process or the machine has no more files or memory for sockets");
+        }
+        // Anything else is the end of one connection before it was accepted.
+    }
+
+    fn pause_accepting(&mut self, closed: u64, why: &str) {
+        self.acceptor.pause = Some(Pause { until_ms: self.now_ms + PAUSE_MS, closed });
+        self.shared.workers_paused.fetch_add(1, Ordering::SeqCst);
+        self.shared.accept_pauses.fetch_add(1, Ordering::Relaxed);
+        if self.acceptor.logged_ms.is_none_or(|logged_ms| self.now_ms >= logged_ms + LOG_EVERY_MS) {
+            self.acceptor.logged_ms = Some(self.now_ms);
+            let open = self.shared.connections_open.load(Ordering::Relaxed);
+            let allowed = self.settings.connections_max;
+            tracing::warn!(open, allowed, "new connections wait: {why}");
+        }
+    }
+
+    /// Says that its source address has as many connections as it may have, and closes it.
+    fn turn_away(&mut self, mut stream: TcpStream) {
+        self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+        self.shared.connections_refused.fetch_add(1, Ordering::Relaxed);
+        let why = format!(
+            "<results><error>too many connections: at most {} from one address</error></results>\n",
+            self.settings.addresses.max()
+        );
+        // What has come is read, or the system would answer it with a reset that may overtake the words. Whoever does not
+        // get them finds the connection closed, as a client must expect at any time.
+        let _ = stream.read(&mut self.read_buffer);
+        let _ = stream.write(why.as_bytes());
+        let _ = stream.shutdown(Shutdown::Write);
+    }
+
+    fn open(&mut self, stream: TcpStream, visitor: Visitor) {
+        self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
+        let generation = self.next_generation();
+        let slot = self.connections.insert(Connection::new(stream, visitor, generation, self.now_ms));
+        // Read first: what is there already is then not reported again when the socket is registered.
+        if self.intake.has_room() {
+            self.read(slot);
+        }
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let registered = self.poll.registry().register(&mut connection.stream, mio::Token(slot), Interest::READABLE);
+        if let Err(error) = registered {
+            tracing::warn!(%error, "a connection is closed: the kernel watches no more sockets");
+            self.close(slot);
+        }
+    }
+}

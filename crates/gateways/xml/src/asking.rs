@@ -1,0 +1,147 @@
+//! Asking the archive. A connection has one request looked up at a time, the one whose reply is next, so that what is read
+//! for it is written at once and kept nowhere. Short look-ups go before long ones; and so few long replies are on their way
+//! to being made, or to being taken by their clients, that they never fill the memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use exchange::Lookup;
+
+use crate::connection::{Archived, Connection, Later, Origin};
+use crate::counters::Shared;
+use crate::mailbox::Mailbox;
+use crate::settings::Settings;
+use crate::worker::Worker;
+
+/// Short look-ups of a worker that the archive has not answered, at most.
+const SHORT_MAX: usize = 64;
+/// The part of the bound of unread replies that long ones may take: one in so many.
+const LONG_PART: usize = 8;
+/// While others wait for theirs, a client with a long reply is disconnected when it takes nothing for so long,
+const STALLED_MS: u64 = 500;
+/// or has not taken all of it after so long.
+const HELD_MS: u64 = 5_000;
+
+/// Connections whose next reply needs the archive.
+#[derive(Default)]
+pub(crate) struct Asking {
+    short: VecDeque<Origin>,
+    long: VecDeque<Origin>,
+    short_out: usize,
+    long_out: bool,
+}
+
+impl Asking {
+    /// The next reply of a connection needs the archive.
+    pub fn wait(&mut self, origin: Origin) {
+        self.short.push_back(origin);
+    }
+}
+
+/// Long replies at once, over all workers.
+fn long_replies_max(settings: &Settings) -> usize {
+    (settings.unread_bytes_max / LONG_PART / settings.reply_bytes_max.max(1)).max(1)
+}
+
+impl Connection {
+    /// Gives back its place among those with a long reply, when there is none to be made and all of it was taken.
+    pub(crate) fn leave_long(&mut self, shared: &Shared, workers: &[Arc<Mailbox>]) {
+        let asked = self.later.front().is_some_and(|later| later.archived == Archived::Asked);
+        if asked || self.long_since_ms.take().is_none() {
+            return;
+        }
+        shared.long_replies.fetch_sub(1, Ordering::SeqCst);
+        if shared.long_replies_wanted.load(Ordering::SeqCst) > 0 {
+            workers.iter().for_each(|mailbox| mailbox.nudge());
+        }
+    }
+}
+
+impl Worker {
+    /// Asks the archive as far as there is room for its answers.
+    pub(crate) fn ask_archive(&mut self) {
+        while self.asking.short_out < SHORT_MAX {
+            let Some(origin) = self.asking.short.pop_front() else { break };
+            if let Some(lookup) = self.lookup_of(origin, false) {
+                self.asking.short_out += 1;
+                self.intake.look_up(lookup);
+            }
+        }
+        while !self.asking.long_out {
+            let Some(&origin) = self.asking.long.front() else { break };
+            let lookup = self.lookup_of(origin, true);
+            if lookup.is_some() && !self.enter_long(origin) {
+                break;
+            }
+            self.asking.long.pop_front();
+            self.shared.long_replies_wanted.fetch_sub(1, Ordering::SeqCst);
+            if let Some(lookup) = lookup {
+                self.asking.long_out = true;
+                self.intake.look_up(lookup);
+            }
+        }
+    }
+
+    /// Writes the reply that waited for a look-up, and those that waited behind it. Returns how many.
+    pub(crate) fn looked_up(&mut self, origin: Origin, lookup: Lookup) -> u64 {
+        match lookup.is_long() {
+            true => self.asking.long_out = false,
+            false => self.asking.short_out -= 1,
+        }
+        let Some(connection) = self.connections.get_mut(origin.slot as usize) else { return 0 };
+        if connection.generation != origin.generation {
+            return 0;
+        }
+        if lookup.is_too_short() {
+            self.asking.long.push_back(origin);
+            self.shared.long_replies_wanted.fetch_add(1, Ordering::SeqCst);
+            return 0;
+        }
+        let later = connection.later.front_mut().expect("invariant: a reply waits until its look-up is answered");
+        later.archived = Archived::No;
+        let Later { kept, request, .. } = *later;
+        self.waiting.fill(kept, request, lookup, &self.settings.metrics);
+        let made = self.make_waiting(origin.slot as usize);
+        self.waiting.empty(kept);
+        made
+    }
+
+    /// While others wait for a long reply: disconnects those that do not take theirs.
+    pub(crate) fn close_stalled(&mut self) {
+        if self.shared.long_replies_wanted.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let now_ms = self.now_ms;
+        let is_stalled = |connection: &Connection| {
+            let stalled = now_ms.saturating_sub(connection.progress_ms) >= STALLED_MS;
+            let held = connection.long_since_ms.is_some_and(|since_ms| now_ms.saturating_sub(since_ms) >= HELD_MS);
+            connection.long_since_ms.is_some() && connection.unsent_bytes() > 0 && (stalled || held)
+        };
+        let stalled = self.connections.iter().filter(|(_, connection)| is_stalled(connection));
+        let stalled: Vec<usize> = stalled.map(|(slot, _)| slot).collect();
+        stalled.iter().for_each(|&slot| self.close(slot));
+        self.note_shed(stalled.len() as u64);
+    }
+
+    /// A look-up of a connection's next reply; none when the connection is gone.
+    fn lookup_of(&self, origin: Origin, long: bool) -> Option<Lookup> {
+        let connection = self.connections.get(origin.slot as usize)?;
+        let Later { kept, request, .. } =
+            *connection.later.front().filter(|_| connection.generation == origin.generation)?;
+        Some(self.waiting.lookup_of(kept, request, origin, long, &self.mailboxes[self.index]))
+    }
+
+    /// Takes a place among those with a long reply, unless all are taken or the connection has one.
+    fn enter_long(&mut self, origin: Origin) -> bool {
+        let connection = &mut self.connections[origin.slot as usize];
+        if connection.long_since_ms.is_some() {
+            return true;
+        }
+        let max = long_replies_max(&self.settings);
+        let free = |taken: usize| (taken < max).then(|| taken + 1);
+        let entered = self.shared.long_replies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free).is_ok();
+        connection.long_since_ms = entered.then_some(self.now_ms);
+        entered
+    }
+}

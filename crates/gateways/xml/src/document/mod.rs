@@ -1,0 +1,13 @@
+//! Documents of the protocol: requests in, replies out. Works on bytes, and knows neither sockets nor the state of the market:
+//! whether an account exists or an order is accepted is not told here. Source: docs/PROTOCOL.md.
+
+mod chars;
+mod documents;
+mod escape;
+mod fault;
+mod reader;
+mod reply;
+mod request;
+
+pub use documents::{Documents, Limits};
+pub use reply::{ReplyLimits, executions_max, write_reply};

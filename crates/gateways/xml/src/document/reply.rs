@@ -1,0 +1,242 @@
+//! Replies: answers of the engine written as XML, in the place of the child that asked. Knows nothing of how requests
+//! are read. Source: docs/PROTOCOL.md.
+
+use std::fmt;
+
+use engine::{Execution, Reject, Reply, Status, Time};
+use exchange::{Answer, Unavailable};
+
+use super::documents::{Documents, Part, PartKind};
+use super::escape::push_display;
+use crate::number::push_decimal;
+
+/// How replies are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyLimits {
+    /// Queries that would take a reply past so many bytes are told "reply too large" instead.
+    pub reply_bytes_max: usize,
+    /// Whether a line with the length of the reply in bytes stands before it.
+    pub length_line: bool,
+}
+
+/// Executions of a batch beyond which room is made at once for those of a reply, and not as it is written: growing a buffer
+/// of megabytes copies it again and again.
+const MANY_EXECUTIONS: usize = 1 << 12;
+/// About what an `<executed …/>` element takes,
+const EXECUTED_BYTES_USUAL: usize = 64;
+/// and what it takes at least.
+const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
+
+/// Executions that a reply of so many bytes has room for at most, however short they are.
+pub fn executions_max(reply_bytes_max: usize) -> usize {
+    reply_bytes_max / EXECUTED_BYTES_MIN
+}
+
+const END: &[u8] = b"</results>\n";
+
+/// Appends the whole reply to one document: `<results>`, an element a child, `</results>` and a newline, on one line.
+///
+/// `answers` has one answer for each op of all documents, none of which is [`Reply::Archived`]; the executions of statuses are
+/// ranges of `executions`. Source: docs/PROTOCOL.md.
+pub fn write_reply(
+    out: &mut Vec<u8>,
+    documents: &Documents,
+    document: usize,
+    answers: &[Answer],
+    executions: &[Execution],
+    limits: &ReplyLimits,
+) {
+    let start = out.len();
+    if executions.len() > MANY_EXECUTIONS {
+        let shown: usize = answers[documents.requests.ops_of(document)].iter().map(shown_executions).sum();
+        out.reserve((shown * EXECUTED_BYTES_USUAL).min(limits.reply_bytes_max));
+    }
+    let mut writer = Writer {
+        documents,
+        executions,
+        out,
+        queries_cut: false,
+        bytes_end: start.saturating_add(limits.reply_bytes_max).saturating_sub(END.len()),
+    };
+    writer.out.extend_from_slice(b"<results>");
+    let mut answers = answers[documents.requests.ops_of(document)].iter();
+    let mut symbol_refused = None;
+    for part in documents.parts_of(document) {
+        let mut answer = || answers.next().expect("invariant: one answer an op");
+        match part.kind {
+            PartKind::Refused => {
+                writer.out.extend_from_slice(b"<error");
+                writer.echo(part);
+            }
+            PartKind::Answered => writer.element(part, answer()),
+            PartKind::Symbol => {
+                let answer = answer();
+                if refusal(answer).is_some() {
+                    writer.element(part, answer);
+                }
+            }
+            PartKind::SymbolWithAccounts => symbol_refused = Some(answer()).filter(|answer| refusal(answer).is_some()),
+            PartKind::Issued => {
+                let answer = answer();
+                // Without the symbol its accounts are refused too; the reason is the symbol's.
+                writer.element(part, symbol_refused.unwrap_or(answer));
+            }
+        }
+    }
+    out.extend_from_slice(END);
+    if limits.length_line {
+        insert_length_line(out, start);
+    }
+}
+
+/// Executions that an answer shows.
+fn shown_executions(answer: &Answer) -> usize {
+    match answer {
+        Answer::Reply(Reply::Status(status) | Reply::Canceled(status)) => status.executions.len(),
+        Answer::Reply(_) | Answer::Unavailable(_) => 0,
+    }
+}
+
+/// What a refused answer says.
+fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
+    match answer {
+        Answer::Unavailable(unavailable) => Some(Refusal::Unavailable(*unavailable)),
+        Answer::Reply(Reply::Rejected(reject)) => Some(Refusal::Rejected(reject)),
+        Answer::Reply(
+            Reply::Created
+            | Reply::Opened(_)
+            | Reply::Repeated(_)
+            | Reply::Status(_)
+            | Reply::Canceled(_)
+            | Reply::Archived(_),
+        ) => None,
+    }
+}
+
+enum Refusal<'a> {
+    Unavailable(Unavailable),
+    Rejected(&'a Reject),
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Unavailable(unavailable) => unavailable.fmt(f),
+            Refusal::Rejected(reject) => reject.fmt(f),
+        }
+    }
+}
+
+fn insert_length_line(out: &mut Vec<u8>, start: usize) {
+    let mut line = Vec::with_capacity(12);
+    push_decimal(&mut line, (out.len() - start) as u64);
+    line.push(b'\n');
+    out.splice(start..start, line);
+}
+
+struct Writer<'a> {
+    documents: &'a Documents,
+    executions: &'a [Execution],
+    out: &'a mut Vec<u8>,
+    /// Whether a query did not fit. Then none after it is tried: each could write up to the limit in vain.
+    queries_cut: bool,
+    /// Statuses of queries end here at the latest.
+    bytes_end: usize,
+}
+
+impl Writer<'_> {
+    fn element(&mut self, part: &Part, answer: &Answer) {
+        match answer {
+            Answer::Reply(Reply::Created) => {
+                self.out.extend_from_slice(b"<created");
+                self.echo(part);
+                self.out.extend_from_slice(b"/>");
+            }
+            // No request of this protocol gives an order a client order id: to it both would be the same.
+            Answer::Reply(Reply::Opened(order) | Reply::Repeated(order)) => {
+                self.out.extend_from_slice(b"<opened");
+                self.echo(part);
+                self.out.extend_from_slice(b" id=\"");
+                push_decimal(self.out, order.0);
+                self.out.extend_from_slice(b"\"/>");
+            }
+            Answer::Reply(Reply::Status(status)) => self.query(part, status),
+            Answer::Reply(Reply::Canceled(status)) => {
+                self.status(part, "canceled", status, usize::MAX);
+            }
+            Answer::Reply(Reply::Archived(_)) => {
+                panic!("invariant: an archived order is looked up before its reply is written")
+            }
+            Answer::Reply(Reply::Rejected(reject)) => self.error(part, reject),
+            Answer::Unavailable(unavailable) => self.error(part, unavailable),
+        }
+    }
+
+    /// The attributes of the child, as it sent them.
+    fn echo(&mut self, part: &Part) {
+        self.out.extend_from_slice(self.documents.text_of(part.symbol));
+        self.out.extend_from_slice(self.documents.text_of(part.own));
+    }
+
+    fn error(&mut self, part: &Part, why: &impl fmt::Display) {
+        self.out.extend_from_slice(b"<error");
+        self.echo(part);
+        self.out.push(b'>');
+        push_display(self.out, why);
+        self.out.extend_from_slice(b"</error>");
+    }
+
+    /// A status, unless the reply would become too large with it.
+    fn query(&mut self, part: &Part, status: &Status) {
+        let start = self.out.len();
+        self.queries_cut = self.queries_cut || !self.status(part, "status", status, self.bytes_end);
+        if self.queries_cut {
+            self.out.truncate(start);
+            self.error(part, &Unavailable::ReplyTooLarge);
+        }
+    }
+
+    /// Whether it was written whole before `bytes_end`; when not, it breaks off somewhere.
+    fn status(&mut self, part: &Part, name: &str, status: &Status, bytes_end: usize) -> bool {
+        self.out.push(b'<');
+        self.out.extend_from_slice(name.as_bytes());
+        self.echo(part);
+        let executions = &self.executions[status.executions.clone()];
+        if status.open.is_zero() && status.canceled.is_none() && executions.is_empty() {
+            self.out.extend_from_slice(b"/>");
+            return self.out.len() <= bytes_end;
+        }
+        self.out.push(b'>');
+        if !status.open.is_zero() {
+            self.out.extend_from_slice(b"<open shares=\"");
+            self.out.extend_from_slice(status.open.text().as_bytes());
+            self.out.extend_from_slice(b"\"/>");
+        }
+        if let Some(canceled) = &status.canceled {
+            self.out.extend_from_slice(b"<canceled shares=\"");
+            self.out.extend_from_slice(canceled.shares.text().as_bytes());
+            self.time(canceled.time);
+        }
+        for execution in executions {
+            self.out.extend_from_slice(b"<executed shares=\"");
+            self.out.extend_from_slice(execution.shares.text().as_bytes());
+            self.out.extend_from_slice(b"\" price=\"");
+            self.out.extend_from_slice(execution.price.text().as_bytes());
+            self.time(execution.time);
+            if self.out.len() > bytes_end {
+                return false;
+            }
+        }
+        self.out.extend_from_slice(b"</");
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.push(b'>');
+        self.out.len() <= bytes_end
+    }
+
+    /// The last attribute of an element without content, and its end.
+    fn time(&mut self, time: Time) {
+        self.out.extend_from_slice(b"\" time=\"");
+        push_decimal(self.out, time.seconds());
+        self.out.extend_from_slice(b"\"/>");
+    }
+}

@@ -1,0 +1,364 @@
+//! The grammar of requests: elements and attributes become ops, and parts of the reply. Knows nothing of how the engine
+//! answers. Source: docs/PROTOCOL.md, create and transactions.
+
+use std::borrow::Cow;
+
+use engine::{AccountId, AmountError, Command, Decimal, Op, OrderId, Query, Side, Symbol};
+
+use super::chars;
+use super::documents::{Documents, Limits, Part, PartKind, Span};
+use super::escape::{push_display, push_escaped};
+use super::fault::{ChildFault, Refusal, Why};
+use super::reader::{Reader, Tag, Token, Value};
+
+/// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
+const SYMBOL_ECHO_FREE_BYTES: usize = 64;
+/// What longer ones may add up to in one request, so that a reply does not dwarf its request.
+const SYMBOL_ECHO_EXCESS_BYTES_MAX: usize = 1 << 20;
+
+impl Documents {
+    /// Appends exactly one document, whatever the bytes are: one that is refused becomes a request without ops
+    /// whose reply says why and at which byte.
+    pub fn parse(&mut self, body: &[u8], limits: &Limits) {
+        let mark = self.mark();
+        let attributes = std::mem::take(&mut self.attributes);
+        let reader = Reader::new(body, limits.children_max, attributes);
+        let mut grammar = Grammar { reader, documents: self, symbol_echo_excess: 0 };
+        let read = grammar.document();
+        let attributes = grammar.reader.into_attributes();
+        self.keep_attributes(attributes);
+        match read {
+            Ok(()) => self.end_document(),
+            Err(refusal) => {
+                self.roll_back(mark);
+                self.refuse_with(|text| push_display(text, &refusal));
+            }
+        }
+    }
+}
+
+struct Grammar<'a, 'r> {
+    reader: Reader<'a>,
+    documents: &'r mut Documents,
+    /// By how many bytes the echoes of `sym` were longer than legal ones so far.
+    symbol_echo_excess: usize,
+}
+
+impl<'a> Grammar<'a, '_> {
+    fn document(&mut self) -> Result<(), Refusal<'a>> {
+        let root = self.reader.root()?;
+        match root.name {
+            b"transactions" => self.transactions(&root)?,
+            b"create" => self.create(&root)?,
+            name => return Err(Refusal { why: Why::UnknownRoot(name), at: root.at }),
+        }
+        self.reader.finish()
+    }
+
+    fn create(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        if let Some((name, _)) = self.reader.attributes().next() {
+            return Err(Refusal { why: Why::RootAttribute { root: "create", name }, at: root.at });
+        }
+        if root.empty {
+            return Ok(());
+        }
+        while let Some(tag) = self.next_child()? {
+            match tag.name {
+                b"account" => self.create_account(&tag)?,
+                b"symbol" => self.create_symbol(&tag)?,
+                _ => self.unknown_element(&tag, Span::default())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn create_account(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; 2] = ["id", "balance"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo("id", fields.values[0]);
+        let command = fields.all("account", &NAMES).and_then(|[id, balance]| {
+            Ok(Command::CreateAccount {
+                account: account_id(id)?,
+                balance: decimal("balance", &trimmed(balance), Decimal::money)?,
+            })
+        });
+        self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+        self.expect_empty(tag)
+    }
+
+    fn create_symbol(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; 1] = ["sym"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo("sym", fields.values[0]);
+        let echo = Span { start, end: self.documents.text.len() };
+        let symbol = fields.all("symbol", &NAMES).and_then(|[sym]| symbol(sym));
+        let part = self.documents.parts.len();
+        if let Ok(symbol) = symbol {
+            let op = Op::Command(Command::CreateSymbol { symbol });
+            self.part(PartKind::Symbol, echo, self.documents.text.len(), Ok(op));
+        }
+        let mut accounts = 0;
+        while !tag.empty
+            && let Some(child) = self.next_child()?
+        {
+            self.symbol_echo_excess += (echo.end - echo.start).saturating_sub(SYMBOL_ECHO_FREE_BYTES);
+            if self.symbol_echo_excess > SYMBOL_ECHO_EXCESS_BYTES_MAX {
+                return Err(Refusal { why: Why::SymbolTooLong, at: tag.at });
+            }
+            if child.name == b"account" {
+                self.issue_shares(&child, echo, symbol)?;
+                accounts += 1;
+            } else {
+                self.unknown_element(&child, echo)?;
+            }
+        }
+        match symbol {
+            Ok(_) if accounts > 0 => self.documents.parts[part].kind = PartKind::SymbolWithAccounts,
+            Err(fault) if accounts == 0 => self.part(PartKind::Symbol, echo, self.documents.text.len(), Err(fault)),
+            Ok(_) | Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn issue_shares(
+        &mut self,
+        tag: &Tag<'a>,
+        symbol_echo: Span,
+        symbol: Result<Symbol, ChildFault<'a>>,
+    ) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; 1] = ["id"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo("id", fields.values[0]);
+        let text = self.text_of_element(tag)?;
+        let command = symbol.and_then(|symbol| {
+            let [id] = fields.all("account", &NAMES)?;
+            let account = account_id(id)?;
+            let shares = chars::trim(&text);
+            if shares.is_empty() {
+                return Err(ChildFault::NoShares);
+            }
+            Ok(Command::IssueShares { symbol, account, shares: decimal("shares", shares, Decimal::position)? })
+        });
+        self.part(PartKind::Issued, symbol_echo, start, command.map(Op::Command));
+        Ok(())
+    }
+
+    fn transactions(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; 1] = ["id"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        if let Some(name) = fields.unknown {
+            return Err(Refusal { why: Why::RootAttribute { root: "transactions", name }, at: root.at });
+        }
+        let Some(id) = fields.values[0] else {
+            return Err(Refusal { why: Why::NoAccount, at: root.at });
+        };
+        let account = account_id(id);
+        self.reader.limit_depth(2);
+        let mut children = 0;
+        while !root.empty
+            && let Some(tag) = self.next_child()?
+        {
+            children += 1;
+            match tag.name {
+                b"order" => self.order(account),
+                b"query" => {
+                    self.named_order("query", account, |account, order| Op::Query(Query { account, order }));
+                }
+                b"cancel" => self.named_order("cancel", account, |account, order| {
+                    Op::Command(Command::CancelOrder { account, order })
+                }),
+                _ => {
+                    self.unknown_element(&tag, Span::default())?;
+                    continue;
+                }
+            }
+            self.expect_empty(&tag)?;
+        }
+        if children == 0 { Err(Refusal { why: Why::NoChildren, at: root.at }) } else { Ok(()) }
+    }
+
+    fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+        const NAMES: [&str; 3] = ["sym", "amount", "limit"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        for (name, value) in NAMES.into_iter().zip(fields.values) {
+            self.echo(name, value);
+        }
+        let command = account.and_then(|account| {
+            let [sym, amount, limit] = fields.all("order", &NAMES)?;
+            let symbol = symbol(sym)?;
+            let (side, shares) = decimal("amount", &trimmed(amount), |amount| {
+                let side = if amount.negative { Side::Sell } else { Side::Buy };
+                Ok((side, amount.order_shares()?))
+            })?;
+            let limit = decimal("limit", &trimmed(limit), Decimal::price)?;
+            Ok(Command::PlaceOrder { account, symbol, side, limit, shares })
+        });
+        self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+    }
+
+    /// A query or cancel, which `op` makes of the account and the order's id.
+    fn named_order(
+        &mut self,
+        element: &'static str,
+        account: Result<AccountId, ChildFault<'a>>,
+        op: fn(AccountId, OrderId) -> Op,
+    ) {
+        const NAMES: [&str; 1] = ["id"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo("id", fields.values[0]);
+        let op = account.and_then(|account| {
+            let [id] = fields.all(element, &NAMES)?;
+            // What is no order id names no order.
+            let order = OrderId::parse(&trimmed(id)).ok_or(ChildFault::UnknownOrder)?;
+            Ok(op(account, order))
+        });
+        self.part(PartKind::Answered, Span::default(), start, op);
+    }
+
+    /// An error in the place of an element that the grammar does not know, whose content is skipped.
+    fn unknown_element(&mut self, tag: &Tag<'a>, symbol_echo: Span) -> Result<(), Refusal<'a>> {
+        let start = self.documents.text.len();
+        self.part(PartKind::Refused, symbol_echo, start, Err(ChildFault::UnknownElement(tag.name)));
+        let mut open = usize::from(!tag.empty);
+        while open > 0 {
+            match self.reader.next()? {
+                Token::Start(inner) => open += usize::from(!inner.empty),
+                Token::Text(_) => {}
+                Token::End => open -= 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next child of the open element; none at its end.
+    fn next_child(&mut self) -> Result<Option<Tag<'a>>, Refusal<'a>> {
+        loop {
+            match self.reader.next()? {
+                Token::Start(tag) => return Ok(Some(tag)),
+                Token::End => return Ok(None),
+                Token::Text(text) if text.is_white() => {}
+                Token::Text(text) => return Err(Refusal { why: Why::TextNotAllowed, at: text.at }),
+            }
+        }
+    }
+
+    fn expect_empty(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        if tag.empty {
+            return Ok(());
+        }
+        match self.next_child()? {
+            None => Ok(()),
+            Some(child) => Err(Refusal { why: Why::ChildNotAllowed(tag.name), at: child.at }),
+        }
+    }
+
+    /// All text of an element that holds nothing else.
+    fn text_of_element(&mut self, tag: &Tag<'a>) -> Result<Cow<'a, [u8]>, Refusal<'a>> {
+        let mut whole = Cow::Borrowed(&[][..]);
+        if tag.empty {
+            return Ok(whole);
+        }
+        loop {
+            match self.reader.next()? {
+                Token::Text(text) if whole.is_empty() => whole = text.decoded(),
+                Token::Text(text) => whole.to_mut().extend_from_slice(&text.decoded()),
+                Token::End => return Ok(whole),
+                Token::Start(child) => return Err(Refusal { why: Why::ChildNotAllowed(tag.name), at: child.at }),
+            }
+        }
+    }
+
+    /// Writes ` name="value"` as it was sent, escaped again, if it was sent at all.
+    fn echo(&mut self, name: &str, value: Option<Value<'a>>) {
+        let Some(value) = value else { return };
+        let text = &mut self.documents.text;
+        text.push(b' ');
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(b"=\"");
+        if value.verbatim {
+            text.extend_from_slice(value.raw);
+        } else {
+            push_escaped(text, &value.decoded());
+        }
+        text.push(b'"');
+    }
+
+    /// Appends the part of a child whose echo began at `start`, and its op unless it is refused.
+    fn part(&mut self, kind: PartKind, symbol: Span, start: usize, op: Result<Op, ChildFault<'a>>) {
+        let text = &mut self.documents.text;
+        let kind = match op {
+            Ok(op) => {
+                self.documents.requests.push_op(op);
+                kind
+            }
+            Err(fault) => {
+                text.push(b'>');
+                push_display(text, &fault);
+                text.extend_from_slice(b"</error>");
+                PartKind::Refused
+            }
+        };
+        let own = Span { start, end: text.len() };
+        self.documents.parts.push(Part { kind, symbol, own });
+    }
+}
+
+/// The attributes of one tag that an element has by its grammar, and the first that it has not.
+struct Fields<'a, const N: usize> {
+    values: [Option<Value<'a>>; N],
+    unknown: Option<&'a [u8]>,
+}
+
+impl<'a, const N: usize> Fields<'a, N> {
+    fn of(reader: &Reader<'a>, names: &[&'static str; N]) -> Fields<'a, N> {
+        let mut fields = Fields { values: [None; N], unknown: None };
+        for (name, value) in reader.attributes() {
+            match names.iter().position(|known| chars::same(known.as_bytes(), name)) {
+                Some(index) => fields.values[index] = Some(value),
+                None => fields.unknown = fields.unknown.or(Some(name)),
+            }
+        }
+        fields
+    }
+
+    /// All values, if all are there and no other.
+    fn all(&self, element: &'static str, names: &[&'static str; N]) -> Result<[Value<'a>; N], ChildFault<'a>> {
+        if let Some(name) = self.unknown {
+            return Err(ChildFault::UnknownAttribute { element, name });
+        }
+        match self.values.iter().zip(names).find(|(value, _)| value.is_none()) {
+            Some((_, name)) => Err(ChildFault::MissingAttribute { element, name }),
+            None => Ok(self.values.map(Option::unwrap_or_default)),
+        }
+    }
+}
+
+/// The decoded value without the white space around it.
+fn trimmed(value: Value<'_>) -> Cow<'_, [u8]> {
+    match value.decoded() {
+        Cow::Borrowed(value) => Cow::Borrowed(chars::trim(value)),
+        Cow::Owned(value) => Cow::Owned(chars::trim(&value).to_vec()),
+    }
+}
+
+fn account_id(value: Value<'_>) -> Result<AccountId, ChildFault<'static>> {
+    AccountId::parse(&trimmed(value)).map_err(|error| ChildFault::Id { field: "account id", error })
+}
+
+fn symbol(value: Value<'_>) -> Result<Symbol, ChildFault<'static>> {
+    Symbol::parse(&trimmed(value)).map_err(|error| ChildFault::Id { field: "sym", error })
+}
+
+/// Reads `text` as a decimal and then as what `form` makes of it.
+fn decimal<T>(
+    field: &'static str,
+    text: &[u8],
+    form: impl FnOnce(Decimal) -> Result<T, AmountError>,
+) -> Result<T, ChildFault<'static>> {
+    Decimal::parse(text).and_then(form).map_err(|error| ChildFault::Amount { field, error })
+}

@@ -1,0 +1,179 @@
+//! The way inward: requests of many connections gathered into one batch, and the bound on what is in flight.
+//! It knows no sockets.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use exchange::{Batch, Exchange, GatewayMetrics, Lookup, Requests};
+
+use crate::connection::Origin;
+use crate::document::{Documents, Limits};
+use crate::mailbox::Mailbox;
+
+/// A batch with more text than this is handed inward before the turn is over.
+const BODY_BYTES_MAX: usize = 1 << 20;
+/// A batch with more requests than this is handed inward before the turn is over.
+const REQUESTS_MAX: usize = 4096;
+/// Batches kept for reuse.
+const SPARE_MAX: usize = 16;
+/// With more executions a batch is long; it is not reused with room for more: a rare large answer must not be paid for ever.
+const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
+
+/// Gathers requests, and hands them inward.
+pub(crate) struct Intake {
+    exchange: Arc<dyn Exchange>,
+    metrics: GatewayMetrics,
+    /// Posts a batch that comes back to the worker.
+    back: Arc<dyn Fn(Box<Batch>) + Send + Sync>,
+    limits: Limits,
+    current: Option<(Box<Batch>, Gathered)>,
+    /// What is kept of the batches that are away or whose turn has not come, in the order in which they were handed inward.
+    away: VecDeque<Gathered>,
+    spare: Vec<(Box<Batch>, Gathered)>,
+    next_ticket: u64,
+    /// Requests and ops that entered and did not come back.
+    in_flight: usize,
+    in_flight_max: usize,
+    /// The last batch that came back was long: what is asked for costs more than its ops show.
+    long: bool,
+    submitted: Submitted,
+}
+
+/// The requests of one batch, as their replies need them.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    /// Their ops are in the batch while it is away.
+    pub documents: Documents,
+    /// Whose each request is.
+    pub origins: Vec<Origin>,
+    /// Bytes of the bodies that were parsed.
+    pub body_bytes: usize,
+}
+
+/// What was handed inward.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Submitted {
+    pub requests: usize,
+    /// When the last of it was.
+    pub at: Option<Instant>,
+}
+
+impl Intake {
+    pub fn new(
+        exchange: Arc<dyn Exchange>,
+        metrics: GatewayMetrics,
+        mailbox: Arc<Mailbox>,
+        children_max: usize,
+        in_flight_max: usize,
+    ) -> Intake {
+        Intake {
+            exchange,
+            metrics,
+            back: Arc::new(move |batch| mailbox.post(|letters| letters.batches.push(batch))),
+            limits: Limits { children_max },
+            current: None,
+            away: VecDeque::new(),
+            spare: Vec::new(),
+            next_ticket: 0,
+            in_flight: 0,
+            in_flight_max,
+            long: false,
+            submitted: Submitted::default(),
+        }
+    }
+
+    /// Whether more may be read from sockets. What one read holds may go past the bound, but no further read. While batches
+    /// are long one is on its way at a time: whoever asks for little waits for that one, and not for a line of them.
+    pub fn has_room(&self) -> bool {
+        self.in_flight < if self.long { 1 } else { self.in_flight_max }
+    }
+
+    /// Adds a request, whatever its bytes are.
+    pub fn request(&mut self, origin: Origin, body: &[u8]) {
+        let limits = self.limits;
+        self.add(origin, body.len(), |documents| documents.parse(body, &limits));
+    }
+
+    /// Adds a request that is answered with an error, in its place among the others.
+    pub fn refusal(&mut self, origin: Origin, why: &str) {
+        self.add(origin, why.len(), |documents| documents.refuse(why));
+    }
+
+    /// Hands inward what was gathered.
+    pub fn submit(&mut self) {
+        let Some((mut batch, mut gathered)) = self.current.take() else { return };
+        std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
+        self.away.push_back(gathered);
+        batch.ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.submitted.requests += batch.requests.len();
+        self.submitted.at = Some(batch.hand_in(&*self.exchange, &self.metrics));
+    }
+
+    /// What was handed inward since this was last asked.
+    pub fn take_submitted(&mut self) -> Submitted {
+        std::mem::take(&mut self.submitted)
+    }
+
+    /// Frees the room of a batch that came back.
+    pub fn came_back(&mut self, batch: &Batch) {
+        self.in_flight -= taken_by(&batch.requests);
+        self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
+    }
+
+    /// Gives what was kept of the batch that was handed inward first of those that are away: of this one, which came back.
+    pub fn take_next(&mut self, batch: &mut Batch) -> Gathered {
+        let mut gathered = self.away.pop_front().expect("invariant: something is kept of each batch that is away");
+        std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
+        gathered
+    }
+
+    /// Keeps a batch and what was kept of it for reuse, or drops them when there are enough.
+    pub fn recycle(&mut self, mut batch: Box<Batch>, mut gathered: Gathered) {
+        if self.spare.len() < SPARE_MAX && batch.executions.capacity() <= EXECUTIONS_KEPT_MAX {
+            batch.clear();
+            gathered.clear();
+            self.spare.push((batch, gathered));
+        }
+    }
+
+    /// Asks the archive.
+    pub fn look_up(&self, lookup: Lookup) {
+        self.exchange.look_up(lookup);
+    }
+
+    fn add(&mut self, origin: Origin, body_bytes: usize, parse: impl FnOnce(&mut Documents)) {
+        let (_, gathered) = match &mut self.current {
+            Some(current) => current,
+            None => {
+                let new = || (Batch::returning(Arc::clone(&self.back)), Gathered::default());
+                self.current.insert(self.spare.pop().unwrap_or_else(new))
+            }
+        };
+        let before = taken_by(&gathered.documents.requests);
+        parse(&mut gathered.documents);
+        gathered.origins.push(origin);
+        gathered.body_bytes += body_bytes;
+        let requests = &gathered.documents.requests;
+        assert_eq!(requests.len(), gathered.origins.len(), "invariant: a request for each body parsed");
+        self.in_flight += taken_by(requests) - before;
+        if gathered.body_bytes >= BODY_BYTES_MAX || requests.len() >= REQUESTS_MAX {
+            self.submit();
+        }
+    }
+}
+
+impl Gathered {
+    /// Empties it and keeps what it allocated.
+    fn clear(&mut self) {
+        self.documents.clear();
+        self.origins.clear();
+        self.body_bytes = 0;
+    }
+}
+
+/// What requests take of the bound on what is in flight: each request, and each of its ops.
+fn taken_by(requests: &Requests) -> usize {
+    requests.len() + requests.ops().len()
+}

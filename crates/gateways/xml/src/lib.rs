@@ -1,0 +1,38 @@
+//! The XML gateway: XML over TCP. Source: docs/PROTOCOL.md.
+//!
+//! A [`Gateway`] runs worker threads. Each has its own epoll loop and its own listener on the one address, splits what
+//! clients send into requests, hands *one batch a turn of its loop* to the exchange, and writes the replies when the
+//! batch comes back. Whatever is behind the port is not known here: no market, no journal, no store.
+//!
+//! What holds, and where:
+//! - Replies of a connection leave in the order of its requests, also when one of them waits for the archive (`replies`).
+//! - What is read from the archive and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
+//! - An idle connection holds no buffers (`connection`).
+//! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
+//!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
+//! - A connection is closed gently: replies, end of stream, and only then the socket, so that a client never sees a
+//!   reset in place of a reply (`worker`).
+//!
+//! Bytes become values in `frame` and `document`, which know no socket.
+
+mod accept;
+mod asking;
+mod connection;
+mod counters;
+mod document;
+mod frame;
+mod gateway;
+mod intake;
+mod listener;
+mod mailbox;
+mod number;
+mod replies;
+mod sessions;
+mod settings;
+mod shedding;
+mod worker;
+
+pub use document::{Documents, Limits, ReplyLimits, executions_max, write_reply};
+pub use frame::{Frame, FrameError, frame, next_frame, skippable};
+pub use gateway::{Gateway, start};
+pub use settings::Settings;

@@ -1,0 +1,196 @@
+//! The life of a connection: reading from it in its turn, and closing it so that the client sees every reply and then the
+//! end of the stream.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::connection::{Connection, Origin, Phase, Received};
+use crate::settings::Settings;
+use crate::worker::Worker;
+
+/// After the end of the stream was sent, input is discarded for this long,
+const LINGER_MS: u64 = 1000;
+/// or for this many bytes.
+const LINGER_BYTES: usize = 1 << 20;
+
+impl Connection {
+    /// Puts it on the list of connections to read from, once.
+    pub(crate) fn queue(&mut self, slot: usize, ready: &mut VecDeque<usize>) {
+        if !self.queued {
+            self.queued = true;
+            ready.push_back(slot);
+        }
+    }
+
+    /// Puts it on the list of connections to write to, once.
+    pub(crate) fn mark_dirty(&mut self, slot: usize, dirty: &mut Vec<usize>) {
+        if !self.dirty {
+            self.dirty = true;
+            dirty.push(slot);
+        }
+    }
+
+    /// Whether further requests may be read now. One that waits for the archive, or for its client to read, waits with
+    /// what it has.
+    fn may_read(&self, settings: &Settings) -> bool {
+        self.phase == Phase::Open
+            && self.later.is_empty()
+            && (self.in_flight as usize) < settings.requests_in_flight_max
+            && self.unsent_bytes() <= settings.unsent_bytes_max
+    }
+}
+
+impl Worker {
+    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn.
+    pub(crate) fn read_ready(&mut self) {
+        for _ in 0..self.ready.len() {
+            let Some(slot) = self.ready.pop_front() else { return };
+            let Some(connection) = self.connections.get_mut(slot) else { continue };
+            if !connection.queued {
+                continue;
+            }
+            if connection.phase == Phase::Open && !self.intake.has_room() {
+                self.ready.push_back(slot);
+                continue;
+            }
+            connection.queued = false;
+            self.read(slot);
+        }
+    }
+
+    /// Reads from a connection, once.
+    pub(crate) fn read(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let received = match connection.phase {
+            Phase::Open if connection.may_read(&self.settings) => connection.receive(&mut self.read_buffer),
+            Phase::Open | Phase::Finishing { .. } if connection.broken => return self.close(slot),
+            // It stays readable, and is read when its replies have been sent.
+            Phase::Open | Phase::Finishing { .. } => return,
+            Phase::Lingering { .. } => return self.discard(slot),
+        };
+        match received {
+            Received::Nothing => {}
+            Received::Broken => self.close(slot),
+            Received::End => {
+                self.finish(slot, true);
+                self.settle(slot);
+            }
+            Received::Bytes(count) => {
+                let origin = Origin { slot: slot as u32, generation: connection.generation };
+                let bytes = &self.read_buffer[..count];
+                let partial_before = connection.partial_bytes();
+                let requests = connection.take_in(bytes, origin, &mut self.intake, self.framing);
+                self.partial_bytes = self.partial_bytes - partial_before + connection.partial_bytes();
+                self.refuse_largest_partial();
+                let connection = &mut self.connections[slot];
+                if requests > 0 && connection.unsent_bytes() == 0 {
+                    connection.progress_ms = self.now_ms;
+                }
+                if !connection.readable {
+                    return;
+                }
+                if count < self.read_buffer.len() {
+                    // All was read, and the end of the stream is next.
+                    return self.read(slot);
+                }
+                connection.queue(slot, &mut self.ready);
+            }
+        }
+    }
+
+    /// No further request of a connection is read, and a partial one is dropped.
+    pub(crate) fn finish(&mut self, slot: usize, ended: bool) {
+        let connection = &mut self.connections[slot];
+        self.partial_bytes -= connection.partial_bytes();
+        connection.finish(ended);
+    }
+
+    /// What follows once replies were sent or reading ended: reading goes on, or the connection is closed.
+    pub(crate) fn settle(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        match connection.phase {
+            Phase::Open => {
+                if connection.readable && connection.may_read(&self.settings) {
+                    connection.queue(slot, &mut self.ready);
+                }
+            }
+            Phase::Finishing { .. } if connection.is_outstanding() => {}
+            Phase::Finishing { ended: true } => self.close(slot),
+            Phase::Finishing { ended: false } => match connection.linger(self.now_ms) {
+                Ok(()) if connection.readable => connection.queue(slot, &mut self.ready),
+                Ok(()) => {}
+                Err(_) => self.close(slot),
+            },
+            Phase::Lingering { .. } => {}
+        }
+    }
+
+    /// Closes the socket and forgets the connection. Replies that are still to come find it gone.
+    pub(crate) fn close(&mut self, slot: usize) {
+        let Some(mut connection) = self.connections.try_remove(slot) else { return };
+        connection.release(&mut self.spare);
+        self.partial_bytes -= connection.partial_bytes();
+        if !connection.later.is_empty() {
+            self.shared.add_answered(connection.later.len() as u64, self.now);
+        }
+        for later in connection.later.drain(..) {
+            self.waiting.request_done(later.kept, &mut self.intake);
+        }
+        connection.leave_long(&self.shared, &self.mailboxes);
+        drop(connection);
+        self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+        self.shared.connections_closed.fetch_add(1, Ordering::SeqCst);
+        if self.shared.workers_paused.load(Ordering::SeqCst) > 0 {
+            self.mailboxes.iter().for_each(|mailbox| mailbox.nudge());
+        }
+    }
+
+    /// Closes connections that were idle, blocked or lingering for too long.
+    pub(crate) fn close_overdue(&mut self) {
+        let idle_ms = match self.settings.idle_timeout {
+            Duration::ZERO => u64::MAX,
+            timeout => u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+        };
+        let overdue: Vec<usize> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| {
+                let limit_ms = match connection.phase {
+                    Phase::Lingering { .. } => LINGER_MS,
+                    Phase::Open | Phase::Finishing { .. } if connection.unsent_bytes() > 0 => idle_ms,
+                    Phase::Open if connection.in_flight == 0 => idle_ms,
+                    Phase::Open | Phase::Finishing { .. } => u64::MAX,
+                };
+                self.now_ms.saturating_sub(connection.progress_ms) >= limit_ms
+            })
+            .map(|(slot, _)| slot)
+            .collect();
+        for slot in overdue {
+            let connection = &mut self.connections[slot];
+            if connection.phase == Phase::Open && !connection.is_outstanding() {
+                self.finish(slot, false);
+                self.settle(slot);
+            } else {
+                self.close(slot);
+            }
+        }
+    }
+
+    fn discard(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        match connection.receive(&mut self.read_buffer) {
+            Received::Nothing => {}
+            Received::End | Received::Broken => self.close(slot),
+            Received::Bytes(count) => {
+                let Phase::Lingering { discarded } = &mut connection.phase else { return };
+                *discarded += count;
+                if *discarded > LINGER_BYTES {
+                    self.close(slot);
+                } else if connection.readable {
+                    connection.queue(slot, &mut self.ready);
+                }
+            }
+        }
+    }
+}

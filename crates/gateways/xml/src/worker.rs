@@ -1,0 +1,247 @@
+//! A worker: its event loop, and what one turn of it does in which order. How connections are accepted stands in `accept`,
+//! how they are read and closed in `sessions`, how replies are written in `replies`.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use exchange::Exchange;
+use mio::event::Event;
+use mio::net::TcpListener;
+use mio::{Events, Interest, Poll, Token};
+use slab::Slab;
+
+use crate::accept::Acceptor;
+use crate::asking::Asking;
+use crate::connection::{Connection, Framing, Phase, SpareBuffers};
+use crate::counters::Shared;
+use crate::intake::{Intake, Submitted};
+use crate::mailbox::{Letters, Mailbox};
+use crate::replies::Waiting;
+use crate::settings::Settings;
+
+pub(crate) const WAKER: Token = Token(usize::MAX - 1);
+const LISTENER: Token = Token(usize::MAX - 2);
+
+/// How often connections are looked over for what took too long.
+const TICK_MS: u64 = 200;
+/// Events taken from the kernel at once.
+const EVENTS_A_TURN: usize = 1024;
+/// The most read from a connection in a turn.
+const READ_BYTES: usize = 64 << 10;
+
+/// One thread's share of the gateway.
+pub(crate) struct Worker {
+    pub index: usize,
+    pub poll: Poll,
+    pub settings: Settings,
+    pub shared: Arc<Shared>,
+    /// Of all workers, this one's included.
+    pub mailboxes: Vec<Arc<Mailbox>>,
+    pub acceptor: Acceptor,
+    pub connections: Slab<Connection>,
+    pub framing: Framing,
+    pub intake: Intake,
+    /// What every read goes into first.
+    pub read_buffer: Vec<u8>,
+    /// Connections to read from.
+    pub ready: VecDeque<usize>,
+    /// Connections to write to.
+    pub dirty: Vec<usize>,
+    pub spare: SpareBuffers,
+    pub waiting: Waiting,
+    pub asking: Asking,
+    /// When this turn began.
+    pub now: Instant,
+    /// The same, in milliseconds since the worker was made.
+    pub now_ms: u64,
+    /// Bytes of replies that the kernel took and that are not counted yet.
+    pub sent_bytes: u64,
+    /// Bytes that connections hold of requests whose end has not come.
+    pub partial_bytes: usize,
+    generation: u32,
+    started: Instant,
+    next_tick_ms: u64,
+    letters: Letters,
+    draining: bool,
+}
+
+impl Worker {
+    /// A worker that listens and has not begun to run.
+    pub fn new(
+        index: usize,
+        poll: Poll,
+        mut listener: TcpListener,
+        mailboxes: Vec<Arc<Mailbox>>,
+        settings: Settings,
+        shared: Arc<Shared>,
+        exchange: Arc<dyn Exchange>,
+    ) -> io::Result<Worker> {
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let mailbox = Arc::clone(&mailboxes[index]);
+        let now = Instant::now();
+        Ok(Worker {
+            index,
+            poll,
+            acceptor: Acceptor::new(listener),
+            connections: Slab::new(),
+            framing: Framing {
+                request_bytes_max: settings.request_bytes_max,
+                close_after_reply: settings.close_after_reply,
+            },
+            intake: Intake::new(
+                exchange,
+                settings.metrics.clone(),
+                mailbox,
+                settings.children_max,
+                settings.ops_in_flight_max,
+            ),
+            read_buffer: vec![0; READ_BYTES],
+            ready: VecDeque::new(),
+            dirty: Vec::new(),
+            spare: SpareBuffers::new(),
+            waiting: Waiting::new(&settings),
+            asking: Asking::default(),
+            settings,
+            shared,
+            mailboxes,
+            now,
+            now_ms: 0,
+            sent_bytes: 0,
+            partial_bytes: 0,
+            generation: 0,
+            started: now,
+            next_tick_ms: 0,
+            letters: Letters::default(),
+            draining: false,
+        })
+    }
+
+    /// Runs until it is drained. Returns whether every reply was made and sent.
+    pub fn run(mut self) -> bool {
+        let mut events = Events::with_capacity(EVENTS_A_TURN);
+        loop {
+            let timeout = self.sleep_at_most();
+            match self.poll.poll(&mut events, timeout) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => panic!("a worker cannot wait for its sockets: {error}; this is a bug"),
+            }
+            self.turn(&events);
+            if self.draining && self.is_drained() {
+                return self.connections.iter().all(|(_, connection)| !connection.is_outstanding());
+            }
+        }
+    }
+
+    /// A number that no other connection of this slot has had for the last 2^32 connections.
+    pub fn next_generation(&mut self) -> u32 {
+        self.generation = self.generation.wrapping_add(1);
+        self.generation
+    }
+
+    /// Replies first, for they let clients go on; then what is new, gathered into one batch.
+    fn turn(&mut self, events: &Events) {
+        self.now = Instant::now();
+        self.now_ms = u64::try_from((self.now - self.started).as_millis()).unwrap_or(u64::MAX);
+        for event in events {
+            self.note(event);
+        }
+        let written = self.read_letters();
+        self.ask_archive();
+        self.heed_orders();
+        self.accept();
+        self.read_ready();
+        self.intake.submit();
+        if let Submitted { requests, at: Some(at) } = self.intake.take_submitted() {
+            self.settings.metrics.parsed(requests, at - written);
+            self.shared.add_requests(requests as u64, self.now);
+        }
+        if self.now_ms >= self.next_tick_ms {
+            self.next_tick_ms = self.now_ms + TICK_MS;
+            self.close_overdue();
+            self.close_stalled();
+            self.shed_slow_readers();
+        }
+    }
+
+    /// How long to wait for events: not at all when something is left to do.
+    fn sleep_at_most(&self) -> Option<Duration> {
+        let to_do = (!self.ready.is_empty() && self.intake.has_room()) || self.acceptor.may_accept();
+        if to_do || !self.mailboxes[self.index].may_sleep() {
+            return Some(Duration::ZERO);
+        }
+        let idle = self.connections.is_empty() && !self.acceptor.is_paused() && !self.draining;
+        (!idle).then(|| Duration::from_millis(self.next_tick_ms.saturating_sub(self.now_ms).max(1)))
+    }
+
+    /// Remembers what an event says; the turn acts on it later.
+    fn note(&mut self, event: &Event) {
+        match event.token() {
+            WAKER => {}
+            LISTENER => self.acceptor.ready = true,
+            Token(slot) => {
+                let Some(connection) = self.connections.get_mut(slot) else { return };
+                connection.broken |= event.is_error() || event.is_write_closed();
+                connection.read_closed |= event.is_read_closed() || connection.broken;
+                if event.is_readable() || connection.read_closed {
+                    connection.readable = true;
+                    connection.queue(slot, &mut self.ready);
+                }
+                if connection.write_blocked && (event.is_writable() || connection.broken) {
+                    connection.write_blocked = false;
+                    connection.mark_dirty(slot, &mut self.dirty);
+                }
+            }
+        }
+    }
+
+    /// Takes what came back, and writes all replies that it makes. Returns when that was done.
+    fn read_letters(&mut self) -> Instant {
+        let mut letters = std::mem::take(&mut self.letters);
+        letters.nudged = false;
+        self.mailboxes[self.index].take(&mut letters);
+        let mut answered = 0;
+        for batch in letters.batches.drain(..) {
+            answered += self.batch_came_back(batch);
+        }
+        for (origin, found) in letters.found.drain(..) {
+            answered += self.looked_up(origin, found);
+        }
+        self.letters = letters;
+        answered += self.flush_dirty();
+        if answered == 0 {
+            return self.now;
+        }
+        let written = Instant::now();
+        self.settings.metrics.replied(answered as usize, written - self.now);
+        self.shared.add_answered(answered, written);
+        written
+    }
+
+    /// Does what the owner of the gateway asked for since.
+    fn heed_orders(&mut self) {
+        if self.shared.stop_accepting.load(Ordering::Relaxed) {
+            self.acceptor.stop(&self.shared);
+        }
+        if self.draining || self.shared.drain_until.get().is_none() {
+            return;
+        }
+        self.draining = true;
+        self.acceptor.stop(&self.shared);
+        let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if self.connections[slot].phase == Phase::Open {
+                self.finish(slot, false);
+            }
+            self.settle(slot);
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        let overdue = self.shared.drain_until.get().is_some_and(|until| Instant::now() >= *until);
+        self.connections.is_empty() || overdue
+    }
+}

@@ -1,0 +1,85 @@
+//! Helpers of the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use engine::{Command, Op, OrderId, Reply, Shares, Status};
+use exchange::Answer;
+use xml::{Documents, Limits, ReplyLimits, write_reply};
+
+pub const LIMITS: Limits = Limits { children_max: 10_000 };
+pub const REPLY_LIMITS: ReplyLimits = ReplyLimits { reply_bytes_max: 1 << 24, length_line: false };
+
+pub fn parse(body: impl AsRef<[u8]>) -> Documents {
+    let mut documents = Documents::new();
+    documents.parse(body.as_ref(), &LIMITS);
+    assert_eq!(documents.requests.len(), 1);
+    documents
+}
+
+pub fn ops(body: impl AsRef<[u8]>) -> Vec<Op> {
+    parse(body).requests.ops().to_vec()
+}
+
+pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
+    let command = |op: Op| match op {
+        Op::Command(command) => command,
+        Op::Query(_) | Op::ClientQuery(_) => panic!("{op:?} is no command"),
+    };
+    ops(body).into_iter().map(command).collect()
+}
+
+/// The answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
+pub fn accept(ops: &[Op]) -> Vec<Answer> {
+    let mut orders = 0;
+    let nothing = Status { order: OrderId(7), open: Shares::ZERO, canceled: None, executions: 0..0 };
+    let mut accept = |op: &Op| match op {
+        Op::Query(_) | Op::ClientQuery(_) => Reply::Status(nothing.clone()),
+        Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => {
+            Reply::Canceled(nothing.clone())
+        }
+        Op::Command(Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. }) => {
+            orders += 1;
+            Reply::Opened(OrderId(orders))
+        }
+        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
+            Reply::Created
+        }
+    };
+    ops.iter().map(|op| Answer::Reply(accept(op))).collect()
+}
+
+/// The elements of the reply, without the root and the newline around them.
+pub fn reply_with(documents: &Documents, answers: &[Answer]) -> String {
+    let mut out = Vec::new();
+    write_reply(&mut out, documents, 0, answers, &[], &REPLY_LIMITS);
+    let reply = String::from_utf8(out).unwrap();
+    roxmltree::Document::parse(&reply).unwrap();
+    reply.strip_prefix("<results>").unwrap().strip_suffix("</results>\n").unwrap().to_string()
+}
+
+/// The elements of the reply of an exchange that accepts everything.
+pub fn reply(body: impl AsRef<[u8]>) -> String {
+    let documents = parse(body);
+    let answers = accept(documents.requests.ops());
+    reply_with(&documents, &answers)
+}
+
+/// The children of a `create` and what is answered.
+#[track_caller]
+pub fn check_create(children: &str, expected: &str) {
+    assert_eq!(reply(format!("<create>{children}</create>")), expected, "{children}");
+}
+
+/// The children of `transactions` of account 1 and what is answered.
+#[track_caller]
+pub fn check_transactions(children: &str, expected: &str) {
+    assert_eq!(reply(format!("<transactions id=\"1\">{children}</transactions>")), expected, "{children}");
+}
+
+/// A document that is refused whole: no ops, and one error that says so.
+#[track_caller]
+pub fn check_refused(body: impl AsRef<[u8]>, why: &str) {
+    let body = body.as_ref();
+    let shown = String::from_utf8_lossy(body);
+    assert_eq!(ops(body), [], "{shown}");
+    assert_eq!(reply(body), format!("<error>{why}</error>"), "{shown}");
+}

@@ -1,0 +1,296 @@
+//! What the tests of the gateway share: an exchange that answers by rule, and a client that speaks bytes.
+//! Nothing here knows the inside of the gateway.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Price, Reject, Reply, Shares, Status, Time};
+use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
+use socket2::{Domain, Socket, Type};
+use xml::{Gateway, Settings};
+
+/// No test waits longer than this for anything.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Queries of orders from this id on are for the archive.
+pub const ARCHIVED: u64 = 1_000_000;
+/// A query of this order is answered with a refusal that is not the engine's.
+pub const NO_DISK: u64 = 999_999;
+/// A batch that queries this order comes back without answers.
+pub const ABANDONED: u64 = 999_998;
+
+impl Gate {
+    /// Batches go on.
+    pub fn open(&self) {
+        self.state.lock().unwrap().shut = false;
+        self.changed.notify_all();
+    }
+}
+
+/// An exchange with a thread of its own: orders are opened as 1, 2, 3 …, and the query of order n below [`NO_DISK`] has n
+/// executions. Batches wait behind its gate while that is shut; look-ups wait until a test answers them.
+pub struct Stub {
+    batches: Sender<Box<Batch>>,
+    lookups: Sender<Lookup>,
+    gate: Arc<Gate>,
+}
+
+/// Where batches wait.
+#[derive(Default)]
+pub struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    shut: bool,
+    /// Batches that wait, or did.
+    arrived: usize,
+    /// Give back what waited in the opposite order.
+    backwards: bool,
+}
+
+impl Exchange for Stub {
+    fn submit(&self, batch: Box<Batch>) {
+        self.gate.state.lock().unwrap().arrived += 1;
+        self.gate.changed.notify_all();
+        self.batches.send(batch).unwrap();
+    }
+
+    fn look_up(&self, lookup: Lookup) {
+        self.lookups.send(lookup).unwrap();
+    }
+}
+
+/// A gateway on a free port before a [`Stub`].
+pub struct Served {
+    pub gateway: Gateway,
+    pub lookups: Receiver<Lookup>,
+    pub gate: Arc<Gate>,
+}
+
+pub fn settings() -> Settings {
+    Settings { address: "127.0.0.1:0".parse().unwrap(), ..Settings::default() }
+}
+
+pub fn serve(settings: Settings) -> Served {
+    let (batches, submitted) = mpsc::channel::<Box<Batch>>();
+    let (lookup_sender, lookups) = mpsc::channel();
+    let gate = Arc::new(Gate::default());
+    let stub = Stub { batches, lookups: lookup_sender, gate: Arc::clone(&gate) };
+    let held = Arc::clone(&gate);
+    thread::spawn(move || answer_all(&submitted, &held));
+    Served { gateway: xml::start(settings, Arc::new(stub)).unwrap(), lookups, gate }
+}
+
+fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
+    let mut next_order = 1;
+    while let Ok(first) = submitted.recv() {
+        let mut batches = vec![first];
+        let mut state = gate.state.lock().unwrap();
+        while state.shut {
+            state = gate.changed.wait(state).unwrap();
+        }
+        batches.extend(submitted.try_iter());
+        let backwards = state.backwards;
+        drop(state);
+        for batch in &mut batches {
+            answer(batch, &mut next_order);
+        }
+        if backwards {
+            batches.reverse();
+        }
+        for batch in batches {
+            let is_abandoned = |op: &Op| matches!(op, Op::Query(query) if query.order == OrderId(ABANDONED));
+            match batch.requests.ops().iter().any(is_abandoned) {
+                true => batch.abandon(),
+                false => batch.give_back(),
+            }
+        }
+    }
+}
+
+fn answer(batch: &mut Batch, next_order: &mut u64) {
+    for op in batch.requests.ops() {
+        let answer = match op {
+            Op::Query(query) if query.order.0 == ABANDONED => return,
+            Op::Command(Command::PlaceOrder { .. }) => {
+                *next_order += 1;
+                Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))
+            }
+            Op::Command(Command::CancelOrder { order, .. }) if order.0 >= ARCHIVED => {
+                Answer::Reply(Reply::Archived(*order))
+            }
+            Op::Command(Command::CancelOrder { .. }) => Answer::Reply(Reply::Rejected(Reject::NothingOpen)),
+            Op::Command(_) => Answer::Reply(Reply::Created),
+            Op::Query(query) if query.order.0 >= ARCHIVED => Answer::Reply(Reply::Archived(query.order)),
+            Op::Query(query) if query.order.0 == NO_DISK => Answer::Unavailable(Unavailable::DiskLow),
+            Op::ClientQuery(_) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
+            Op::Query(query) => {
+                let start = batch.executions.len();
+                batch.executions.extend((0..query.order.0).map(|_| execution()));
+                let executions = start..batch.executions.len();
+                let order = query.order;
+                Answer::Reply(Reply::Status(Status { order, open: Shares::ZERO, canceled: None, executions }))
+            }
+        };
+        batch.answers.push(answer);
+    }
+}
+
+fn execution() -> Execution {
+    let units = 100_000_000;
+    Execution {
+        shares: Shares::from_units(units).unwrap(),
+        price: Price::from_units(units).unwrap(),
+        time: Time(1_000_000),
+    }
+}
+
+/// An archived order of account 1 with so many executions.
+pub fn done_of(order: u64, executions: u64) -> DoneOrder {
+    let account = AccountId::parse(b"1").unwrap();
+    let executions = (0..executions).map(|_| execution()).collect();
+    DoneOrder { order: OrderId(order), account, canceled: None, executions }
+}
+
+/// What a client reads of an order with so many executions.
+pub fn status(order: u64, executions: usize) -> String {
+    let executed = r#"<executed shares="1" price="1" time="1"/>"#.repeat(executions);
+    match executions {
+        0 => results(&format!(r#"<status id="{order}"/>"#)),
+        _ => results(&format!(r#"<status id="{order}">{executed}</status>"#)),
+    }
+}
+
+impl Served {
+    pub fn address(&self) -> SocketAddr {
+        self.gateway.local_addr()
+    }
+
+    pub fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// From now on batches wait.
+    pub fn shut(&self) {
+        self.gate.state.lock().unwrap().shut = true;
+    }
+
+    /// Batches go on.
+    pub fn open(&self) {
+        self.gate.open();
+    }
+
+    /// Batches that waited together are given back last one first.
+    pub fn answer_backwards(&self) {
+        self.gate.state.lock().unwrap().backwards = true;
+    }
+
+    /// Batches submitted so far.
+    pub fn batches(&self) -> usize {
+        self.gate.state.lock().unwrap().arrived
+    }
+
+    /// A client whose kernel takes little until it reads.
+    pub fn client_with_little_room(&self) -> Client {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(16 << 10).unwrap();
+        socket.connect(&self.address().into()).unwrap();
+        Client::of(socket.into())
+    }
+
+    pub fn next_lookup(&self) -> Lookup {
+        self.lookups.recv_timeout(PATIENCE).expect("a look-up")
+    }
+
+    pub fn open_connections(&self) -> u64 {
+        self.gateway.counters().connections_open
+    }
+}
+
+/// Waits until `condition` holds.
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+pub fn results(inside: &str) -> String {
+    format!("<results>{inside}</results>\n")
+}
+
+/// An order whose amount tells it from others.
+pub fn order(amount: usize) -> Vec<u8> {
+    xml::frame(
+        format!(r#"<transactions id="1"><order sym="S" amount="{amount}" limit="1"/></transactions>"#).as_bytes(),
+    )
+}
+
+pub fn opened(amount: usize, order: usize) -> String {
+    results(&format!(r#"<opened sym="S" amount="{amount}" limit="1" id="{order}"/>"#))
+}
+
+pub fn query(order: u64) -> Vec<u8> {
+    xml::frame(format!(r#"<transactions id="1"><query id="{order}"/></transactions>"#).as_bytes())
+}
+
+/// A client of the XML protocol.
+pub struct Client {
+    pub stream: TcpStream,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> Client {
+        Client::of(TcpStream::connect(address).unwrap())
+    }
+
+    pub fn of(stream: TcpStream) -> Client {
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Client { stream }
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    pub fn finish_sending(&self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// Reads exactly this.
+    pub fn expect(&mut self, text: &str) {
+        let mut bytes = vec![0; text.len()];
+        self.stream.read_exact(&mut bytes).unwrap_or_else(|error| panic!("{error} in place of {text}"));
+        assert_eq!(String::from_utf8(bytes).unwrap(), text);
+    }
+
+    /// Reads up to the end of the next reply.
+    pub fn reply(&mut self) -> String {
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while !text.ends_with(b"</results>\n") {
+            assert_eq!(self.stream.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&text));
+            text.extend_from_slice(&byte);
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Reads the end of the stream: no reset, nothing else.
+    pub fn expect_end(&mut self) {
+        let mut rest = Vec::new();
+        self.stream.read_to_end(&mut rest).expect("the end of the stream, not a reset");
+        assert_eq!(String::from_utf8_lossy(&rest), "");
+    }
+}

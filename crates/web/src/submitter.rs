@@ -1,0 +1,126 @@
+//! Takes ops to the exchange and brings their answers: all that handlers ask for in one turn of the event loop go as one
+//! batch.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use engine::Op;
+use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Ops on their way to the exchange at most; the next ones wait. A part of what one gateway worker may have.
+const IN_FLIGHT_MAX: usize = 4096;
+
+/// Why there is no answer: nobody knows yet what becomes of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown;
+
+/// Where handlers ask.
+#[derive(Clone)]
+pub struct Submitter(Arc<Inner>);
+
+struct Inner {
+    exchange: Arc<dyn Exchange>,
+    metrics: GatewayMetrics,
+    room: Semaphore,
+    waiting: Mutex<Waiting>,
+    answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
+}
+
+/// What the next batch takes along.
+#[derive(Default)]
+struct Waiting {
+    requests: Requests,
+    askers: Askers,
+}
+
+/// Who waits for a batch.
+#[derive(Default)]
+struct Askers {
+    /// For the answers to their ops, one for each request.
+    asked: Vec<oneshot::Sender<Vec<Answer>>>,
+    /// For nothing but that it was answered.
+    passing: Vec<oneshot::Sender<()>>,
+}
+
+impl Submitter {
+    /// Of the runtime that it is made in.
+    pub fn new(exchange: Arc<dyn Exchange>, metrics: GatewayMetrics) -> Submitter {
+        let (answered, mut batches) = mpsc::unbounded_channel::<(Box<Batch>, Askers)>();
+        let watched = metrics.clone();
+        tokio::spawn(async move {
+            while let Some((batch, askers)) = batches.recv().await {
+                watched.came_back(&batch, Instant::now(), archived);
+                hand_out(&batch, askers);
+            }
+        });
+        let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
+        Submitter(Arc::new(Inner { exchange, metrics, room, waiting, answered }))
+    }
+
+    /// Has consecutive ops done, and gives an answer for each.
+    pub async fn ask(&self, ops: &[Op]) -> Result<Vec<Answer>, Unknown> {
+        let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
+        let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let (asked, answer) = oneshot::channel();
+        self.add(|waiting| {
+            waiting.requests.push(ops);
+            waiting.askers.asked.push(asked);
+        });
+        answer.await.map_err(|_| Unknown)
+    }
+
+    /// Takes the way of a query that asks for nothing: returns when what was asked at the same time is answered, so that
+    /// the exchange was there after this was called, and all that it had answered before is known. Errors: it refuses to
+    /// answer, or nobody knows.
+    pub async fn pass(&self) -> Result<(), Unknown> {
+        let (passing, passed) = oneshot::channel();
+        self.add(|waiting| waiting.askers.passing.push(passing));
+        passed.await.map_err(|_| Unknown)
+    }
+
+    /// Adds to the next batch. The first one hands it in, when handlers that are ready now have come along.
+    fn add(&self, add: impl FnOnce(&mut Waiting)) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = waiting.askers.asked.is_empty() && waiting.askers.passing.is_empty();
+        add(&mut waiting);
+        if first {
+            let submitter = self.clone();
+            tokio::spawn(async move {
+                tokio::task::yield_now().await;
+                submitter.0.submit();
+            });
+        }
+    }
+}
+
+impl Inner {
+    fn submit(&self) {
+        let Waiting { requests, askers } =
+            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let answered = self.answered.clone();
+        // When the runtime has ended nobody waits.
+        let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
+        batch.requests = requests;
+        batch.hand_in(&*self.exchange, &self.metrics);
+    }
+}
+
+/// What becomes of an op about an order that is done and archived: it is looked up in the history.
+fn archived(kind: Kind) -> Option<Outcome> {
+    Some(if kind == Kind::Cancel { Outcome::Conflict } else { Outcome::Accepted })
+}
+
+/// Gives everybody the answers to its ops. Of an abandoned batch nobody gets any, and nobody passes with a refused one.
+fn hand_out(batch: &Batch, askers: Askers) {
+    if batch.is_abandoned() {
+        return;
+    }
+    // Whoever hung up does not want to know.
+    for (request, asked) in askers.asked.into_iter().enumerate() {
+        let _ = asked.send(batch.answers[batch.requests.ops_of(request)].to_vec());
+    }
+    for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
+        let _ = passing.send(());
+    }
+}
