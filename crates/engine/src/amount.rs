@@ -360,6 +360,7 @@ impl DecimalText {
 }
 
 /// Quotient and rest. `by` is not zero. Most values fit a u64, whose division is several times faster than that of a u128.
+#[expect(clippy::arithmetic_side_effects, reason = "callers divide by a power of ten")]
 fn div_rem(value: u128, by: u64) -> (u128, u128) {
     match u64::try_from(value) {
         Ok(small) => (small.wrapping_div(by).into(), small.wrapping_rem(by).into()),
