@@ -89,12 +89,12 @@ fn settles(open: u64) {
     }
     market.turn();
     let Market { engine, view, mut history, .. } = market;
-    history.take().expect("it was opened").checkpoint(&view).expect("the history's disk works");
+    view.checkpoint(&mut history.take().expect("it was opened")).expect("the history's disk works");
     let disk = journal::Disk::open(folder.path()).expect("a folder for the history");
     let mut history = History::open(&disk, &engine).expect("the history that was written");
     let view = View::new(&engine, Some(&history));
     let begun = Instant::now();
-    let taken_back = history.settle(&view).expect("a history that can be read");
+    let taken_back = view.settle(&mut history).expect("a history that can be read");
     println!("{open} open orders settled in {:.0} ms, {taken_back} taken back", milliseconds(begun.elapsed()));
 }
 

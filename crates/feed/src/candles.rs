@@ -1,10 +1,8 @@
 //! Candles of any interval: from memory where it reaches far enough, else from the history.
 
 use engine::{SymbolIndex, Time};
+use history::{Candle, History, HistoryError, Interval, Trade};
 
-use crate::candle::{Candle, Interval};
-use crate::history::{History, HistoryError};
-use crate::trade::Trade;
 use crate::view::View;
 
 /// Trades looked at for candles of a second at most.

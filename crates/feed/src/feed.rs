@@ -6,11 +6,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, Sequence, SymbolIndex, Time};
+use history::{Candle, History, HistoryError, Interval};
 
-use crate::candle::{Candle, Interval};
 use crate::candles::candles;
 use crate::events::EventBatch;
-use crate::history::{History, HistoryError};
 use crate::view::{Known, View};
 
 /// Events that may wait to be followed, give or take a turn; past it the sequencer slows down.
@@ -191,7 +190,7 @@ impl<W> Scene<W> {
     pub fn settle(&mut self, end: Sequence) -> Result<bool, HistoryError> {
         match &mut self.history {
             Some(history) if history.through() > end => Ok(false),
-            Some(history) => history.settle(&self.view).map(|_| true),
+            Some(history) => self.view.settle(history).map(|_| true),
             None => Ok(true),
         }
     }
@@ -199,7 +198,7 @@ impl<W> Scene<W> {
     /// Makes all that the history was told durable.
     pub fn checkpoint(&mut self) -> Result<(), HistoryError> {
         match &mut self.history {
-            Some(history) => history.checkpoint(&self.view),
+            Some(history) => self.view.checkpoint(history),
             None => Ok(()),
         }
     }

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use engine::{Money, Position, Price, Side, Symbol, SymbolIndex, Time};
+use history::{Candle, Interval, KEPT, Trade};
 
 use crate::book::Book;
-use crate::candle::{Candle, Interval};
-use crate::trade::Trade;
 
 /// Trades of a symbol kept in memory.
 pub const RECENT_MAX: usize = 1000;
@@ -15,9 +14,6 @@ pub const RECALLED: usize = 100;
 /// Candles kept in memory for each interval: a day of minutes, and some.
 const CANDLES_MAX: usize = 1500;
 const DAY_MICROS: u64 = 86_400_000_000;
-
-/// Intervals whose candles are kept; the others are made of these, or of trades.
-pub(crate) const KEPT: [Interval; 3] = [Interval::Minute, Interval::Hour, Interval::Day];
 
 /// A symbol with what is known of it.
 #[derive(Debug)]

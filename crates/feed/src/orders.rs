@@ -1,7 +1,10 @@
 //! The open orders: by id, in the queue of their price level, and in the list of their account. A slab with links, so
 //! that an order costs one place however it is looked for.
 
-use engine::{AccountIndex, IdIndex, Money, NO_SLOT as NONE, OrderId, Price, Shares, Side, Slab, SymbolIndex, Time};
+use engine::{
+    AccountIndex, IdIndex, Money, NO_SLOT as NONE, OrderId, Price, Sequence, Shares, Side, Slab, SymbolIndex, Time,
+};
+use history::PastOrder;
 
 /// An open order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,28 @@ pub struct Open {
     pub money: Money,
     /// When it was placed; zero where only the history knows.
     pub time: Time,
+}
+
+impl Open {
+    /// As the command of this number has just placed it.
+    pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
+        let Open { order, account, symbol, side, limit, shares, time, .. } = *self;
+        let (client_id, ended, before, canceled_before) = (None, None, None, None);
+        PastOrder {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            time,
+            sequence,
+            client_id,
+            ended,
+            before,
+            canceled_before,
+        }
+    }
 }
 
 /// The two lists that an order stands in.

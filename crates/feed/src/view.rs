@@ -1,6 +1,7 @@
 //! What is so now: accounts, open orders, books, last trades. Built from a state once, then kept by events alone.
 
 mod beginning;
+mod past;
 
 use std::collections::HashMap;
 
@@ -9,16 +10,14 @@ use engine::{
     AccountId, AccountIndex, ClientOrderId, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
     SymbolIndex, Time,
 };
+use history::{Ending, History, HistoryError, Interval, PastOrder, Trade};
 
 use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
-use crate::candle::Interval;
 use crate::events::EventBatch;
-use crate::history::{History, HistoryError, PastOrder};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};
-use crate::trade::Trade;
 
 /// The market as it stands after a command.
 #[derive(Debug)]
@@ -79,6 +78,13 @@ pub enum News {
     Ended(AccountIndex, Ended),
     /// It traded: with the side that it took.
     Traded(AccountIndex, Trade, Side),
+}
+
+impl Ended {
+    /// What the history keeps of it.
+    fn ending(&self) -> Ending {
+        Ending { canceled: self.canceled, money: self.order.money, time: self.time, sequence: self.sequence }
+    }
 }
 
 impl View {
@@ -255,7 +261,7 @@ impl View {
         }
         self.recalled = true;
         match history {
-            Some(history) => history.recall(self),
+            Some(history) => self.recall(history),
             None => Ok(()),
         }
     }
@@ -283,11 +289,12 @@ impl View {
             Event::OrderOpened { order, account, symbol, side, limit, shares } => {
                 let time = self.time;
                 let open = Open { order, account, symbol, side, limit, shares, open: shares, money: Money::ZERO, time };
+                let placed = open.placed(self.sequence);
                 if let Some(history) = history {
-                    history.opened(&open, self.sequence)?;
+                    history.placed(&placed)?;
                 }
                 let slot = self.enter(open);
-                self.tell(account, News::Placed(account, PastOrder::placed(&open, self.sequence)));
+                self.tell(account, News::Placed(account, placed));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence });
             }
             Event::ClientOrderIdGiven { order, id } => {
@@ -453,7 +460,7 @@ impl View {
         let client_id = self.client_ids.remove(&order.order);
         let ended = Ended { order, client_id, canceled, time: self.time, sequence: self.sequence };
         if let Some(history) = history {
-            history.ended(&ended)?;
+            history.ended(order.order, order.account, &ended.ending())?;
         }
         let account = self.accounts.get_mut(order.account);
         account.open_orders -= 1;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Market, Nobody, apply, follow};
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{HISTORY_FOLDER, History, HistoryError, Interval, ReportKey, Scene, TABLE_NAMES, View, verify_history};
+use feed::{History, HistoryError, Interval, ReportKey, Scene, View};
+use history::{HISTORY_FOLDER, TABLE_NAMES, verify as verify_history};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Damages, File, Storage};
 use model::workload::Workload;

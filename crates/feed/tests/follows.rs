@@ -7,7 +7,8 @@ mod common;
 use std::path::Path;
 
 use common::{Market, apply, follow, look, start};
-use feed::{EventBatch, HISTORY_FOLDER, History, TABLE_NAMES, View};
+use feed::{EventBatch, History, View};
+use history::{HISTORY_FOLDER, TABLE_NAMES};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 
@@ -144,15 +145,15 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
             let disk = SimulatedDisk::new();
             let (mut view, history) = follow(&market, &disk, 40);
             let mut history = history.unwrap();
-            history.checkpoint(&view).unwrap();
+            view.checkpoint(&mut history).unwrap();
             let mut history = Some(history);
             apply(&market, &mut view, &mut history, 40..80);
             let mut history = history.unwrap();
             let begun = disk.operations();
             disk.fail_at(begun + at, fault);
-            let first = history.checkpoint(&view).is_ok();
+            let first = view.checkpoint(&mut history).is_ok();
             struck |= disk.operations() > begun + at;
-            let second = history.checkpoint(&view).is_ok();
+            let second = view.checkpoint(&mut history).is_ok();
             refused += u64::from(!first);
             done_again += u64::from(!first && second);
             let found = disk.after_crash(at, PowerCut::LosesAll);
@@ -184,14 +185,14 @@ fn what_commands_did_that_the_machine_lost_is_forgotten() {
         }
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow(&longer, &disk, 40);
-        history.as_mut().unwrap().checkpoint(&view).unwrap();
+        view.checkpoint(history.as_mut().unwrap()).unwrap();
         apply(&longer, &mut view, &mut history, 40..80);
         drop(history);
         let found =
             disk.after_crash(seed, [PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders][seed as usize % 3]);
         let mut history = History::open(&found, &market.engine).unwrap();
         let view = View::new(&market.engine, Some(&history));
-        taken_back += history.settle(&view).unwrap();
+        taken_back += view.settle(&mut history).unwrap();
         market.check_history(&history, 9);
     }
     assert!(taken_back > 20, "only {taken_back} endings were lost");

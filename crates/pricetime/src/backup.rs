@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use engine::Sequence;
-use feed::{CHECKPOINT_NAME, HISTORY_FOLDER, TABLE_NAMES};
+use history::{CHECKPOINT_NAME, HISTORY_FOLDER, TABLE_NAMES};
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, make_folder, snapshot};
 
 use crate::archive_gate::{GATE_NAME, KeptOut};

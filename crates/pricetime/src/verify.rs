@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use engine::{DoneOrders, Entry};
-use feed::HISTORY_FOLDER;
+use history::HISTORY_FOLDER;
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, LOCK_NAME, snapshot};
 
 use crate::recovery;
@@ -116,7 +116,7 @@ fn archive(disk: &Disk, report: &mut Report) {
 
 fn history(disk: &Disk, report: &mut Report) {
     let before = report.faults;
-    match feed::verify_history(disk, &mut |fault| report.damaged(&fault)) {
+    match history::verify(disk, &mut |fault| report.damaged(&fault)) {
         Ok(None) => println!("{HISTORY_FOLDER}: there is none"),
         Ok(Some(found)) if found.is_former => {
             println!("{HISTORY_FOLDER}: of a format without checksums; a server that starts on it converts it");

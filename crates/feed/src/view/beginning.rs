@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use engine::{Engine, Money, OrderId, Sequence, Shares, Side, StateItem, Time};
+use history::History;
 
 use super::View;
 use crate::accounts::Accounts;
-use crate::history::History;
 use crate::market::{Former, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};

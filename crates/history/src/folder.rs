@@ -9,7 +9,7 @@ use journal::{File, Storage};
 pub const HISTORY_FOLDER: &str = "history";
 
 /// What the tables and the checkpoint ask of it.
-pub(super) trait Folder: fmt::Debug + Send + Sync {
+pub(crate) trait Folder: fmt::Debug + Send + Sync {
     /// Opens a file, made if it is missing.
     fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
     /// Opens a file. Errors: `NotFound`.
@@ -27,7 +27,7 @@ pub(super) trait Folder: fmt::Debug + Send + Sync {
 }
 
 /// Opens the history's folder in a data folder, made if it is missing.
-pub(super) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
+pub(crate) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
     let files = home.folder(HISTORY_FOLDER)?;
     // What becomes durable in a folder is worth nothing if the folder is not there.
     home.sync_directory()?;
@@ -35,7 +35,7 @@ pub(super) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
 }
 
 /// The history's folder in a data folder that has one, to read.
-pub(super) fn look_at<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
+pub(crate) fn look_at<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
     Ok(Box::new(InHome { home: home.clone(), files: home.folder(HISTORY_FOLDER)? }))
 }
 

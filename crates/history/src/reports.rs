@@ -4,9 +4,11 @@
 
 use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
-use super::record::TradeRecord;
-use super::table::Near;
-use super::{History, HistoryError, PastOrder};
+use crate::error::HistoryError;
+use crate::history::History;
+use crate::record::PastOrder;
+use crate::record::TradeRecord;
+use crate::table::Near;
 use crate::trade::Trade;
 
 /// Reports that a sweep holds at most.

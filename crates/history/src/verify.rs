@@ -3,10 +3,12 @@
 use engine::{OrderId, Sequence};
 use journal::Storage;
 
-use super::checkpoint::Checkpoint;
-use super::folder::Folder;
-use super::record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
-use super::{HistoryError, TABLE_NAMES, folder, in_folder};
+use crate::checkpoint::Checkpoint;
+use crate::error::{HistoryError, in_folder};
+use crate::folder;
+use crate::folder::Folder;
+use crate::history::TABLE_NAMES;
+use crate::record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 
 /// Records read at once.
 const AT_ONCE: u64 = 4096;

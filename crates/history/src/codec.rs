@@ -4,56 +4,56 @@ use engine::{Money, Position, Price, Sequence, Shares, Side, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Of a checksum.
-pub(super) const SUM_BYTES: usize = 4;
+pub(crate) const SUM_BYTES: usize = 4;
 
 /// Of what record `at` of a file holds.
-pub(super) fn sum(at: u64, bytes: &[u8]) -> u32 {
+pub(crate) fn sum(at: u64, bytes: &[u8]) -> u32 {
     xxh3_64_with_seed(bytes, at) as u32
 }
 
 /// Writes their checksum into the last bytes of a record, or of a part of it.
-pub(super) fn seal(at: u64, part: &mut [u8]) {
+pub(crate) fn seal(at: u64, part: &mut [u8]) {
     if let Some((bytes, last)) = part.split_last_chunk_mut::<SUM_BYTES>() {
         *last = sum(at, bytes).to_le_bytes();
     }
 }
 
 /// The bytes that were sealed; none if they are not those any more.
-pub(super) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
+pub(crate) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
     let (bytes, last) = part.split_last_chunk::<SUM_BYTES>()?;
     (*last == sum(at, bytes).to_le_bytes()).then_some(bytes)
 }
 
 /// Writes into an array or a vector.
-pub(super) struct Put<'a>(pub(super) &'a mut Vec<u8>);
+pub(crate) struct Put<'a>(pub(crate) &'a mut Vec<u8>);
 
 impl Put<'_> {
-    pub(super) fn u64(&mut self, value: u64) -> &mut Self {
+    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(super) fn u32(&mut self, value: u32) -> &mut Self {
+    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(super) fn i64(&mut self, value: i64) -> &mut Self {
+    pub(crate) fn i64(&mut self, value: i64) -> &mut Self {
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(super) fn i128(&mut self, value: i128) -> &mut Self {
+    pub(crate) fn i128(&mut self, value: i128) -> &mut Self {
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(super) fn u8(&mut self, value: u8) -> &mut Self {
+    pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
         self
     }
 
-    pub(super) fn side(&mut self, side: Side) -> &mut Self {
+    pub(crate) fn side(&mut self, side: Side) -> &mut Self {
         self.u8(match side {
             Side::Buy => 1,
             Side::Sell => 2,
@@ -61,13 +61,13 @@ impl Put<'_> {
     }
 
     /// A number from 1, or none.
-    pub(super) fn link(&mut self, number: Option<u64>) -> &mut Self {
+    pub(crate) fn link(&mut self, number: Option<u64>) -> &mut Self {
         self.u64(number.unwrap_or(0))
     }
 }
 
 /// Reads what `Put` wrote; none where it never wrote such a thing.
-pub(super) struct Take<'a>(pub(super) &'a [u8]);
+pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
 
 impl Take<'_> {
     fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -76,43 +76,43 @@ impl Take<'_> {
         Some(*bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    pub(crate) fn u64(&mut self) -> Option<u64> {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         self.bytes().map(u32::from_le_bytes)
     }
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub(crate) fn u8(&mut self) -> Option<u8> {
         self.bytes().map(u8::from_le_bytes)
     }
 
-    pub(super) fn price(&mut self) -> Option<Price> {
+    pub(crate) fn price(&mut self) -> Option<Price> {
         self.bytes().map(i64::from_le_bytes).and_then(Price::from_units)
     }
 
-    pub(super) fn shares(&mut self) -> Option<Shares> {
+    pub(crate) fn shares(&mut self) -> Option<Shares> {
         self.bytes().map(i64::from_le_bytes).and_then(Shares::from_units)
     }
 
-    pub(super) fn money(&mut self) -> Option<Money> {
+    pub(crate) fn money(&mut self) -> Option<Money> {
         self.bytes().map(i128::from_le_bytes).map(Money::from_units)
     }
 
-    pub(super) fn position(&mut self) -> Option<Position> {
+    pub(crate) fn position(&mut self) -> Option<Position> {
         self.bytes().map(i128::from_le_bytes).map(Position::from_units)
     }
 
-    pub(super) fn time(&mut self) -> Option<Time> {
+    pub(crate) fn time(&mut self) -> Option<Time> {
         self.u64().map(Time)
     }
 
-    pub(super) fn sequence(&mut self) -> Option<Sequence> {
+    pub(crate) fn sequence(&mut self) -> Option<Sequence> {
         self.u64().map(Sequence)
     }
 
-    pub(super) fn side(&mut self) -> Option<Side> {
+    pub(crate) fn side(&mut self) -> Option<Side> {
         match self.u8()? {
             1 => Some(Side::Buy),
             2 => Some(Side::Sell),
@@ -120,7 +120,7 @@ impl Take<'_> {
         }
     }
 
-    pub(super) fn link(&mut self) -> Option<Option<u64>> {
+    pub(crate) fn link(&mut self) -> Option<Option<u64>> {
         self.u64().map(|number| (number > 0).then_some(number))
     }
 }

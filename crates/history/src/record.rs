@@ -6,15 +6,13 @@ use engine::{
     Time,
 };
 
-use super::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::candle::Candle;
-use crate::orders::Open;
+use crate::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::trade::Trade;
-use crate::view::Ended;
 
-pub(super) const ORDER_BYTES: usize = 144;
-pub(super) const TRADE_BYTES: usize = 88;
-pub(super) const CANDLE_BYTES: usize = 92;
+pub(crate) const ORDER_BYTES: usize = 144;
+pub(crate) const TRADE_BYTES: usize = 88;
+pub(crate) const CANDLE_BYTES: usize = 92;
 
 /// Where in an order's record the length of what its client calls it is, and the characters.
 const CLIENT_ID_AT: usize = 49;
@@ -27,7 +25,7 @@ const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
 const DONE: u64 = 1;
 /// What to write into an order's record that has not ended, and where.
-pub(super) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
+pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
 /// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
 const TRADE_SUM_AT: usize = 12;
 const SELL: u32 = 1 << 31;
@@ -66,25 +64,25 @@ pub struct Ending {
     pub sequence: Sequence,
 }
 
-/// Of an order that was just opened, as record `at`.
-pub(super) fn order_record(at: u64, open: &Open, sequence: Sequence, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
+/// Of an order that was just placed, as record `at`.
+pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
     let mut bytes = Vec::with_capacity(ORDER_BYTES);
     Put(&mut bytes)
-        .u32(open.account.0)
-        .u32(open.symbol.0)
-        .i64(open.limit.units())
-        .i64(open.shares.units())
-        .u64(open.time.0)
-        .u64(sequence.0)
+        .u32(placed.account.0)
+        .u32(placed.symbol.0)
+        .i64(placed.limit.units())
+        .i64(placed.shares.units())
+        .u64(placed.time.0)
+        .u64(placed.sequence.0)
         .link(before.map(|order| order.0))
-        .side(open.side);
+        .side(placed.side);
     let mut record = fixed(bytes);
     seal(at, &mut record[..ENDING_AT]);
     record
 }
 
-/// Writes what its client calls it into the record of an order that was just opened.
-pub(super) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
+/// Writes what its client calls it into the record of an order that was just placed.
+pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     let text = id.as_bytes();
     record[CLIENT_ID_AT] = text.len() as u8;
     record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text);
@@ -92,12 +90,12 @@ pub(super) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
 }
 
 /// What to write into record `at` of an order when it ends, and where.
-pub(super) fn ending(at: u64, ended: &Ended, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
+pub(crate) fn ending(at: u64, ended: &Ending, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
     let mut bytes = Vec::with_capacity(ENDING_BYTES);
     Put(&mut bytes)
         .u64(DONE | canceled_before.map_or(0, |order| order.0 << 8))
         .i64(ended.canceled.units())
-        .i128(ended.order.money.units())
+        .i128(ended.money.units())
         .u64(ended.time.0)
         .u64(ended.sequence.0);
     let mut ending = fixed(bytes);
@@ -106,33 +104,13 @@ pub(super) fn ending(at: u64, ended: &Ended, canceled_before: Option<OrderId>) -
 }
 
 /// Whether there is anything where a record's ending is: whole, torn or damaged.
-pub(super) fn has_ending(record: &[u8; ORDER_BYTES]) -> bool {
+pub(crate) fn has_ending(record: &[u8; ORDER_BYTES]) -> bool {
     record[ENDING_AT..] != NOT_ENDED.1
 }
 
 impl PastOrder {
-    /// One that a command has just placed.
-    pub(crate) fn placed(open: &Open, sequence: Sequence) -> PastOrder {
-        let Open { order, account, symbol, side, limit, shares, time, .. } = *open;
-        let (client_id, ended, before, canceled_before) = (None, None, None, None);
-        PastOrder {
-            order,
-            account,
-            symbol,
-            side,
-            limit,
-            shares,
-            time,
-            sequence,
-            client_id,
-            ended,
-            before,
-            canceled_before,
-        }
-    }
-
     /// What record `at` says of an order; none if it is damaged.
-    pub(super) fn decode(at: u64, order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
+    pub(crate) fn decode(at: u64, order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
         let (placed, ending) = bytes.split_at(ENDING_AT);
         let mut take = Take(sound(at, placed)?);
         let (account, symbol) = (AccountIndex(take.u32()?), SymbolIndex(take.u32()?));
@@ -172,16 +150,16 @@ impl PastOrder {
 }
 
 /// A trade and the ones before it.
-pub(super) struct TradeRecord {
-    pub(super) trade: Trade,
-    pub(super) of_symbol: Option<u64>,
-    pub(super) of_maker: Option<u64>,
-    pub(super) of_aggressor: Option<u64>,
+pub(crate) struct TradeRecord {
+    pub(crate) trade: Trade,
+    pub(crate) of_symbol: Option<u64>,
+    pub(crate) of_maker: Option<u64>,
+    pub(crate) of_aggressor: Option<u64>,
 }
 
 impl TradeRecord {
     /// As record `at`.
-    pub(super) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
+    pub(crate) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
         let TradeRecord { trade, of_symbol, of_maker, of_aggressor } = self;
         let side = match trade.aggressor {
             Side::Buy => 0,
@@ -208,7 +186,7 @@ impl TradeRecord {
     }
 
     /// What record `at` says of a trade; none if it is damaged.
-    pub(super) fn decode(at: u64, id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
+    pub(crate) fn decode(at: u64, id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
         let mut unsealed = *bytes;
         let sealed = Take(bytes.get(TRADE_SUM_AT..)?).u32()?;
         unsealed[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&(sealed & SELL).to_le_bytes());
@@ -242,14 +220,14 @@ impl TradeRecord {
 }
 
 /// A candle and the one before it.
-pub(super) struct CandleRecord {
-    pub(super) candle: Candle,
-    pub(super) before: Option<u64>,
+pub(crate) struct CandleRecord {
+    pub(crate) candle: Candle,
+    pub(crate) before: Option<u64>,
 }
 
 impl CandleRecord {
     /// As record `at`.
-    pub(super) fn encode(&self, at: u64) -> [u8; CANDLE_BYTES] {
+    pub(crate) fn encode(&self, at: u64) -> [u8; CANDLE_BYTES] {
         let mut bytes = Vec::with_capacity(CANDLE_BYTES);
         put_candle(&mut Put(&mut bytes), &self.candle);
         Put(&mut bytes).link(self.before);
@@ -259,7 +237,7 @@ impl CandleRecord {
     }
 
     /// What record `at` says of a candle; none if it is damaged.
-    pub(super) fn decode(at: u64, bytes: &[u8; CANDLE_BYTES]) -> Option<CandleRecord> {
+    pub(crate) fn decode(at: u64, bytes: &[u8; CANDLE_BYTES]) -> Option<CandleRecord> {
         let mut take = Take(sound(at, bytes)?);
         let (candle, before) = (take_candle(&mut take)?, take.link()?);
         // A chain that goes on from here goes back: links count from 1.
@@ -267,7 +245,7 @@ impl CandleRecord {
     }
 }
 
-pub(super) fn put_candle(put: &mut Put<'_>, candle: &Candle) {
+pub(crate) fn put_candle(put: &mut Put<'_>, candle: &Candle) {
     put.u64(candle.start.0);
     for price in [candle.open, candle.high, candle.low, candle.close] {
         put.i64(price.units());
@@ -275,7 +253,7 @@ pub(super) fn put_candle(put: &mut Put<'_>, candle: &Candle) {
     put.i128(candle.volume.units()).i128(candle.money.units()).u64(candle.trades);
 }
 
-pub(super) fn take_candle(take: &mut Take<'_>) -> Option<Candle> {
+pub(crate) fn take_candle(take: &mut Take<'_>) -> Option<Candle> {
     let start = take.time()?;
     let (open, high, low, close) = (take.price()?, take.price()?, take.price()?, take.price()?);
     Some(Candle { start, open, high, low, close, volume: take.position()?, money: take.money()?, trades: take.u64()? })

@@ -1,10 +1,11 @@
 //! A history of format 2, whose records had no checksums: it is converted when it is opened, into files of other names beside. The
 //! checkpoint says which files count, and is replaced at once: so a crash leaves either the one history or the other.
 
-use super::codec::{SUM_BYTES, seal, sum};
-use super::folder::Folder;
-use super::record::{CANDLE_BYTES, ORDER_BYTES, TRADE_BYTES};
-use super::{HistoryError, TABLE_NAMES};
+use crate::codec::{SUM_BYTES, seal, sum};
+use crate::error::HistoryError;
+use crate::folder::Folder;
+use crate::history::TABLE_NAMES;
+use crate::record::{CANDLE_BYTES, ORDER_BYTES, TRADE_BYTES};
 
 /// Its files of records.
 const NAMES: [&str; 3] = ["orders.tab", "trades.tab", "candles.tab"];
@@ -13,7 +14,7 @@ const CANDLE_BYTES_2: usize = CANDLE_BYTES - SUM_BYTES;
 const AT_ONCE: u64 = 4096;
 
 /// Makes files of this format of so many records of each, durably.
-pub(super) fn convert(folder: &dyn Folder, records: [u64; 3]) -> Result<(), HistoryError> {
+pub(crate) fn convert(folder: &dyn Folder, records: [u64; 3]) -> Result<(), HistoryError> {
     table(folder, 0, records[0], order)?;
     table(folder, 1, records[1], trade)?;
     table(folder, 2, records[2], candle)?;
@@ -23,7 +24,7 @@ pub(super) fn convert(folder: &dyn Folder, records: [u64; 3]) -> Result<(), Hist
 }
 
 /// Removes what was converted.
-pub(super) fn remove(folder: &dyn Folder) -> Result<(), HistoryError> {
+pub(crate) fn remove(folder: &dyn Folder) -> Result<(), HistoryError> {
     NAMES.into_iter().try_for_each(|name| folder.remove(name).map_err(|source| failed(name, source)))
 }
 

@@ -4,6 +4,9 @@ use engine::{Money, Position, Price, Time};
 
 use crate::trade::Trade;
 
+/// Intervals whose candles are kept; the others are made of these, or of trades.
+pub const KEPT: [Interval; 3] = [Interval::Minute, Interval::Hour, Interval::Day];
+
 /// Trades between `start` and the start of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candle {

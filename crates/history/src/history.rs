@@ -1,41 +1,19 @@
-//! What was: every order and trade since the history began, and the candles made of them, in files of records of one
-//! size. An order's id says where its record is. Each account and symbol has a chain through its records, newest first,
-//! so that a page of history costs what it shows, however long the history is. Kept for ever: 144 bytes an order, 88 a
-//! trade.
-//!
-//! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
-//! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
-
-mod checkpoint;
-mod codec;
-mod folder;
-mod former;
-mod heads;
-mod record;
-mod reports;
-mod table;
-mod verify;
-
-use std::io;
+//! The files, and where the chains through them begin: told what happens, and asked for it later.
 
 use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex, Time};
 use journal::{Damages, Storage};
 
 use crate::candle::{Candle, Interval};
-use crate::market::{KEPT, RECALLED, Series};
-use crate::orders::Open;
+use crate::checkpoint::Checkpoint;
+use crate::error::{HistoryError, in_folder};
+use crate::folder::{Folder, HISTORY_FOLDER};
+use crate::heads::Heads;
+use crate::record::{
+    CANDLE_BYTES, CandleRecord, Ending, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord, order_record,
+};
+use crate::table::{Near, Table};
 use crate::trade::Trade;
-use crate::view::{Ended, View};
-pub use checkpoint::CHECKPOINT_NAME;
-use checkpoint::Checkpoint;
-use folder::Folder;
-pub use folder::HISTORY_FOLDER;
-use heads::Heads;
-use record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, TRADE_BYTES, TradeRecord, order_record};
-pub use record::{Ending, PastOrder};
-pub use reports::{Canceled, Report, ReportKey, Sweep};
-use table::{Near, Table};
-pub use verify::{Found, verify};
+use crate::{folder, former, record};
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -46,38 +24,6 @@ const WAITING_MAX: usize = 64 * 1024;
 const ORDERS_WAITING_MAX: usize = 4 << 20;
 const WAITING: [usize; 3] = [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX];
 
-/// Why the history cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
-    #[error("the history's {name}: {source}; see to the disk and start again")]
-    Io { name: String, source: io::Error },
-    #[error(
-        "the history's {name} is damaged: {fault}; move the folder {HISTORY_FOLDER} out of the data folder: the market is \
-         whole, and a new history begins"
-    )]
-    Damaged { name: String, fault: String },
-    /// What was written is not what is there.
-    #[error(
-        "record {record} of {HISTORY_FOLDER}/{name}, at byte {byte}, is damaged: its checksum does not hold; restore the folder \
-         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins"
-    )]
-    Record { name: &'static str, record: u64, byte: u64 },
-    #[error("the history's {name} could not be written before; start again: it is written again from the journal")]
-    Failed { name: &'static str },
-    #[error("the history has ended")]
-    Ended,
-}
-
-impl HistoryError {
-    /// Whether what is asked for is lost, rather than out of reach.
-    pub fn is_damage(&self) -> bool {
-        match self {
-            HistoryError::Damaged { .. } | HistoryError::Record { .. } => true,
-            HistoryError::Io { .. } | HistoryError::Failed { .. } | HistoryError::Ended => false,
-        }
-    }
-}
-
 /// The files of records. Those of another format have other names.
 pub const TABLE_NAMES: [&str; 3] = ["orders-3.tab", "trades-3.tab", "candles-3.tab"];
 
@@ -85,7 +31,7 @@ pub const TABLE_NAMES: [&str; 3] = ["orders-3.tab", "trades-3.tab", "candles-3.t
 #[derive(Debug)]
 pub struct History {
     folder: Box<dyn Folder>,
-    heads: Heads,
+    pub(crate) heads: Heads,
     orders: Table<ORDER_BYTES>,
     trades: Table<TRADE_BYTES>,
     candles: Table<CANDLE_BYTES>,
@@ -162,56 +108,40 @@ impl History {
         self.heads.first_order
     }
 
-    pub(crate) fn next_trade(&self) -> u64 {
+    /// The number that the next trade gets.
+    pub fn next_trade(&self) -> u64 {
         self.trades.len() + 1
     }
 
-    /// Gives a view back what was known of its symbols' markets.
-    pub fn recall(&self, view: &mut View) -> Result<(), HistoryError> {
-        let symbols = u32::try_from(view.listings().len()).unwrap_or(u32::MAX);
-        for symbol in (0..symbols).map(SymbolIndex) {
-            let Some(chain) = self.heads.symbol(symbol).cloned() else { continue };
-            let last = self.trades_of(symbol, None, RECALLED)?;
-            let (mut trades, _) = last.ok_or(HistoryError::Ended)?;
-            trades.reverse();
-            for (series, interval) in KEPT.into_iter().enumerate() {
-                let closed = self.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
-                view.listing_mut(symbol).recall(interval, closed, chain.candles[series].current);
-            }
-            let listing = view.listing_mut(symbol);
-            trades.into_iter().for_each(|trade| listing.remember(trade));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn opened(&mut self, open: &Open, sequence: Sequence) -> Result<(), HistoryError> {
-        if sequence <= self.heads.through {
+    /// An order was placed.
+    pub fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
+        if placed.sequence <= self.heads.through {
             return Ok(());
         }
         let here = self.heads.first_order.0 + self.orders.len();
-        if open.order.0 != here {
-            let fault = format!("order {} follows order {}", open.order, here - 1);
+        if placed.order.0 != here {
+            let fault = format!("order {} follows order {}", placed.order, here - 1);
             return Err(HistoryError::Damaged { name: "chains".to_owned(), fault });
         }
-        let before = self.heads.account(open.account).order.replace(open.order);
-        self.orders.append(&order_record(self.orders.len(), open, sequence, before))
+        let before = self.heads.account(placed.account).order.replace(placed.order);
+        self.orders.append(&order_record(self.orders.len(), placed, before))
     }
 
-    /// What its client calls the order that was opened last.
-    pub(crate) fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
+    /// What its client calls the order that was placed last.
+    pub fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
         if sequence > self.heads.through {
             self.orders.change_last(|at, record| record::name(at, record, id));
         }
     }
 
-    pub(crate) fn ended(&mut self, ended: &Ended) -> Result<(), HistoryError> {
-        let order = ended.order.order;
+    /// An order of an account ended.
+    pub fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
         if ended.sequence <= self.heads.through || order < self.heads.first_order {
             return Ok(());
         }
         let before = match ended.canceled.is_zero() {
             true => None,
-            false => self.heads.account(ended.order.account).canceled.replace(order),
+            false => self.heads.account(account).canceled.replace(order),
         };
         let at = order.0 - self.heads.first_order.0;
         // Whatever its record holds: nothing on the order path reads what may be damaged.
@@ -219,7 +149,8 @@ impl History {
         self.orders.patch(at, from, &bytes)
     }
 
-    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    /// Two orders executed: the next trade.
+    pub fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
         let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);
@@ -232,49 +163,45 @@ impl History {
     }
 
     /// A candle that is complete.
-    pub(crate) fn candle(
-        &mut self,
-        symbol: SymbolIndex,
-        interval: Interval,
-        candle: &Candle,
-    ) -> Result<(), HistoryError> {
+    pub fn candle(&mut self, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Result<(), HistoryError> {
         let number = self.candles.len() + 1;
         let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
         let before = chain.last.replace(number);
         self.candles.append(&CandleRecord { candle: *candle, before }.encode(number - 1))
     }
 
-    /// Makes all that it was told durable, so that the journal may forget it. `view` has followed the same events.
-    pub fn checkpoint(&mut self, view: &View) -> Result<(), HistoryError> {
+    /// Makes all that it was told durable, which is all up to `through`, so that the journal may forget it. `current` are the
+    /// candles of kept intervals that are not complete.
+    pub fn checkpoint(
+        &mut self,
+        through: Sequence,
+        current: impl IntoIterator<Item = (SymbolIndex, Interval, Candle)>,
+    ) -> Result<(), HistoryError> {
         self.orders.check()?;
         self.trades.check()?;
         self.candles.check()?;
-        if view.sequence() <= self.heads.through {
+        if through <= self.heads.through {
             return Ok(());
         }
-        for (symbol, listing) in (0..).map(SymbolIndex).zip(view.listings()) {
-            for interval in KEPT {
-                if let Some(series) = listing.series(interval) {
-                    self.heads.symbol_mut(symbol).candles_mut(interval).current = series.current;
-                }
-            }
+        for (symbol, interval, candle) in current {
+            self.heads.symbol_mut(symbol).candles_mut(interval).current = Some(candle);
         }
         self.orders.sync()?;
         self.trades.sync()?;
         self.candles.sync()?;
         let (orders, trades, candles) = (self.orders.len(), self.trades.len(), self.candles.len());
-        Checkpoint::write(&*self.folder, &self.heads, view.sequence(), [orders, trades, candles])?;
+        Checkpoint::write(&*self.folder, &self.heads, through, [orders, trades, candles])?;
         // Not before: until the checkpoint is there, whoever asks again has to be told the same.
-        self.heads.through = view.sequence();
+        self.heads.through = through;
         Ok(())
     }
 
-    /// Takes back what commands did that the machine lost, after a replay that `view` has followed: an order is open in
-    /// `view` and ended in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
+    /// Takes back what commands did that the machine lost, after a replay: an order is among those that are `open`, and
+    /// ended in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
     /// Gives how many there were.
-    pub fn settle(&mut self, view: &View) -> Result<u64, HistoryError> {
+    pub fn settle(&mut self, open: impl Iterator<Item = OrderId>) -> Result<u64, HistoryError> {
         let first = self.heads.first_order;
-        let mut open: Vec<u64> = view.open_order_ids().filter_map(|order| order.0.checked_sub(first.0)).collect();
+        let mut open: Vec<u64> = open.filter_map(|order| order.0.checked_sub(first.0)).collect();
         // In the order of the file, which is the order in which a disk is read soonest.
         open.sort_unstable();
         let (at, empty) = record::NOT_ENDED;
@@ -381,8 +308,13 @@ impl History {
         .map(Some)
     }
 
+    /// The candle of a kept interval that was not complete at the last checkpoint.
+    pub fn current_candle(&self, symbol: SymbolIndex, interval: Interval) -> Option<Candle> {
+        self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).current)
+    }
+
     /// Complete candles of a kept interval that began before `before`, oldest first.
-    pub(crate) fn closed_candles(
+    pub fn closed_candles(
         &self,
         symbol: SymbolIndex,
         interval: Interval,
@@ -406,16 +338,16 @@ impl History {
     }
 
     /// The number of an order's record; of one before the first, a number that no record has.
-    fn place(&self, order: OrderId) -> u64 {
+    pub(crate) fn place(&self, order: OrderId) -> u64 {
         order.0.wrapping_sub(self.heads.first_order.0)
     }
 
-    fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
+    pub(crate) fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
         self.decode_order(at, self.orders.read(at))
     }
 
     /// For whoever reads many in the order of the file, or nearly.
-    fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
+    pub(crate) fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
         self.decode_order(at, self.orders.read_near(at, near))
     }
 
@@ -424,11 +356,11 @@ impl History {
         self.record(&self.orders, at, read, |at, bytes| PastOrder::decode(at, order, bytes))
     }
 
-    fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
+    pub(crate) fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
         self.decode_trade(number, self.trades.read_near(number - 1, near))
     }
 
-    fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
+    pub(crate) fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
         self.decode_trade(number, self.trades.read(number - 1))
     }
 
@@ -462,11 +394,11 @@ impl History {
         error
     }
 
-    fn lost_order(&self, order: OrderId) -> HistoryError {
+    pub(crate) fn lost_order(&self, order: OrderId) -> HistoryError {
         self.lost(&self.orders, self.place(order))
     }
 
-    fn lost_trade(&self, number: u64) -> HistoryError {
+    pub(crate) fn lost_trade(&self, number: u64) -> HistoryError {
         self.lost(&self.trades, number - 1)
     }
 }
@@ -495,8 +427,4 @@ fn set_aside(folder: &mut dyn Folder, through: Sequence) -> Result<(), HistoryEr
     folder.set_aside(&name).map_err(in_folder)?;
     tracing::warn!(folder = name, "the history does not fit the market and is set aside; a new one begins");
     Ok(())
-}
-
-fn in_folder(source: io::Error) -> HistoryError {
-    HistoryError::Io { name: "folder".to_owned(), source }
 }

@@ -3,11 +3,11 @@
 use engine::{Engine, OrderId, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::HistoryError;
-use super::codec::{Put, Take};
-use super::folder::Folder;
-use super::heads::{AccountChain, CandleChain, Heads, SymbolChain};
-use super::record::{put_candle, take_candle};
+use crate::codec::{Put, Take};
+use crate::error::HistoryError;
+use crate::folder::Folder;
+use crate::heads::{AccountChain, CandleChain, Heads, SymbolChain};
+use crate::record::{put_candle, take_candle};
 
 /// The file that says how far the others go.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
@@ -16,26 +16,26 @@ const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 /// Of the format before, whose checkpoint differs in nothing else.
 const MAGIC_2: u64 = u64::from_le_bytes(*b"pt-hist\x02");
 
-pub(super) struct Checkpoint {
-    pub(super) heads: Heads,
+pub(crate) struct Checkpoint {
+    pub(crate) heads: Heads,
     /// Records of each table that belong to it.
-    pub(super) orders: u64,
-    pub(super) trades: u64,
-    pub(super) candles: u64,
+    pub(crate) orders: u64,
+    pub(crate) trades: u64,
+    pub(crate) candles: u64,
     /// The tables are of the format before.
-    pub(super) is_former: bool,
+    pub(crate) is_former: bool,
 }
 
 impl Checkpoint {
     /// Of a history that begins where an engine stands.
-    pub(super) fn begin(engine: &Engine) -> Checkpoint {
+    pub(crate) fn begin(engine: &Engine) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let heads = Heads { through, first_order, accounts: Vec::new(), symbols: Vec::new() };
         Checkpoint { heads, orders: 0, trades: 0, candles: 0, is_former: false }
     }
 
     /// The one in a folder, if there is one.
-    pub(super) fn read(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
+    pub(crate) fn read(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
         let name = || CHECKPOINT_NAME.to_owned();
         let read = folder.read(CHECKPOINT_NAME).map_err(|source| HistoryError::Io { name: name(), source })?;
         let Some(bytes) = read else { return Ok(None) };
@@ -54,7 +54,7 @@ impl Checkpoint {
         Ok(Some(Checkpoint { is_former, ..checkpoint }))
     }
 
-    pub(super) fn write(
+    pub(crate) fn write(
         folder: &dyn Folder,
         heads: &Heads,
         through: Sequence,

@@ -5,8 +5,8 @@ use std::io;
 
 use journal::File;
 
-use super::HistoryError;
-use super::folder::Folder;
+use crate::error::HistoryError;
+use crate::folder::Folder;
 
 /// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
 /// longer than the whole write did.
@@ -22,13 +22,13 @@ const READ_AT_ONCE: usize = 4096;
 
 /// Records as they were read, for others near them.
 #[derive(Debug, Default)]
-pub(super) struct Near {
+pub(crate) struct Near {
     first: u64,
     bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub(super) struct Table<const N: usize> {
+pub(crate) struct Table<const N: usize> {
     name: &'static str,
     file: Box<dyn File>,
     /// Records in the file.
@@ -45,7 +45,7 @@ pub(super) struct Table<const N: usize> {
 
 impl<const N: usize> Table<N> {
     /// Of the first `len` records of a file; what lies behind them will be written again.
-    pub(super) fn open(
+    pub(crate) fn open(
         folder: &dyn Folder,
         name: &'static str,
         len: u64,
@@ -61,15 +61,15 @@ impl<const N: usize> Table<N> {
         Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, unsynced: 0, failed: false })
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.written + (self.waiting.len() / N) as u64
     }
 
-    pub(super) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
+    pub(crate) fn append(&mut self, record: &[u8; N]) -> Result<(), HistoryError> {
         self.waiting.extend_from_slice(record);
         if self.waiting.len() >= self.waiting_max {
             self.write(self.waiting.len() / N / 2)?;
@@ -80,7 +80,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    pub(super) fn read(&self, at: u64) -> Result<[u8; N], HistoryError> {
+    pub(crate) fn read(&self, at: u64) -> Result<[u8; N], HistoryError> {
         if at >= self.len() {
             return Err(self.damaged(at));
         }
@@ -93,7 +93,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// As `read`, and with it some of the records around it. What is in `near` already is as it was when that was read.
-    pub(super) fn read_near(&self, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
+    pub(crate) fn read_near(&self, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
         if at >= self.written {
             return self.read(at);
         }
@@ -123,19 +123,19 @@ impl<const N: usize> Table<N> {
     }
 
     /// That a record is not what was written.
-    pub(super) fn damaged(&self, at: u64) -> HistoryError {
+    pub(crate) fn damaged(&self, at: u64) -> HistoryError {
         HistoryError::Record { name: self.name, record: at, byte: at.saturating_mul(N as u64) }
     }
 
     /// Changes the record that was appended last, which always waits.
-    pub(super) fn change_last(&mut self, change: impl FnOnce(u64, &mut [u8; N])) {
+    pub(crate) fn change_last(&mut self, change: impl FnOnce(u64, &mut [u8; N])) {
         let at = self.len().saturating_sub(1);
         let last = self.waiting.last_chunk_mut().expect("invariant: of what waits the older half is written at most");
         change(at, last);
     }
 
     /// Changes bytes of a record, from its byte `from` on.
-    pub(super) fn patch(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
+    pub(crate) fn patch(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         match at.checked_sub(self.written) {
             Some(waiting) => {
                 self.waiting[waiting as usize * N + from..][..bytes.len()].copy_from_slice(bytes);
@@ -150,7 +150,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// Makes all of it durable.
-    pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
+    pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
         self.write(self.waiting.len() / N)?;
         self.sync_written()
     }
@@ -178,7 +178,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// Whether it can still be made durable.
-    pub(super) fn check(&self) -> Result<(), HistoryError> {
+    pub(crate) fn check(&self) -> Result<(), HistoryError> {
         if self.failed { Err(HistoryError::Failed { name: self.name }) } else { Ok(()) }
     }
 

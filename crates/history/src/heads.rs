@@ -2,45 +2,44 @@
 
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
-use crate::candle::{Candle, Interval};
-use crate::market::KEPT;
+use crate::candle::{Candle, Interval, KEPT};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heads {
+pub(crate) struct Heads {
     /// All events up to this command are in the files, for certain.
-    pub(super) through: Sequence,
+    pub(crate) through: Sequence,
     /// The order of the first record.
-    pub(super) first_order: OrderId,
-    pub(super) accounts: Vec<AccountChain>,
-    pub(super) symbols: Vec<SymbolChain>,
+    pub(crate) first_order: OrderId,
+    pub(crate) accounts: Vec<AccountChain>,
+    pub(crate) symbols: Vec<SymbolChain>,
 }
 
 /// The last of an account's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct AccountChain {
-    pub(super) order: Option<OrderId>,
+pub(crate) struct AccountChain {
+    pub(crate) order: Option<OrderId>,
     /// That was canceled last.
-    pub(super) canceled: Option<OrderId>,
-    pub(super) trade: Option<u64>,
+    pub(crate) canceled: Option<OrderId>,
+    pub(crate) trade: Option<u64>,
 }
 
 /// The last of a symbol's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SymbolChain {
-    pub(super) trade: Option<u64>,
-    pub(super) candles: [CandleChain; KEPT.len()],
+pub(crate) struct SymbolChain {
+    pub(crate) trade: Option<u64>,
+    pub(crate) candles: [CandleChain; KEPT.len()],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CandleChain {
+pub(crate) struct CandleChain {
     /// The last complete one, counted from 1.
-    pub(super) last: Option<u64>,
+    pub(crate) last: Option<u64>,
     /// The one that is not complete, at the checkpoint.
-    pub(super) current: Option<Candle>,
+    pub(crate) current: Option<Candle>,
 }
 
 impl Heads {
-    pub(super) fn account(&mut self, account: AccountIndex) -> &mut AccountChain {
+    pub(crate) fn account(&mut self, account: AccountIndex) -> &mut AccountChain {
         let at = account.0 as usize;
         if at >= self.accounts.len() {
             self.accounts.resize(at + 1, AccountChain::default());
@@ -48,11 +47,11 @@ impl Heads {
         &mut self.accounts[at]
     }
 
-    pub(super) fn get_account(&self, account: AccountIndex) -> Option<&AccountChain> {
+    pub(crate) fn get_account(&self, account: AccountIndex) -> Option<&AccountChain> {
         self.accounts.get(account.0 as usize)
     }
 
-    pub(super) fn symbol_mut(&mut self, symbol: SymbolIndex) -> &mut SymbolChain {
+    pub(crate) fn symbol_mut(&mut self, symbol: SymbolIndex) -> &mut SymbolChain {
         let at = symbol.0 as usize;
         if at >= self.symbols.len() {
             self.symbols.resize(at + 1, SymbolChain::default());
@@ -60,17 +59,17 @@ impl Heads {
         &mut self.symbols[at]
     }
 
-    pub(super) fn symbol(&self, symbol: SymbolIndex) -> Option<&SymbolChain> {
+    pub(crate) fn symbol(&self, symbol: SymbolIndex) -> Option<&SymbolChain> {
         self.symbols.get(symbol.0 as usize)
     }
 }
 
 impl SymbolChain {
-    pub(super) fn candles(&self, interval: Interval) -> &CandleChain {
+    pub(crate) fn candles(&self, interval: Interval) -> &CandleChain {
         &self.candles[place(interval)]
     }
 
-    pub(super) fn candles_mut(&mut self, interval: Interval) -> &mut CandleChain {
+    pub(crate) fn candles_mut(&mut self, interval: Interval) -> &mut CandleChain {
         &mut self.candles[place(interval)]
     }
 }

@@ -1,0 +1,33 @@
+//! What was: every order and trade since the history began, and the candles made of them, in files of records of one
+//! size. An order's id says where its record is. Each account and symbol has a chain through its records, newest first,
+//! so that a page of history costs what it shows, however long the history is. Kept for ever: 144 bytes an order, 88 a
+//! trade.
+//!
+//! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
+//! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
+//!
+//! It is told what happened in plain values, and knows no event, no market and no thread.
+
+mod candle;
+mod checkpoint;
+mod codec;
+mod error;
+mod folder;
+mod former;
+mod heads;
+mod history;
+mod record;
+mod reports;
+mod table;
+mod trade;
+mod verify;
+
+pub use candle::{Candle, Interval, KEPT};
+pub use checkpoint::CHECKPOINT_NAME;
+pub use error::HistoryError;
+pub use folder::HISTORY_FOLDER;
+pub use history::{History, Page, TABLE_NAMES};
+pub use record::{Ending, PastOrder};
+pub use reports::{Canceled, Report, ReportKey, Sweep};
+pub use trade::Trade;
+pub use verify::{Found, verify};
