@@ -97,7 +97,13 @@ fn trades(
     };
     let (mut cursor, mut looked_at) = (None, 0);
     while looked_at < TRADES_MAX {
-        let Some((page, next)) = history.trades_of(symbol, cursor, 500)? else { break };
+        let (page, next) = match history.trades_of(symbol, cursor, 500) {
+            Ok(Some(page)) => page,
+            Ok(None) => break,
+            // What is gone is before those that were found.
+            Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,
+            Err(error) => return Err(error),
+        };
         looked_at += page.len();
         if !page.iter().all(|trade| add(trade, &mut found)) || next.is_none() {
             break;

@@ -10,6 +10,7 @@ use history::{Candle, History, HistoryError, Interval};
 
 use crate::candles::candles;
 use crate::events::EventBatch;
+use crate::leisure::Leisure;
 use crate::view::{Known, View};
 
 /// Events that may wait to be followed, give or take a turn; past it the sequencer slows down.
@@ -359,7 +360,7 @@ struct Follower<W: Watcher> {
 impl<W: Watcher> Follower<W> {
     fn run(mut self) -> Result<Scene<W>, HistoryError> {
         let mut items = VecDeque::new();
-        let (mut worked, mut patience) = (false, TICK_MAX);
+        let (mut worked, mut patience, mut leisure) = (false, TICK_MAX, Leisure::new());
         while self.line.take(&mut items, worked, patience) {
             worked = !items.is_empty();
             for item in items.drain(..) {
@@ -371,7 +372,8 @@ impl<W: Watcher> Follower<W> {
                     Item::Question(question) => question(&mut self.scene),
                 }
             }
-            patience = W::look(&mut self.scene).min(TICK_MAX);
+            let rest = leisure.tend(&mut self.scene, worked);
+            patience = W::look(&mut self.scene).min(rest).min(TICK_MAX);
         }
         self.scene.checkpoint()?;
         Ok(self.scene)

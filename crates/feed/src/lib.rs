@@ -16,6 +16,7 @@ mod candles;
 mod events;
 mod feed;
 mod holdings;
+mod leisure;
 mod market;
 mod orders;
 mod symbols;

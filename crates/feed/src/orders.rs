@@ -28,7 +28,7 @@ impl Open {
     /// As the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
         let Open { order, account, symbol, side, limit, shares, time, .. } = *self;
-        let (client_id, ended, before, canceled_before) = (None, None, None, None);
+        let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
         PastOrder {
             order,
             account,
@@ -42,6 +42,7 @@ impl Open {
             ended,
             before,
             canceled_before,
+            last_trade,
         }
     }
 }

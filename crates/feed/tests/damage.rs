@@ -8,17 +8,20 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Market, Nobody, apply, follow};
+use common::{Market, Nobody, SMALL, apply, follow, follow_sized};
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{History, HistoryError, Interval, ReportKey, Scene, View};
-use history::{HISTORY_FOLDER, TABLE_NAMES, verify as verify_history};
+use feed::{History, HistoryError, Interval, ReportKey, Scene, Trade, View};
+use history::{HISTORY_FOLDER, verify as verify_history};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Damages, File, Storage};
 use model::workload::Workload;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Turns of a market that goes on.
 const TURNS: usize = 60;
+/// The files of a small history.
+const TABLE_NAMES: [&str; 3] = ["orders-4-000000.tab", "trades-4-000000.tab", "candles-3.tab"];
+const TABLE_BYTES: [usize; 3] = [152, 96, 92];
 /// Of a page.
 const PAGE: usize = 4;
 
@@ -47,7 +50,7 @@ fn tell<T: Debug, C: Copy>(
                 }
             }
             Err(error) => {
-                assert!(matches!(error, HistoryError::Record { .. }), "{}: {error}", told.about);
+                assert!(error.is_damage(), "{}: {error}", told.about);
                 told.error = Some(error.to_string());
                 return told;
             }
@@ -66,6 +69,7 @@ fn ask_all(scene: &Scene<Nobody>, market: &Market) -> Vec<Told> {
     let mut all = Vec::new();
     for order in 1..=market.placed.len() as u64 {
         all.push(once(format!("order {order}"), history.order(OrderId(order))));
+        all.push(once(format!("executions of order {order}"), history.executions_of(OrderId(order), usize::MAX)));
     }
     for symbol in (0..).map(SymbolIndex).take(market.model.symbols().count()) {
         all.push(tell(format!("trades of {symbol:?}"), |before| history.trades_of(symbol, before, PAGE)));
@@ -131,8 +135,8 @@ fn kept(market: &Market) -> (SimulatedDisk, Scene<Nobody>) {
 
 /// Bits of a file: one of every byte of a small one; of a larger one some hundreds, at every byte of some record.
 fn bits(bytes: usize) -> impl Iterator<Item = usize> {
-    // Records have 144, 88 and 92 bytes, which this shares no factor with.
-    let apart = (bytes / 400..).find(|apart| [2, 3, 11, 23].iter().all(|factor| apart % factor != 0)).unwrap();
+    // Records have 152, 96 and 92 bytes, which this shares no factor with.
+    let apart = (bytes / 400..).find(|apart| [2, 3, 19, 23].iter().all(|factor| apart % factor != 0)).unwrap();
     (0..bytes).step_by(apart.max(1)).map(|byte| byte * 8 + byte % 8)
 }
 
@@ -198,6 +202,43 @@ fn a_bit_that_flips_before_a_start_is_named_then_or_when_it_is_asked_for() {
     }
 }
 
+/// In a sealed part a bit takes a block of records, and of the carried ones one: whoever asks for these is told so.
+#[test]
+fn a_bit_that_flips_in_a_sealed_part_is_named_and_hides_nothing_else() {
+    let markets = (20..).map(market);
+    let market =
+        markets.take(200).find(|market| market.model.open_orders().len() > 5 && market.placed.len() > 60).unwrap();
+    let disk = SimulatedDisk::new();
+    let (view, mut history) = follow_sized(&market, &disk, market.batches.len(), SMALL);
+    let known = history.as_mut().unwrap();
+    view.checkpoint(known).unwrap();
+    assert!((0..10_000).any(|_| !known.tend(view.time())), "there is no end to it");
+    let scene = Scene { view, history, watcher: Nobody };
+    let truth = ask_all(&scene, &market);
+    assert!(truth.iter().all(|told| told.error.is_none()));
+    let names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
+    let settled = names.iter().filter(|name| name.ends_with(".sealed") || name.starts_with("carried"));
+    let (mut files, mut named) = (0, 0);
+    for name in settled {
+        files += 1;
+        let bytes = disk.contents(&path(name)).len();
+        for bit in (0..bytes).step_by(7).map(|byte| byte * 8 + byte % 8) {
+            let changed = format!("bit {bit} of {name}");
+            flip(&disk, name, bit);
+            named += compare(&ask_all(&scene, &market), &truth, &changed);
+            let mut faults = Vec::new();
+            verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+            assert!(
+                !faults.is_empty() && faults.iter().all(|fault| fault.contains(name.as_str())),
+                "{changed}: {faults:?}"
+            );
+            flip(&disk, name, bit);
+        }
+    }
+    assert!(files > 5 && named > 300, "{files} files, {named} answers named");
+    assert_eq!(compare(&ask_all(&scene, &market), &truth, "all as it was"), 0);
+}
+
 /// A start on a history that covers all there is.
 fn begin(market: &Market, disk: &SimulatedDisk) -> Result<Scene<Nobody>, HistoryError> {
     let history = History::open(disk, &market.engine)?;
@@ -214,9 +255,9 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     let mut market = market(13);
     let (disk, mut scene) = kept(&market);
     let orders = disk.contents(&path(TABLE_NAMES[0]));
-    let records = orders.len() / 144;
+    let records = orders.len() / TABLE_BYTES[0];
     // What every order was placed with.
-    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * 144 + 20) * 8));
+    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
     let before = market.batches.len();
     for _ in 0..TURNS {
         market.turn();
@@ -233,7 +274,7 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
         }
     }
     // Repaired, all of it is there.
-    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * 144 + 20) * 8));
+    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
     market.check_history(history, 9);
 }
 
@@ -249,7 +290,7 @@ fn damage_is_counted_once_and_a_check_of_the_folder_names_each_record() {
     let found = verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap().unwrap();
     assert_eq!((found.through, faults.len()), (market.engine.sequence(), 0));
     assert_eq!(found.records[..2], [market.placed.len() as u64, market.trades.len() as u64]);
-    for (name, bytes) in TABLE_NAMES.into_iter().zip([144, 88, 92]) {
+    for (name, bytes) in TABLE_NAMES.into_iter().zip(TABLE_BYTES) {
         flip(&disk, name, bytes * 8 + 5);
     }
     for _ in 0..3 {
@@ -258,41 +299,47 @@ fn damage_is_counted_once_and_a_check_of_the_folder_names_each_record() {
     let told = counted.load(Ordering::Relaxed);
     assert!([2, 3].contains(&told), "{told} records were found damaged");
     verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
-    let expected = TABLE_NAMES.into_iter().zip([144, 88, 92]);
+    let expected = TABLE_NAMES.into_iter().zip(TABLE_BYTES);
     assert_eq!(faults.len(), 3);
     for (fault, (name, byte)) in faults.iter().zip(expected) {
         assert!(fault.contains(&format!("record 1 of history/{name}, at byte {byte}, is damaged")), "{fault}");
     }
 }
 
-/// As format 2 had it: no checksums, other places.
-fn as_format_2(disk: &SimulatedDisk) -> SimulatedDisk {
+/// As format 3 had it: a file a table, and no trades of orders.
+fn as_format_3(disk: &SimulatedDisk, market: &Market) -> SimulatedDisk {
     let old = disk.copy();
-    let convert = |to: &str, from: &str, bytes: usize, convert: fn(&[u8]) -> Vec<u8>| {
+    let convert = |to: &str, from: &str, bytes: usize, convert: fn((usize, &[u8])) -> Vec<u8>| {
         let contents = disk.contents(&path(from));
-        old.put(&path(to), &contents.chunks(bytes).flat_map(convert).collect::<Vec<u8>>());
+        old.put(&path(to), &contents.chunks(bytes).enumerate().flat_map(convert).collect::<Vec<u8>>());
         old.remove(&path(from)).unwrap();
     };
-    convert("orders.tab", TABLE_NAMES[0], 144, |new| {
-        let mut record = vec![0; 144];
-        record[0..8].copy_from_slice(&new[0..8]);
-        record[8] = new[48];
-        record[16..56].copy_from_slice(&new[8..48]);
-        record[56..104].copy_from_slice(&new[92..140]);
-        record[104..141].copy_from_slice(&new[49..86]);
+    convert("orders-3.tab", TABLE_NAMES[0], TABLE_BYTES[0], |(at, new)| {
+        let (mut record, ending) = (new[..140].to_vec(), &new[92..140]);
+        let sum = if ending == [0; 48] { 0 } else { xxh3_64_with_seed(ending, at as u64) as u32 };
+        record.extend_from_slice(&sum.to_le_bytes());
         record
     });
-    convert("trades.tab", TABLE_NAMES[1], 88, |new| {
-        let mut record = new.to_vec();
-        record[12..16].copy_from_slice(&[1 + (new[15] >> 7), 0, 0, 0]);
+    convert("trades-3.tab", TABLE_NAMES[1], TABLE_BYTES[1], |(at, new)| {
+        let mut record = new[..88].to_vec();
+        let side = u32::from(record[15] >> 7) << 31;
+        record[12..16].copy_from_slice(&side.to_le_bytes());
+        let sealed = side | (xxh3_64_with_seed(&record, at as u64) as u32 & !(1 << 31));
+        record[12..16].copy_from_slice(&sealed.to_le_bytes());
         record
     });
-    convert("candles.tab", TABLE_NAMES[2], 92, |new| new[..88].to_vec());
-    let mut checkpoint = disk.contents(&path("checkpoint"));
-    checkpoint[7] = 2;
-    let body = checkpoint.len() - 8;
-    let sum = xxh3_64(&checkpoint[..body]);
-    checkpoint[body..].copy_from_slice(&sum.to_le_bytes());
+    let executed = |order: &&OrderId| {
+        let its = |trade: &Trade| [trade.maker_order, trade.aggressor_order].contains(order);
+        !market.ended.contains_key(order) && market.trades.iter().any(its)
+    };
+    let executed = market.placed.keys().filter(executed).count();
+    assert!(executed > 0, "an open order has executed in part");
+    // What the files are, and the last trades of open orders.
+    let new = disk.contents(&path("checkpoint"));
+    let mut checkpoint = [&new[..48], &new[48 + 3 * 8 + 2 * 40..new.len() - 8 - 8 - 16 * executed]].concat();
+    checkpoint[7] = 3;
+    let sum = xxh3_64(&checkpoint);
+    checkpoint.extend_from_slice(&sum.to_le_bytes());
     old.put(&path("checkpoint"), &checkpoint);
     old
 }
@@ -302,13 +349,13 @@ fn a_history_of_the_format_before_is_converted_wherever_the_power_fails() {
     let market = market(15);
     let (disk, scene) = kept(&market);
     let truth = ask_all(&scene, &market);
-    let old = as_format_2(&disk);
+    let old = as_format_3(&disk, &market);
     let calm = old.copy();
     let is_former = verify_history(&calm, &mut |fault| panic!("{fault}")).unwrap().unwrap().is_former;
     assert!(is_former);
     compare_whole(&ask_all(&begin(&market, &calm).unwrap(), &market), &truth);
     assert!(!verify_history(&calm, &mut |fault| panic!("{fault}")).unwrap().unwrap().is_former);
-    for name in ["orders.tab", "trades.tab", "candles.tab"] {
+    for name in ["orders-3.tab", "trades-3.tab"] {
         assert!(calm.open(&path(name)).is_err(), "{name} is left");
     }
     for operation in 0..calm.operations() {

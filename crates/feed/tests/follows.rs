@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{Market, apply, follow, look, start};
 use feed::{EventBatch, History, View};
-use history::{HISTORY_FOLDER, TABLE_NAMES};
+use history::HISTORY_FOLDER;
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 
@@ -124,10 +124,10 @@ fn damage_is_named() {
         assert!(error.contains("checkpoint is damaged"), "{error}");
     }
     std::fs::write(at.join("checkpoint"), checkpoint).unwrap();
-    let orders = std::fs::OpenOptions::new().write(true).open(at.join(TABLE_NAMES[0])).unwrap();
+    let orders = std::fs::OpenOptions::new().write(true).open(at.join("orders-4-000000.tab")).unwrap();
     orders.set_len(100).unwrap();
     let error = History::open(&Disk::open(folder.path()).unwrap(), &market.engine).unwrap_err().to_string();
-    assert!(error.contains("orders-3.tab is damaged: it holds 100 bytes"), "{error}");
+    assert!(error.contains("orders-4-000000.tab is damaged: it holds 100 bytes"), "{error}");
 }
 
 /// A checkpoint counted itself as done before it was written, and a sync that failed was asked for again: the second

@@ -8,30 +8,43 @@ use crate::error::HistoryError;
 use crate::folder::Folder;
 use crate::heads::{AccountChain, CandleChain, Heads, SymbolChain};
 use crate::record::{put_candle, take_candle};
+use crate::sealed::Newest;
+use crate::table::{Reach, Sizes};
 
 /// The file that says how far the others go.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The last byte is the version of the format.
-const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x03");
-/// Of the format before, whose checkpoint differs in nothing else.
-const MAGIC_2: u64 = u64::from_le_bytes(*b"pt-hist\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
+/// Of the format before, which knew no parts and no trades of orders.
+const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 
 pub(crate) struct Checkpoint {
     pub(crate) heads: Heads,
-    /// Records of each table that belong to it.
-    pub(crate) orders: u64,
-    pub(crate) trades: u64,
-    pub(crate) candles: u64,
+    pub(crate) kept: Kept,
     /// The tables are of the format before.
     pub(crate) is_former: bool,
 }
 
+/// Which records there are, and in which files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Orders, trades and candles, those that are gone among them.
+    pub(crate) records: [u64; 3],
+    /// Records of a part, and of a block of it.
+    pub(crate) part_records: u64,
+    pub(crate) block_records: u64,
+    /// Of orders and of trades.
+    pub(crate) reach: [Reach; 2],
+    pub(crate) carried: u64,
+}
+
 impl Checkpoint {
     /// Of a history that begins where an engine stands.
-    pub(crate) fn begin(engine: &Engine) -> Checkpoint {
+    pub(crate) fn begin(engine: &Engine, sizes: &Sizes) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
-        let heads = Heads { through, first_order, accounts: Vec::new(), symbols: Vec::new() };
-        Checkpoint { heads, orders: 0, trades: 0, candles: 0, is_former: false }
+        let (accounts, symbols, executed) = Default::default();
+        let heads = Heads { through, first_order, accounts, symbols, executed };
+        Checkpoint { heads, kept: Kept::of(sizes), is_former: false }
     }
 
     /// The one in a folder, if there is one.
@@ -47,21 +60,22 @@ impl Checkpoint {
         let mut take = Take(body);
         let is_former = match take.u64() {
             Some(MAGIC) => false,
-            Some(MAGIC_2) => true,
+            Some(MAGIC_3) => true,
             _ => return Err(damaged("it is of another version of this program")),
         };
-        let checkpoint = decode(&mut take).ok_or_else(|| damaged("it ends in the middle"))?;
-        Ok(Some(Checkpoint { is_former, ..checkpoint }))
+        let decoded = decode(&mut take, is_former).ok_or_else(|| damaged("it ends in the middle"))?;
+        let (heads, kept) = decoded;
+        Ok(Some(Checkpoint { heads, kept, is_former }))
     }
 
     pub(crate) fn write(
         folder: &dyn Folder,
         heads: &Heads,
         through: Sequence,
-        records: [u64; 3],
+        kept: &Kept,
     ) -> Result<(), HistoryError> {
         let mut bytes = Vec::new();
-        encode(&mut Put(&mut bytes), heads, through, records);
+        encode(&mut Put(&mut bytes), heads, through, kept);
         let sum = xxh3_64(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
         let name = CHECKPOINT_NAME;
@@ -69,10 +83,24 @@ impl Checkpoint {
     }
 }
 
-fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, records: [u64; 3]) {
+impl Kept {
+    /// Nothing yet.
+    pub(crate) fn of(sizes: &Sizes) -> Kept {
+        let Sizes { part_records, block_records, .. } = *sizes;
+        Kept { part_records, block_records, ..Kept::default() }
+    }
+}
+
+fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
     put.u64(MAGIC).u64(through.0).u64(heads.first_order.0);
-    for count in records {
+    for count in kept.records.into_iter().chain([kept.part_records, kept.block_records, kept.carried]) {
         put.u64(count);
+    }
+    for Reach { gone, gone_until, sealed, unsealed } in &kept.reach {
+        put.u64(*gone).u64(gone_until.time.0).u64(gone_until.sequence.0).u64(*sealed).u64(unsealed.len() as u64);
+        for part in unsealed {
+            put.u64(*part);
+        }
     }
     put.u64(heads.accounts.len() as u64);
     for AccountChain { order, canceled, trade } in &heads.accounts {
@@ -88,11 +116,26 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, records: [u64; 3]
             }
         }
     }
+    let mut executed: Vec<_> = heads.executed.iter().collect();
+    executed.sort_unstable();
+    put.u64(executed.len() as u64);
+    for (order, trade) in executed {
+        put.u64(order.0).u64(*trade);
+    }
 }
 
-fn decode(take: &mut Take<'_>) -> Option<Checkpoint> {
+fn decode(take: &mut Take<'_>, is_former: bool) -> Option<(Heads, Kept)> {
     let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
-    let (orders, trades, candles) = (take.u64()?, take.u64()?, take.u64()?);
+    let mut kept = Kept { records: [take.u64()?, take.u64()?, take.u64()?], ..Kept::default() };
+    if !is_former {
+        (kept.part_records, kept.block_records, kept.carried) = (take.u64()?, take.u64()?, take.u64()?);
+        if kept.part_records == 0 || kept.block_records == 0 {
+            return None;
+        }
+        for reach in &mut kept.reach {
+            *reach = take_reach(take)?;
+        }
+    }
     let mut accounts = Vec::new();
     for _ in 0..take.u64()? {
         let (order, canceled) = (take.link()?.map(OrderId), take.link()?.map(OrderId));
@@ -100,17 +143,36 @@ fn decode(take: &mut Take<'_>) -> Option<Checkpoint> {
     }
     let mut symbols = Vec::new();
     for _ in 0..take.u64()? {
-        let mut chain = SymbolChain { trade: take.link()?, ..SymbolChain::default() };
-        for candles in &mut chain.candles {
-            let last = take.link()?;
-            let current = match take.u8()? {
-                0 => None,
-                _ => Some(take_candle(take)?),
-            };
-            *candles = CandleChain { last, current };
-        }
-        symbols.push(chain);
+        symbols.push(take_symbol(take)?);
     }
-    let heads = Heads { through, first_order, accounts, symbols };
-    Some(Checkpoint { heads, orders, trades, candles, is_former: false })
+    let mut heads = Heads { through, first_order, accounts, symbols, executed: Default::default() };
+    if !is_former {
+        for _ in 0..take.u64()? {
+            heads.executed.insert(OrderId(take.u64()?), take.u64()?);
+        }
+    }
+    Some((heads, kept))
+}
+
+fn take_reach(take: &mut Take<'_>) -> Option<Reach> {
+    let gone = take.u64()?;
+    let gone_until = Newest { time: take.time()?, sequence: take.sequence()? };
+    let mut reach = Reach { gone, gone_until, sealed: take.u64()?, ..Reach::default() };
+    for _ in 0..take.u64()? {
+        reach.unsealed.insert(take.u64()?);
+    }
+    Some(reach)
+}
+
+fn take_symbol(take: &mut Take<'_>) -> Option<SymbolChain> {
+    let mut chain = SymbolChain { trade: take.link()?, ..SymbolChain::default() };
+    for candles in &mut chain.candles {
+        let last = take.link()?;
+        let current = match take.u8()? {
+            0 => None,
+            _ => Some(take_candle(take)?),
+        };
+        *candles = CandleChain { last, current };
+    }
+    Some(chain)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use journal::{File, Storage};
 
@@ -18,25 +19,29 @@ pub(crate) trait Folder: fmt::Debug + Send + Sync {
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
     /// Writes a file aside, syncs it, gives it its name and syncs the folder: at any time there is a whole one.
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    /// The names of all files.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Renames a file over whatever has the new name.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file, if it is there.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes new and removed names durable.
     fn sync(&self) -> io::Result<()>;
-    /// Moves the files to a folder of this name beside, and begins with none.
-    fn set_aside(&mut self, name: &str) -> io::Result<()>;
+    /// Moves the files to a folder of this name beside, and gives one that begins with none.
+    fn set_aside(&self, name: &str) -> io::Result<Arc<dyn Folder>>;
 }
 
 /// Opens the history's folder in a data folder, made if it is missing.
-pub(crate) fn open<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
+pub(crate) fn open<S: Storage>(home: &S) -> io::Result<Arc<dyn Folder>> {
     let files = home.folder(HISTORY_FOLDER)?;
     // What becomes durable in a folder is worth nothing if the folder is not there.
     home.sync_directory()?;
-    Ok(Box::new(InHome { home: home.clone(), files }))
+    Ok(Arc::new(InHome { home: home.clone(), files }))
 }
 
 /// The history's folder in a data folder that has one, to read.
-pub(crate) fn look_at<S: Storage>(home: &S) -> io::Result<Box<dyn Folder>> {
-    Ok(Box::new(InHome { home: home.clone(), files: home.folder(HISTORY_FOLDER)? }))
+pub(crate) fn look_at<S: Storage>(home: &S) -> io::Result<Arc<dyn Folder>> {
+    Ok(Arc::new(InHome { home: home.clone(), files: home.folder(HISTORY_FOLDER)? }))
 }
 
 struct InHome<S> {
@@ -84,6 +89,14 @@ impl<S: Storage> Folder for InHome<S> {
         self.files.sync_directory()
     }
 
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.files.list()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         match self.files.remove(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -95,13 +108,14 @@ impl<S: Storage> Folder for InHome<S> {
         self.files.sync_directory()
     }
 
-    fn set_aside(&mut self, name: &str) -> io::Result<()> {
+    fn set_aside(&self, name: &str) -> io::Result<Arc<dyn Folder>> {
         let earlier = self.home.folder(name)?;
         for file in earlier.list()? {
             earlier.remove(&file)?;
         }
         self.home.rename(HISTORY_FOLDER, name)?;
-        self.files = self.home.folder(HISTORY_FOLDER)?;
-        self.home.sync_directory()
+        let files = self.home.folder(HISTORY_FOLDER)?;
+        self.home.sync_directory()?;
+        Ok(Arc::new(InHome { home: self.home.clone(), files }))
     }
 }

@@ -1,91 +1,145 @@
-//! A history of format 2, whose records had no checksums: it is converted when it is opened, into files of other names beside. The
-//! checkpoint says which files count, and is replaced at once: so a crash leaves either the one history or the other.
+//! A history of format 3, which had each table in one file and did not link trades by order: it is converted when it is opened,
+//! into files of other names beside, piece by piece. The checkpoint says which files count, and is replaced at once: so a crash
+//! leaves either the one history or the other.
 
-use crate::codec::{SUM_BYTES, seal, sum};
+use std::sync::Arc;
+
+use engine::{OrderId, Sequence};
+use journal::File;
+
+use crate::checkpoint::{Checkpoint, Kept};
+use crate::codec::{SUM_BYTES, sound, sum};
 use crate::error::HistoryError;
 use crate::folder::Folder;
-use crate::history::TABLE_NAMES;
-use crate::record::{CANDLE_BYTES, ORDER_BYTES, TRADE_BYTES};
+use crate::record::{self, ORDER_BYTES, ORDERS, PLACED_BYTES, TRADE_BYTES, TRADES, TradeRecord};
+use crate::table::{Reach, Sizes, Table};
 
-/// Its files of records.
-const NAMES: [&str; 3] = ["orders.tab", "trades.tab", "candles.tab"];
-const CANDLE_BYTES_2: usize = CANDLE_BYTES - SUM_BYTES;
-/// Records converted with one read and one write.
+/// Its files of records. That of candles is as it was.
+pub(crate) const NAMES: [&str; 2] = ["orders-3.tab", "trades-3.tab"];
+/// Both had no link to another trade of the order, which is 8 bytes.
+const LINK_BYTES: usize = 8;
+const ORDER_BYTES_3: usize = ORDER_BYTES - LINK_BYTES;
+const TRADE_BYTES_3: usize = TRADE_BYTES - LINK_BYTES;
+/// Where an order's last trade is, before the checksum of its ending.
+const LAST_TRADE_AT: usize = ORDER_BYTES - SUM_BYTES - LINK_BYTES;
+/// Records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Makes files of this format of so many records of each, durably.
-pub(crate) fn convert(folder: &dyn Folder, records: [u64; 3]) -> Result<(), HistoryError> {
-    table(folder, 0, records[0], order)?;
-    table(folder, 1, records[1], trade)?;
-    table(folder, 2, records[2], candle)?;
-    let [orders, trades, candles] = records;
-    tracing::info!(orders, trades, candles, "the history had no checksums: it is converted to a format that has");
-    folder.sync().map_err(|source| HistoryError::Io { name: "folder".to_owned(), source })
+/// Makes files of this format, durably, and gives the checkpoint that counts them.
+pub(crate) fn convert(
+    folder: &Arc<dyn Folder>,
+    mut former: Checkpoint,
+    sizes: &Sizes,
+) -> Result<Checkpoint, HistoryError> {
+    let [orders, trades, candles] = former.kept.records;
+    let first = former.heads.first_order;
+    tracing::info!(
+        orders,
+        trades,
+        "the history is converted: its trades are linked by order, and its files have parts"
+    );
+    let begin = (first.0, 0, Reach::default());
+    let mut new_orders = Table::open(folder, &ORDERS, begin, sizes, sizes.waiting_max[0])?;
+    each::<ORDER_BYTES_3>(&**folder, NAMES[0], orders, |_, old| {
+        let mut new = [0; ORDER_BYTES];
+        new[..LAST_TRADE_AT].copy_from_slice(&old[..LAST_TRADE_AT]);
+        new_orders.append(&new)
+    })?;
+    new_orders.sync()?;
+    let mut new_trades = Table::open(folder, &TRADES, (1, 0, Reach::default()), sizes, sizes.waiting_max[1])?;
+    each::<TRADE_BYTES_3>(&**folder, NAMES[1], trades, |at, old| {
+        trade(&mut new_orders, &mut new_trades, first, at, old)
+    })?;
+    new_trades.sync()?;
+    let through = former.heads.through;
+    each::<ORDER_BYTES_3>(&**folder, NAMES[0], orders, |at, old| {
+        if let Some(last) = end(&mut new_orders, at, old, through)? {
+            former.heads.executed.insert(OrderId(first.0.wrapping_add(at)), last);
+        }
+        Ok(())
+    })?;
+    new_orders.sync()?;
+    let kept = Kept { records: [orders, trades, candles], ..Kept::of(sizes) };
+    Checkpoint::write(&**folder, &former.heads, through, &kept)?;
+    Ok(Checkpoint { heads: former.heads, kept, is_former: false })
 }
 
-/// Removes what was converted.
-pub(crate) fn remove(folder: &dyn Folder) -> Result<(), HistoryError> {
-    NAMES.into_iter().try_for_each(|name| folder.remove(name).map_err(|source| failed(name, source)))
-}
-
-fn table<const OLD: usize, const NEW: usize>(
-    folder: &dyn Folder,
-    which: usize,
-    records: u64,
-    convert: impl Fn(u64, &[u8; OLD]) -> [u8; NEW],
+/// A trade, with the one before it of its maker's order. What a damaged one says is copied, and stays damaged.
+fn trade(
+    orders: &mut Table<ORDER_BYTES>,
+    trades: &mut Table<TRADE_BYTES>,
+    first: OrderId,
+    at: u64,
+    old: &[u8; TRADE_BYTES_3],
 ) -> Result<(), HistoryError> {
-    let (from, to) = (NAMES[which], TABLE_NAMES[which]);
-    let old = folder.existing(from).map_err(|source| failed(from, source))?;
-    if old.len().map_err(|source| failed(from, source))? < records * OLD as u64 {
-        let fault = format!("it holds fewer than the {records} records that it should hold");
-        return Err(HistoryError::Damaged { name: from.to_owned(), fault });
+    let id = at + 1;
+    let mut new = [0; TRADE_BYTES];
+    new[..TRADE_BYTES_3].copy_from_slice(old);
+    if !record::is_sound_trade(at, old) {
+        record::seal_trade(at, &mut new);
+        new[TRADE_BYTES - 1] ^= 1;
+        return trades.append(&new);
     }
-    // A conversion that a crash ended may have left anything.
-    folder.remove(to).map_err(|source| failed(to, source))?;
-    let new = folder.open(to).map_err(|source| failed(to, source))?;
+    record::seal_trade(at, &mut new);
+    let Some(mut record) = TradeRecord::decode(at, id, &new) else { return trades.append(&new) };
+    let place = |order: OrderId| order.0.checked_sub(first.0);
+    for (order, is_maker) in [(record.trade.maker_order, true), (record.trade.aggressor_order, false)] {
+        let Some(place) = place(order).filter(|place| *place < orders.len()) else { continue };
+        if is_maker {
+            record.of_maker_order = last_trade(&orders.read(place)?);
+        }
+        orders.patch(place, LAST_TRADE_AT, &id.to_le_bytes())?;
+    }
+    trades.append(&record.encode(at))
+}
+
+/// Seals how an order ended, with its last trade. Gives that of one that was open behind the command `through`.
+fn end(
+    orders: &mut Table<ORDER_BYTES>,
+    at: u64,
+    old: &[u8; ORDER_BYTES_3],
+    through: Sequence,
+) -> Result<Option<u64>, HistoryError> {
+    let new = orders.read(at)?;
+    let last = last_trade(&new);
+    let old_ending = &old[PLACED_BYTES..];
+    if old_ending.iter().all(|byte| *byte == 0) {
+        if last.is_some() {
+            orders.patch(at, LAST_TRADE_AT, &[0; LINK_BYTES])?;
+        }
+        return Ok(last);
+    }
+    let is_sound = sound(at, old_ending).is_some();
+    let sealed = sum(at, &new[PLACED_BYTES..ORDER_BYTES - SUM_BYTES]);
+    // A torn one is written again when the journal is replayed, as before; a damaged one stays damaged.
+    let sealed = if is_sound { sealed } else { !sealed };
+    orders.patch(at, ORDER_BYTES - SUM_BYTES, &sealed.to_le_bytes())?;
+    Ok(last.filter(|_| !is_sound || record::ended_behind(&new, through)))
+}
+
+fn last_trade(order: &[u8; ORDER_BYTES]) -> Option<u64> {
+    let mut link = [0; LINK_BYTES];
+    link.copy_from_slice(&order[LAST_TRADE_AT..][..LINK_BYTES]);
+    Some(u64::from_le_bytes(link)).filter(|link| *link > 0)
+}
+
+/// Reads records of a file of this size, one after the other.
+fn each<const OLD: usize>(
+    folder: &dyn Folder,
+    name: &str,
+    records: u64,
+    mut convert: impl FnMut(u64, &[u8; OLD]) -> Result<(), HistoryError>,
+) -> Result<(), HistoryError> {
+    let failed = |source| HistoryError::Io { name: name.to_owned(), source };
+    let old: Box<dyn File> = folder.existing(name).map_err(failed)?;
+    if old.len().map_err(failed)? < records * OLD as u64 {
+        let fault = format!("it holds fewer than the {records} records that it should hold");
+        return Err(HistoryError::Damaged { name: name.to_owned(), fault });
+    }
     for first in (0..records).step_by(AT_ONCE as usize) {
         let mut bytes = vec![0; OLD * AT_ONCE.min(records - first) as usize];
-        old.read_exact_at(&mut bytes, first * OLD as u64).map_err(|source| failed(from, source))?;
-        let (olds, _) = bytes.as_chunks::<OLD>();
-        let news: Vec<u8> = (first..).zip(olds).flat_map(|(at, old)| convert(at, old)).collect();
-        new.write_all_at(&news, first * NEW as u64).map_err(|source| failed(to, source))?;
+        old.read_exact_at(&mut bytes, first * OLD as u64).map_err(failed)?;
+        (first..).zip(bytes.as_chunks::<OLD>().0).try_for_each(|(at, old)| convert(at, old))?;
     }
-    new.sync().map_err(|source| failed(to, source))
-}
-
-fn failed(name: &str, source: std::io::Error) -> HistoryError {
-    HistoryError::Io { name: name.to_owned(), source }
-}
-
-/// As they were written then: an ending that a crash has torn is written again by the replay, here as there.
-fn order(at: u64, old: &[u8; ORDER_BYTES]) -> [u8; ORDER_BYTES] {
-    let mut new = [0; ORDER_BYTES];
-    // Account and symbol; limit, shares, time, sequence, the order before; side; client order id.
-    for (to, from) in [(0, 0..8), (8, 16..56), (48, 8..9), (49, 104..141)] {
-        new[to..][..from.len()].copy_from_slice(&old[from]);
-    }
-    let (placed, ending) = new.split_at_mut(ORDER_BYTES - 48 - SUM_BYTES);
-    seal(at, placed);
-    if old[56..104] != [0; 48] {
-        ending[..48].copy_from_slice(&old[56..104]);
-        seal(at, ending);
-    }
-    new
-}
-
-fn trade(at: u64, old: &[u8; TRADE_BYTES]) -> [u8; TRADE_BYTES] {
-    let mut new = *old;
-    // Sides were 1 and 2.
-    let side = u32::from(old[12] == 2) << 31;
-    new[12..16].copy_from_slice(&side.to_le_bytes());
-    let sealed = side | (sum(at, &new) & !(1 << 31));
-    new[12..16].copy_from_slice(&sealed.to_le_bytes());
-    new
-}
-
-fn candle(at: u64, old: &[u8; CANDLE_BYTES_2]) -> [u8; CANDLE_BYTES] {
-    let mut new = [0; CANDLE_BYTES];
-    new[..CANDLE_BYTES_2].copy_from_slice(old);
-    seal(at, &mut new);
-    new
+    Ok(())
 }

@@ -1,6 +1,9 @@
 //! Where the chains through the history begin, and how far it goes.
 
+use std::collections::HashMap;
+
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
+use foldhash::fast::RandomState;
 
 use crate::candle::{Candle, Interval, KEPT};
 
@@ -12,6 +15,8 @@ pub(crate) struct Heads {
     pub(crate) first_order: OrderId,
     pub(crate) accounts: Vec<AccountChain>,
     pub(crate) symbols: Vec<SymbolChain>,
+    /// The last trade of each open order that has any.
+    pub(crate) executed: HashMap<OrderId, u64, RandomState>,
 }
 
 /// The last of an account's.

@@ -1,89 +1,114 @@
 //! The files, and where the chains through them begin: told what happens, and asked for it later.
 
-use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex, Time};
+use std::sync::Arc;
+
+use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex};
 use journal::{Damages, Storage};
 
 use crate::candle::{Candle, Interval};
-use crate::checkpoint::Checkpoint;
+use crate::carried::Carried;
+use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, HISTORY_FOLDER};
 use crate::heads::Heads;
 use crate::record::{
-    CANDLE_BYTES, CandleRecord, Ending, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord, order_record,
+    CANDLE_BYTES, CANDLES, CandleRecord, Ending, ORDER_BYTES, ORDERS, PastOrder, TRADE_BYTES, TRADES, TradeRecord,
+    order_record,
 };
-use crate::table::{Near, Table};
+use crate::table::{Near, Sizes, Table};
+use crate::tending::{Keep, Tending};
 use crate::trade::Trade;
-use crate::{folder, former, record};
-
-/// Records looked at for one page at most: past it the page ends early and says where to go on.
-const LOOKED_AT_MAX: usize = 10_000;
+use crate::{folder, former, names, record};
 
 /// Bytes of trades and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
 /// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
 const ORDERS_WAITING_MAX: usize = 4 << 20;
-const WAITING: [usize; 3] = [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX];
-
-/// The files of records. Those of another format have other names.
-pub const TABLE_NAMES: [&str; 3] = ["orders-3.tab", "trades-3.tab", "candles-3.tab"];
+/// Orders, or trades, of a part: 40 MB of orders that are plain.
+const PART_RECORDS: u64 = 1 << 18;
+/// Records of a block.
+const BLOCK_RECORDS: u64 = 128;
 
 /// The files, and where the chains through them begin.
 #[derive(Debug)]
 pub struct History {
-    folder: Box<dyn Folder>,
+    pub(crate) folder: Arc<dyn Folder>,
     pub(crate) heads: Heads,
-    orders: Table<ORDER_BYTES>,
-    trades: Table<TRADE_BYTES>,
-    candles: Table<CANDLE_BYTES>,
+    pub(crate) orders: Table<ORDER_BYTES>,
+    pub(crate) trades: Table<TRADE_BYTES>,
+    pub(crate) candles: Table<CANDLE_BYTES>,
+    pub(crate) carried: Carried,
+    /// What the last checkpoint counts.
+    pub(crate) kept: Kept,
     /// Orders that the checkpoint counted when the history was opened.
     covered_orders: u64,
-    /// Bytes of each that wait to be written, at most.
-    waiting: [usize; 3],
-    damages: Damages,
+    pub(crate) tending: Tending,
+    sizes: Sizes,
+    pub(crate) damages: Damages,
 }
 
-/// A page, and where the next one begins.
-pub type Page<T, C> = (Vec<T>, Option<C>);
+impl Sizes {
+    /// Those of a server.
+    pub const USUAL: Sizes = Sizes {
+        waiting_max: [ORDERS_WAITING_MAX, WAITING_MAX, WAITING_MAX],
+        part_records: PART_RECORDS,
+        block_records: BLOCK_RECORDS,
+    };
+}
 
 impl History {
     /// Opens the history of a data folder, or begins one that goes on from `engine`. One that ended before the engine's state
     /// has a gap that nothing can fill: it is set aside, and a new one begins.
     pub fn open<S: Storage>(home: &S, engine: &Engine) -> Result<History, HistoryError> {
-        History::open_in(folder::open(home).map_err(in_folder)?, engine, WAITING)
+        History::open_sized(home, engine, Sizes::USUAL)
     }
 
-    /// As `open`, with so many bytes of each table that wait to be written at most.
-    pub fn open_waiting<S: Storage>(home: &S, engine: &Engine, waiting_max: usize) -> Result<History, HistoryError> {
-        History::open_in(folder::open(home).map_err(in_folder)?, engine, [waiting_max; 3])
+    /// As `open`, with other sizes than a server's.
+    pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
+        History::open_in(folder::open(home).map_err(in_folder)?, engine, sizes)
     }
 
-    fn open_in(mut folder: Box<dyn Folder>, engine: &Engine, waiting: [usize; 3]) -> Result<History, HistoryError> {
-        let checkpoint = match Checkpoint::read(&*folder)? {
+    fn open_in(folder: Arc<dyn Folder>, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
+        let (folder, checkpoint) = match Checkpoint::read(&*folder)? {
             Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
-                set_aside(&mut *folder, checkpoint.heads.through)?;
-                Checkpoint::begin(engine)
+                (set_aside(&*folder, checkpoint.heads.through)?, Checkpoint::begin(engine, &sizes))
             }
-            Some(checkpoint) if checkpoint.is_former => {
-                let records = [checkpoint.orders, checkpoint.trades, checkpoint.candles];
-                former::convert(&*folder, records)?;
-                Checkpoint::write(&*folder, &checkpoint.heads, checkpoint.heads.through, records)?;
-                checkpoint
+            Some(former) if former.is_former => {
+                names::remove_others(&*folder, &former.names())?;
+                let converted = former::convert(&folder, former, &sizes)?;
+                (folder, converted)
             }
-            Some(checkpoint) => checkpoint,
-            None => Checkpoint::begin(engine),
+            Some(checkpoint) => (folder, checkpoint),
+            None => (folder, Checkpoint::begin(engine, &sizes)),
         };
-        former::remove(&*folder)?;
-        let [orders, trades, candles] = TABLE_NAMES;
+        let Checkpoint { heads, kept, .. } = checkpoint;
+        if (kept.part_records, kept.block_records) != (sizes.part_records, sizes.block_records) {
+            let fault = "it is of another version of this program".to_owned();
+            return Err(HistoryError::Damaged { name: crate::CHECKPOINT_NAME.to_owned(), fault });
+        }
+        names::remove_others(&*folder, &kept.names())?;
+        let [orders, trades, candles] = kept.records;
+        let [of_orders, of_trades] = kept.reach.clone();
+        let first = heads.first_order.0;
         Ok(History {
-            orders: Table::open(&*folder, orders, checkpoint.orders, waiting[0])?,
-            trades: Table::open(&*folder, trades, checkpoint.trades, waiting[1])?,
-            candles: Table::open(&*folder, candles, checkpoint.candles, waiting[2])?,
-            covered_orders: checkpoint.orders,
-            heads: checkpoint.heads,
+            orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
+            trades: Table::open(&folder, &TRADES, (1, trades, of_trades), &sizes, sizes.waiting_max[1])?,
+            candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
+            carried: Carried::open(&folder, kept.carried, &sizes)?,
+            covered_orders: orders,
+            tending: Tending::new(&kept),
+            kept,
+            heads,
             folder,
-            waiting,
+            sizes,
             damages: Damages::default(),
         })
+    }
+
+    /// Keeping so much at most.
+    pub fn keeping(mut self, keep: Keep) -> History {
+        self.tending.keep(keep);
+        self
     }
 
     /// With a list of what is found damaged.
@@ -93,9 +118,9 @@ impl History {
 
     /// Puts the files aside, because they tell of commands that never happened, and begins anew.
     pub fn begin_anew(self, engine: &Engine) -> Result<History, HistoryError> {
-        let History { mut folder, heads, waiting, damages, .. } = self;
-        set_aside(&mut *folder, heads.through)?;
-        Ok(History::open_in(folder, engine, waiting)?.listing(damages))
+        let History { folder, heads, sizes, damages, tending, .. } = self;
+        let folder = set_aside(&*folder, heads.through)?;
+        Ok(History::open_in(folder, engine, sizes)?.listing(damages).keeping(tending.kept()))
     }
 
     /// All events up to this command are in it.
@@ -139,14 +164,30 @@ impl History {
         if ended.sequence <= self.heads.through || order < self.heads.first_order {
             return Ok(());
         }
+        let trade = self.heads.executed.remove(&order);
         let before = match ended.canceled.is_zero() {
             true => None,
             false => self.heads.account(account).canceled.replace(order),
         };
-        let at = order.0 - self.heads.first_order.0;
+        let at = self.place(order);
         // Whatever its record holds: nothing on the order path reads what may be damaged.
-        let (from, bytes) = record::ending(at, ended, before);
-        self.orders.patch(at, from, &bytes)
+        let (from, bytes) = record::ending(at, ended, trade, before);
+        self.patch_order(at, from, &bytes)
+    }
+
+    /// Changes the record of an order, wherever that is.
+    fn patch_order(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
+        let settled = self.orders.is_settled(at);
+        if settled || self.tending.may_carry(at, self.sizes.part_records) {
+            match self.carried.find(at) {
+                Ok(Some(slot)) => self.carried.patch(slot, from, bytes)?,
+                Ok(None) if settled => drop(self.lost(&self.orders, at)),
+                Ok(None) => {}
+                Err(error) if error.is_damage() => self.list(&error),
+                Err(error) => return Err(error),
+            }
+        }
+        if settled { Ok(()) } else { self.orders.patch(at, from, bytes) }
     }
 
     /// Two orders executed: the next trade.
@@ -158,8 +199,15 @@ impl History {
             true => of_maker,
             false => std::mem::replace(&mut self.heads.account(trade.aggressor_account).trade, number),
         };
-        let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor };
+        let of_maker_order = self.executed(trade.maker_order, trade.id);
+        self.executed(trade.aggressor_order, trade.id);
+        let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor, of_maker_order };
         self.trades.append(&record.encode(self.trades.len()))
+    }
+
+    /// Notes the last trade of an order. Gives the one before.
+    fn executed(&mut self, order: OrderId, trade: u64) -> Option<u64> {
+        (order >= self.heads.first_order).then(|| self.heads.executed.insert(order, trade)).flatten()
     }
 
     /// A candle that is complete.
@@ -180,7 +228,8 @@ impl History {
         self.orders.check()?;
         self.trades.check()?;
         self.candles.check()?;
-        if through <= self.heads.through {
+        self.carried.check()?;
+        if through < self.heads.through || (through == self.heads.through && !self.is_ahead_of_checkpoint()) {
             return Ok(());
         }
         for (symbol, interval, candle) in current {
@@ -189,10 +238,17 @@ impl History {
         self.orders.sync()?;
         self.trades.sync()?;
         self.candles.sync()?;
-        let (orders, trades, candles) = (self.orders.len(), self.trades.len(), self.candles.len());
-        Checkpoint::write(&*self.folder, &self.heads, through, [orders, trades, candles])?;
+        self.carried.sync()?;
+        if self.is_ahead_of_checkpoint() {
+            // What was sealed got its name.
+            self.folder.sync().map_err(in_folder)?;
+        }
+        let records = [self.orders.len(), self.trades.len(), self.candles.len()];
+        let kept = Kept { records, ..self.tending.plan().clone() };
+        Checkpoint::write(&*self.folder, &self.heads, through, &kept)?;
         // Not before: until the checkpoint is there, whoever asks again has to be told the same.
         self.heads.through = through;
+        self.settle_parts(kept);
         Ok(())
     }
 
@@ -204,10 +260,12 @@ impl History {
         let mut open: Vec<u64> = open.filter_map(|order| order.0.checked_sub(first.0)).collect();
         // In the order of the file, which is the order in which a disk is read soonest.
         open.sort_unstable();
+        let mut taken_back = self.settle_carried(&open)?;
         let (at, empty) = record::NOT_ENDED;
-        let (mut near, mut taken_back) = (Near::default(), 0);
+        let mut near = Near::default();
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
-            if record::has_ending(&self.orders.read_near(number, &mut near)?) {
+            // What is sealed is certain.
+            if !self.orders.is_settled(number) && record::has_ending(&self.orders.read_near(number, &mut near)?) {
                 self.orders.patch(number, at, &empty)?;
                 taken_back += 1;
             }
@@ -221,210 +279,31 @@ impl History {
         Ok(taken_back)
     }
 
-    /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
-    pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
-        let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
-        at.map(|at| self.read_order(at)).transpose()
-    }
-
-    /// Orders of an account that `wanted` likes, newest first: those placed before `before`, which must be one of them
-    /// (none otherwise), and with what to go on.
-    pub fn orders_of(
-        &self,
-        account: AccountIndex,
-        before: Option<OrderId>,
-        limit: usize,
-        wanted: &mut dyn FnMut(&PastOrder) -> bool,
-    ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
-        let first = match before {
-            None => self.heads.get_account(account).and_then(|chain| chain.order),
-            Some(before) => match self.order(before)?.filter(|order| order.account == account) {
-                Some(order) => order.before,
-                None => return Ok(None),
-            },
-        };
-        walk(first, limit, |order: OrderId| {
-            let order = self.read_order(self.place(order))?;
-            match order.account == account {
-                true => Ok((order.before, wanted(&order).then_some(order))),
-                false => Err(self.lost_order(order.order)),
-            }
-        })
-        .map(Some)
-    }
-
-    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise), and with
-    /// what to go on.
-    pub fn trades_of(
-        &self,
-        symbol: SymbolIndex,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        let last = self.heads.symbol(symbol).and_then(|chain| chain.trade);
-        let next = |record: &TradeRecord| (record.trade.symbol == symbol).then_some(record.of_symbol);
-        self.walk_trades(last, before, limit, next, |_| true)
-    }
-
-    /// Trades of an account that `wanted` likes, as `trades_of`; where both orders were its own, once.
-    pub fn trades_of_account(
-        &self,
-        account: AccountIndex,
-        before: Option<u64>,
-        limit: usize,
-        wanted: impl Fn(&Trade) -> bool,
-    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        let last = self.heads.get_account(account).and_then(|chain| chain.trade);
-        let next = |record: &TradeRecord| match record.trade {
-            trade if trade.maker_account == account => Some(record.of_maker),
-            trade if trade.aggressor_account == account => Some(record.of_aggressor),
-            _ => None,
-        };
-        self.walk_trades(last, before, limit, next, wanted)
-    }
-
-    /// Follows a chain; `next` gives where it goes on from a record, none if that is not of this chain.
-    fn walk_trades(
-        &self,
-        last: Option<u64>,
-        before: Option<u64>,
-        limit: usize,
-        next: impl Fn(&TradeRecord) -> Option<Option<u64>>,
-        wanted: impl Fn(&Trade) -> bool,
-    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        let first = match before {
-            None => last,
-            Some(before) if (1..=self.trades.len()).contains(&before) => match next(&self.read_trade(before)?) {
-                Some(first) => first,
-                None => return Ok(None),
-            },
-            Some(_) => return Ok(None),
-        };
-        walk(first, limit, |number: u64| {
-            let record = self.read_trade(number)?;
-            let next = next(&record).ok_or_else(|| self.lost_trade(number))?;
-            Ok((next, wanted(&record.trade).then_some(record.trade)))
-        })
-        .map(Some)
-    }
-
-    /// The candle of a kept interval that was not complete at the last checkpoint.
-    pub fn current_candle(&self, symbol: SymbolIndex, interval: Interval) -> Option<Candle> {
-        self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).current)
-    }
-
-    /// Complete candles of a kept interval that began before `before`, oldest first.
-    pub fn closed_candles(
-        &self,
-        symbol: SymbolIndex,
-        interval: Interval,
-        before: Option<Time>,
-        limit: usize,
-    ) -> Result<Vec<Candle>, HistoryError> {
-        let mut found = Vec::new();
-        let mut at = self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).last);
-        while let Some(number) = at {
-            if found.len() >= limit {
-                break;
-            }
-            let record = self.record(&self.candles, number - 1, self.candles.read(number - 1), CandleRecord::decode)?;
-            at = record.before;
-            if before.is_none_or(|before| record.candle.start < before) {
-                found.push(record.candle);
+    /// As `settle`, of those that are carried.
+    fn settle_carried(&mut self, open: &[u64]) -> Result<u64, HistoryError> {
+        let (at, empty) = record::NOT_ENDED;
+        let (mut near, mut taken_back, mut open) = (Near::default(), 0, open.iter().copied().peekable());
+        for slot in 0..self.carried.len() {
+            let (number, record) = match self.carried.read_near(slot, &mut near) {
+                Ok(read) => read,
+                // Told to whoever asks for it.
+                Err(error) if error.is_damage() => continue,
+                Err(error) => return Err(error),
+            };
+            while open.next_if(|open| *open < number).is_some() {}
+            if open.peek() == Some(&number) && record::has_ending(&record) {
+                self.carried.patch(slot, at, &empty)?;
+                taken_back += 1;
             }
         }
-        found.reverse();
-        Ok(found)
-    }
-
-    /// The number of an order's record; of one before the first, a number that no record has.
-    pub(crate) fn place(&self, order: OrderId) -> u64 {
-        order.0.wrapping_sub(self.heads.first_order.0)
-    }
-
-    pub(crate) fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
-        self.decode_order(at, self.orders.read(at))
-    }
-
-    /// For whoever reads many in the order of the file, or nearly.
-    pub(crate) fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
-        self.decode_order(at, self.orders.read_near(at, near))
-    }
-
-    fn decode_order(&self, at: u64, read: Result<[u8; ORDER_BYTES], HistoryError>) -> Result<PastOrder, HistoryError> {
-        let order = OrderId(self.heads.first_order.0.wrapping_add(at));
-        self.record(&self.orders, at, read, |at, bytes| PastOrder::decode(at, order, bytes))
-    }
-
-    pub(crate) fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
-        self.decode_trade(number, self.trades.read_near(number - 1, near))
-    }
-
-    pub(crate) fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
-        self.decode_trade(number, self.trades.read(number - 1))
-    }
-
-    fn decode_trade(
-        &self,
-        number: u64,
-        read: Result<[u8; TRADE_BYTES], HistoryError>,
-    ) -> Result<TradeRecord, HistoryError> {
-        self.record(&self.trades, number - 1, read, |at, bytes| TradeRecord::decode(at, number, bytes))
-    }
-
-    /// What a record says.
-    fn record<const N: usize, T>(
-        &self,
-        table: &Table<N>,
-        at: u64,
-        read: Result<[u8; N], HistoryError>,
-        decode: impl FnOnce(u64, &[u8; N]) -> Option<T>,
-    ) -> Result<T, HistoryError> {
-        match read {
-            Ok(bytes) => decode(at, &bytes).ok_or_else(|| self.lost(table, at)),
-            Err(HistoryError::Record { .. }) => Err(self.lost(table, at)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// That a record is damaged, or none of the chain that leads there. It goes on the list.
-    fn lost<const N: usize>(&self, table: &Table<N>, at: u64) -> HistoryError {
-        let error = table.damaged(at);
-        self.damages.found(table.name(), at, &error);
-        error
-    }
-
-    pub(crate) fn lost_order(&self, order: OrderId) -> HistoryError {
-        self.lost(&self.orders, self.place(order))
-    }
-
-    pub(crate) fn lost_trade(&self, number: u64) -> HistoryError {
-        self.lost(&self.trades, number - 1)
+        Ok(taken_back)
     }
 }
 
-/// A page of a chain. `read` gives where the chain goes on and what is wanted of a record. With a page comes the last record
-/// that was looked at, if there are more: the next page begins behind it.
-fn walk<T, C: Copy>(
-    first: Option<C>,
-    limit: usize,
-    mut read: impl FnMut(C) -> Result<(Option<C>, Option<T>), HistoryError>,
-) -> Result<Page<T, C>, HistoryError> {
-    let (mut found, mut at) = (Vec::new(), first);
-    let mut last = None;
-    for _ in 0..LOOKED_AT_MAX {
-        let Some(here) = at.filter(|_| found.len() < limit) else { break };
-        let (next, wanted) = read(here)?;
-        found.extend(wanted);
-        (at, last) = (next, Some(here));
-    }
-    Ok((found, at.and(last)))
-}
-
-/// Moves a history to a folder beside, named after where it ends.
-fn set_aside(folder: &mut dyn Folder, through: Sequence) -> Result<(), HistoryError> {
+/// Moves a history to a folder beside, named after where it ends. Gives the folder for a new one.
+fn set_aside(folder: &dyn Folder, through: Sequence) -> Result<Arc<dyn Folder>, HistoryError> {
     let name = format!("{HISTORY_FOLDER}-through-{through}");
-    folder.set_aside(&name).map_err(in_folder)?;
+    let begun = folder.set_aside(&name).map_err(in_folder)?;
     tracing::warn!(folder = name, "the history does not fit the market and is set aside; a new one begins");
-    Ok(())
+    Ok(begun)
 }

@@ -1,7 +1,7 @@
 //! What was: every order and trade since the history began, and the candles made of them, in files of records of one
-//! size. An order's id says where its record is. Each account and symbol has a chain through its records, newest first,
-//! so that a page of history costs what it shows, however long the history is. Kept for ever: 144 bytes an order, 88 a
-//! trade.
+//! size. An order's id says where its record is. Each account, symbol and order has a chain through its records, newest
+//! first, so that a page of history costs what it shows, however long the history is. Old records are packed in sealed
+//! parts, and the oldest of these may go. docs/HISTORY.md has the bytes.
 //!
 //! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
 //! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
@@ -9,16 +9,24 @@
 //! It is told what happened in plain values, and knows no event, no market and no thread.
 
 mod candle;
+mod carried;
 mod checkpoint;
 mod codec;
+mod columns;
 mod error;
 mod folder;
 mod former;
 mod heads;
 mod history;
+mod names;
+mod pages;
+mod parts;
 mod record;
 mod reports;
+mod sealed;
+mod sealing;
 mod table;
+mod tending;
 mod trade;
 mod verify;
 
@@ -26,8 +34,12 @@ pub use candle::{Candle, Interval, KEPT};
 pub use checkpoint::CHECKPOINT_NAME;
 pub use error::HistoryError;
 pub use folder::HISTORY_FOLDER;
-pub use history::{History, Page, TABLE_NAMES};
+pub use history::History;
+pub use names::file_names;
+pub use pages::Page;
 pub use record::{Ending, PastOrder};
 pub use reports::{Canceled, Report, ReportKey, Sweep};
+pub use table::Sizes;
+pub use tending::Keep;
 pub use trade::Trade;
 pub use verify::{Found, verify};

@@ -1,5 +1,6 @@
 //! The records: an order, a trade, a candle. Each names the one before it in every chain that it is in, and has a checksum that
-//! is seeded with its number: neither a changed bit nor another record in its place passes for it.
+//! is seeded with its number: neither a changed bit nor another record in its place passes for it. In a sealed part the
+//! checksums are those of blocks: its records are written without theirs, and get them back when they are read.
 
 use engine::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex,
@@ -8,10 +9,13 @@ use engine::{
 
 use crate::candle::Candle;
 use crate::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
+use crate::columns::{Field, How};
+use crate::sealed::Newest;
+use crate::table::Kind;
 use crate::trade::Trade;
 
-pub(crate) const ORDER_BYTES: usize = 144;
-pub(crate) const TRADE_BYTES: usize = 88;
+pub(crate) const ORDER_BYTES: usize = 152;
+pub(crate) const TRADE_BYTES: usize = 96;
 pub(crate) const CANDLE_BYTES: usize = 92;
 
 /// Where in an order's record the length of what its client calls it is, and the characters.
@@ -22,6 +26,8 @@ const PLACED_SUM_AT: usize = 88;
 /// stands before it may be damaged by then, and must not seem sound because of the writing.
 const ENDING_AT: usize = PLACED_SUM_AT + SUM_BYTES;
 const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
+/// What an order was placed with, and its checksum.
+pub(crate) const PLACED_BYTES: usize = ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
 const DONE: u64 = 1;
 /// What to write into an order's record that has not ended, and where.
@@ -29,6 +35,153 @@ pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING
 /// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
 const TRADE_SUM_AT: usize = 12;
 const SELL: u32 = 1 << 31;
+/// Where times and the numbers of commands are.
+const PLACED_TIME_AT: usize = 24;
+const PLACED_SEQUENCE_AT: usize = 32;
+const ENDED_TIME_AT: usize = ENDING_AT + 32;
+const ENDED_SEQUENCE_AT: usize = ENDING_AT + 40;
+const TRADE_TIME_AT: usize = 32;
+const TRADE_SEQUENCE_AT: usize = 40;
+
+/// Orders. Links are ids of orders.
+pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
+    stem: "orders-4",
+    single: false,
+    seed: 0x6f72_6465_7273,
+    fields: &ORDER_FIELDS,
+    strip: strip_order,
+    restore: restore_order,
+};
+/// Trades. Links are numbers of trades.
+pub(crate) const TRADES: Kind<TRADE_BYTES> = Kind {
+    stem: "trades-4",
+    single: false,
+    seed: 0x7472_6164_6573,
+    fields: &TRADE_FIELDS,
+    strip: strip_trade,
+    restore: seal_trade,
+};
+/// Candles, which are kept for ever and never sealed.
+pub(crate) const CANDLES: Kind<CANDLE_BYTES> =
+    Kind { stem: "candles-3", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+
+const ORDER_FIELDS: [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] = order_fields();
+
+const fn order_fields() -> [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] {
+    let mut fields = [Field(0, 4, How::Value); 17 + CLIENT_ORDER_ID_BYTES_MAX];
+    // Account, symbol, limit, shares, time, sequence, the account's order before, side, length of the client order id.
+    fields[1] = Field(4, 4, How::Value);
+    fields[2] = Field(8, 8, How::Value);
+    fields[3] = Field(16, 8, How::Value);
+    fields[4] = Field(PLACED_TIME_AT, 8, How::Value);
+    fields[5] = Field(PLACED_SEQUENCE_AT, 8, How::Value);
+    fields[6] = Field(40, 8, How::Link);
+    fields[7] = Field(48, 1, How::Value);
+    fields[8] = Field(CLIENT_ID_AT, 1, How::Value);
+    fields[9] = Field(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX, 2, How::Value);
+    // The ending: done, the order canceled before, canceled shares, money, time, sequence, the last trade.
+    fields[10] = Field(ENDING_AT, 1, How::Value);
+    fields[11] = Field(ENDING_AT + 1, 7, How::Link);
+    fields[12] = Field(ENDING_AT + 8, 8, How::Value);
+    fields[13] = Field(ENDING_AT + 16, 16, How::Value);
+    fields[14] = Field(ENDED_TIME_AT, 8, How::From(PLACED_TIME_AT));
+    fields[15] = Field(ENDED_SEQUENCE_AT, 8, How::From(PLACED_SEQUENCE_AT));
+    fields[16] = Field(ENDING_AT + 48, 8, How::Value);
+    let mut at = 0;
+    while at < CLIENT_ORDER_ID_BYTES_MAX {
+        fields[17 + at] = Field(CLIENT_ID_AT + 1 + at, 1, How::Value);
+        at += 1;
+    }
+    fields
+}
+
+const TRADE_FIELDS: [Field; 14] = [
+    // Symbol, the accounts, the side without its checksum.
+    Field(0, 4, How::Value),
+    Field(4, 4, How::Value),
+    Field(8, 4, How::Value),
+    Field(TRADE_SUM_AT, 4, How::Value),
+    // Price, shares, time, sequence.
+    Field(16, 8, How::Value),
+    Field(24, 8, How::Value),
+    Field(TRADE_TIME_AT, 8, How::Value),
+    Field(TRADE_SEQUENCE_AT, 8, How::Value),
+    // The aggressor's order, and the maker's, which is before it.
+    Field(56, 8, How::Value),
+    Field(48, 8, How::From(56)),
+    // The trades before.
+    Field(64, 8, How::Link),
+    Field(72, 8, How::Link),
+    Field(80, 8, How::Link),
+    Field(88, 8, How::Link),
+];
+
+/// Takes the checksums out of the record of an order, and an ending that `covered` does not cover. Gives the last that is left
+/// in it and whether it is open; none if it is damaged.
+fn strip_order(at: u64, record: &mut [u8; ORDER_BYTES], covered: Sequence) -> Option<(Newest, bool)> {
+    sound(at, &record[..ENDING_AT])?;
+    let mut newest =
+        Newest { time: Time(number(record, PLACED_TIME_AT)), sequence: Sequence(number(record, PLACED_SEQUENCE_AT)) };
+    let mut open = !has_ending(record);
+    if !open {
+        sound(at, &record[ENDING_AT..])?;
+        let ended =
+            Newest { time: Time(number(record, ENDED_TIME_AT)), sequence: Sequence(number(record, ENDED_SEQUENCE_AT)) };
+        open = ended.sequence > covered;
+        if open {
+            record[ENDING_AT..].fill(0);
+        } else {
+            newest = newest.or(ended);
+        }
+    }
+    record[PLACED_SUM_AT..ENDING_AT].fill(0);
+    record[ORDER_BYTES - SUM_BYTES..].fill(0);
+    Some((newest, open))
+}
+
+fn restore_order(at: u64, record: &mut [u8; ORDER_BYTES]) {
+    seal(at, &mut record[..ENDING_AT]);
+    if has_ending(record) {
+        seal(at, &mut record[ENDING_AT..]);
+    }
+}
+
+/// Whether the record of a trade, of this format or of one before, is what was written.
+pub(crate) fn is_sound_trade(at: u64, record: &[u8]) -> bool {
+    let mut unsealed = record.to_vec();
+    let sealed = number(record, TRADE_SUM_AT) as u32;
+    unsealed[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&(sealed & SELL).to_le_bytes());
+    sum(at, &unsealed) & !SELL == sealed & !SELL
+}
+
+/// Gives the record of a trade its checksum, whatever stood there.
+pub(crate) fn seal_trade(at: u64, record: &mut [u8; TRADE_BYTES]) {
+    let side = number(record, TRADE_SUM_AT) as u32 & SELL;
+    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
+    let sealed = side | (sum(at, record) & !SELL);
+    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
+}
+
+/// Whether an order that ended did so behind this command.
+pub(crate) fn ended_behind(record: &[u8; ORDER_BYTES], through: Sequence) -> bool {
+    number(record, ENDED_SEQUENCE_AT) > through.0
+}
+
+fn strip_trade(at: u64, record: &mut [u8; TRADE_BYTES], _: Sequence) -> Option<(Newest, bool)> {
+    TradeRecord::decode(at, at + 1, record)?;
+    let side = number(record, TRADE_SUM_AT) as u32 & SELL;
+    record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
+    let newest =
+        Newest { time: Time(number(record, TRADE_TIME_AT)), sequence: Sequence(number(record, TRADE_SEQUENCE_AT)) };
+    Some((newest, false))
+}
+
+/// The 8 bytes from `at` on.
+fn number(record: &[u8], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&record[at..][..8]);
+    u64::from_le_bytes(bytes)
+}
 
 /// An order of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +203,8 @@ pub struct PastOrder {
     pub before: Option<OrderId>,
     /// Of one that was canceled, wholly or in part: the order of its account that was so before it.
     pub canceled_before: Option<OrderId>,
+    /// Of one that is done: its last trade.
+    pub last_trade: Option<u64>,
 }
 
 /// How an order ended.
@@ -89,15 +244,22 @@ pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     seal(at, &mut record[..ENDING_AT]);
 }
 
-/// What to write into record `at` of an order when it ends, and where.
-pub(crate) fn ending(at: u64, ended: &Ending, canceled_before: Option<OrderId>) -> (usize, [u8; ENDING_BYTES]) {
+/// What to write into record `at` of an order when it ends, and where: with the last trade of it, and with the order of its
+/// account that was canceled before.
+pub(crate) fn ending(
+    at: u64,
+    ended: &Ending,
+    trade: Option<u64>,
+    canceled_before: Option<OrderId>,
+) -> (usize, [u8; ENDING_BYTES]) {
     let mut bytes = Vec::with_capacity(ENDING_BYTES);
     Put(&mut bytes)
         .u64(DONE | canceled_before.map_or(0, |order| order.0 << 8))
         .i64(ended.canceled.units())
         .i128(ended.money.units())
         .u64(ended.time.0)
-        .u64(ended.sequence.0);
+        .u64(ended.sequence.0)
+        .link(trade);
     let mut ending = fixed(bytes);
     seal(at, &mut ending);
     (ENDING_AT, ending)
@@ -122,14 +284,14 @@ impl PastOrder {
             0 => None,
             length => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
         };
-        let (ended, canceled_before) = if has_ending(bytes) {
+        let (ended, canceled_before, last_trade) = if has_ending(bytes) {
             let mut take = Take(sound(at, ending)?);
             let done = take.u64()?;
             let (canceled, money) = (take.shares()?, take.money()?);
             let ended = Ending { canceled, money, time: take.time()?, sequence: take.sequence()? };
-            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)))
+            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)), take.link()?)
         } else {
-            (None, None)
+            (None, None, None)
         };
         // A chain that goes on from here goes back.
         before.is_none_or(|before| before < order).then_some(PastOrder {
@@ -145,6 +307,7 @@ impl PastOrder {
             ended,
             before,
             canceled_before,
+            last_trade,
         })
     }
 }
@@ -155,12 +318,14 @@ pub(crate) struct TradeRecord {
     pub(crate) of_symbol: Option<u64>,
     pub(crate) of_maker: Option<u64>,
     pub(crate) of_aggressor: Option<u64>,
+    /// Of the maker's order. Those of the aggressor's have the numbers before this one.
+    pub(crate) of_maker_order: Option<u64>,
 }
 
 impl TradeRecord {
     /// As record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
-        let TradeRecord { trade, of_symbol, of_maker, of_aggressor } = self;
+        let TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order } = self;
         let side = match trade.aggressor {
             Side::Buy => 0,
             Side::Sell => SELL,
@@ -179,7 +344,8 @@ impl TradeRecord {
             .u64(trade.aggressor_order.0)
             .link(*of_symbol)
             .link(*of_maker)
-            .link(*of_aggressor);
+            .link(*of_aggressor)
+            .link(*of_maker_order);
         let sealed = side | (sum(at, &bytes) & !SELL);
         bytes[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
         fixed(bytes)
@@ -213,9 +379,11 @@ impl TradeRecord {
             aggressor_account,
         };
         let (of_symbol, of_maker, of_aggressor) = (take.link()?, take.link()?, take.link()?);
+        let of_maker_order = take.link()?;
         // Chains that go on from here go back.
-        let goes_back = [of_symbol, of_maker, of_aggressor].into_iter().flatten().all(|before| before < id);
-        goes_back.then_some(TradeRecord { trade, of_symbol, of_maker, of_aggressor })
+        let links = [of_symbol, of_maker, of_aggressor, of_maker_order];
+        let goes_back = links.into_iter().flatten().all(|before| before < id);
+        goes_back.then_some(TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::HistoryError;
 use crate::history::History;
 use crate::record::PastOrder;
 use crate::record::TradeRecord;
-use crate::table::Near;
+use crate::table::{Near, Reach};
 use crate::trade::Trade;
 
 /// Reports that a sweep holds at most.
@@ -134,12 +134,20 @@ impl<C: Copy> Chain<C> {
         Chain { at, read: None }
     }
 
+    /// What stands here. The chain ends where it leads to what is gone, if nobody asks for that.
     fn look(
         &mut self,
+        gone_is_needless: bool,
         read: impl FnOnce(C) -> Result<(ReportKey, Option<C>), HistoryError>,
     ) -> Result<Option<ReportKey>, HistoryError> {
         if let (Some(at), None) = (self.at, self.read) {
-            self.read = Some(read(at)?);
+            self.read = match read(at) {
+                Err(HistoryError::NoLongerKept { .. }) if gone_is_needless => {
+                    self.at = None;
+                    None
+                }
+                read => Some(read?),
+            };
         }
         Ok(self.read.map(|(key, _)| key))
     }
@@ -230,19 +238,22 @@ impl History {
     /// The newest report of those that the sweep has not looked at.
     fn step_back(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
         let (account, [placed_near, canceled_near]) = (sweep.account, &mut sweep.orders_near);
-        let placed = sweep.placed.look(|order| {
+        // All that is gone is before what is asked for.
+        let needless = |table: &Reach| table.gone_until.sequence <= sweep.behind.sequence;
+        let (orders_needless, trades_needless) = (needless(self.orders.reach()), needless(self.trades.reach()));
+        let placed = sweep.placed.look(orders_needless, |order| {
             let past = self.read_order_near(self.place(order), placed_near)?;
             if past.account != account {
                 return Err(self.lost_order(order));
             }
             Ok((ReportKey::placed(past.sequence, order), past.before))
         })?;
-        let canceled = sweep.canceled.look(|order| {
+        let canceled = sweep.canceled.look(orders_needless, |order| {
             let past = self.read_order_near(self.place(order), canceled_near)?;
             let ended = past.ended.filter(|_| past.account == account).ok_or_else(|| self.lost_order(order))?;
             Ok((ReportKey::canceled(ended.sequence, order), past.canceled_before))
         })?;
-        let traded = sweep.trades.look(|(number, told_aggressor)| {
+        let traded = sweep.trades.look(trades_needless, |(number, told_aggressor)| {
             let TradeRecord { trade, of_maker, of_aggressor, .. } =
                 self.read_trade_near(number, &mut sweep.trades_near)?;
             let (is_maker, is_aggressor) = (trade.maker_account == account, trade.aggressor_account == account);

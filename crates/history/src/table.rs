@@ -1,12 +1,19 @@
-//! A file of records of one size, numbered from 0. What is appended waits in memory until there is enough to write, or while it
-//! is likely to be changed: a change there costs no call of the system.
+//! Records of one size, numbered from 0, in parts: the newest are plain, older ones sealed, and the oldest may be gone. What is
+//! appended waits in memory until there is enough to write, or while it is likely to be changed: a change there costs no call of
+//! the system.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
+use engine::Sequence;
 use journal::File;
 
+use crate::columns::{Field, Packed};
 use crate::error::HistoryError;
 use crate::folder::Folder;
+use crate::parts::{Form, Parts};
+use crate::sealed::{self, Newest};
 
 /// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
 /// longer than the whole write did.
@@ -20,18 +27,91 @@ const SYNCED_AT_ONCE: usize = 1024 * 1024;
 /// whose records lie far apart.
 const READ_AT_ONCE: usize = 4096;
 
+/// How much is kept together.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Bytes of orders, trades and candles that wait to be written, at most.
+    pub waiting_max: [usize; 3],
+    /// Orders, and trades, of a part.
+    pub part_records: u64,
+    /// Records of a block of a sealed part.
+    pub block_records: u64,
+}
+
+/// Takes out of record `at` what can be made again, and what happened behind the command `covered`. Gives the last that is left,
+/// and whether something is still to come; none if the record is damaged.
+pub(crate) type Strip<const N: usize> = fn(at: u64, record: &mut [u8; N], covered: Sequence) -> Option<(Newest, bool)>;
+
+/// What records a table has.
+#[derive(Debug)]
+pub(crate) struct Kind<const N: usize> {
+    /// What its files are called, before the number.
+    pub(crate) stem: &'static str,
+    /// All are in one file.
+    pub(crate) single: bool,
+    /// Of the checksums of its sealed parts.
+    pub(crate) seed: u64,
+    /// What a sealed part keeps of a record.
+    pub(crate) fields: &'static [Field],
+    /// Takes out of a record what a sealed part does not keep.
+    pub(crate) strip: Strip<N>,
+    /// Turns it round.
+    pub(crate) restore: fn(at: u64, record: &mut [u8; N]),
+}
+
+/// Which parts are sealed and which are gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Parts before this one are gone.
+    pub(crate) gone: u64,
+    /// The last that was gone.
+    pub(crate) gone_until: Newest,
+    /// Parts before this one are sealed or gone.
+    pub(crate) sealed: u64,
+    /// But for these, which are damaged and stay as they are.
+    pub(crate) unsealed: BTreeSet<u64>,
+}
+
+impl Default for Reach {
+    /// All parts are plain.
+    fn default() -> Reach {
+        Reach { gone: 0, gone_until: Newest::NOTHING, sealed: 0, unsealed: BTreeSet::new() }
+    }
+}
+
+impl Reach {
+    pub(crate) fn is_sealed(&self, part: u64) -> bool {
+        part < self.sealed && !self.unsealed.contains(&part)
+    }
+}
+
 /// Records as they were read, for others near them.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
+    held: Held,
     first: u64,
     bytes: Vec<u8>,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Held {
+    #[default]
+    Nothing,
+    Records,
+    /// A block of a sealed part, of so many records, that is what was written.
+    Block(u64),
+}
+
 #[derive(Debug)]
 pub(crate) struct Table<const N: usize> {
-    name: &'static str,
-    file: Box<dyn File>,
-    /// Records in the file.
+    kind: &'static Kind<N>,
+    parts: Parts,
+    part_records: u64,
+    block_records: u64,
+    /// The number of the first record, as links count.
+    own: u64,
+    reach: Reach,
+    /// Records in the files.
     written: u64,
     /// Those behind them.
     waiting: Vec<u8>,
@@ -44,25 +124,114 @@ pub(crate) struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// Of the first `len` records of a file; what lies behind them will be written again.
+    /// Of the first `len` records; what lies behind them will be written again. `own` is the number of the first one, as links
+    /// count.
     pub(crate) fn open(
-        folder: &dyn Folder,
-        name: &'static str,
-        len: u64,
+        folder: &Arc<dyn Folder>,
+        kind: &'static Kind<N>,
+        (own, len, reach): (u64, u64, Reach),
+        sizes: &Sizes,
         waiting_max: usize,
     ) -> Result<Table<N>, HistoryError> {
-        let at = |source| HistoryError::Io { name: name.to_owned(), source };
-        let file = folder.open(name).map_err(at)?;
-        let bytes = file.len().map_err(at)?;
-        if bytes < len * N as u64 {
-            let fault = format!("it holds {bytes} bytes and should hold {}", len * N as u64);
-            return Err(HistoryError::Damaged { name: name.to_owned(), fault });
+        let table = Table::unchecked(folder, kind, (own, len, reach), sizes, waiting_max);
+        for part in (table.reach.gone..table.part_count()).filter(|part| !table.reach.is_sealed(*part)) {
+            table.check_length(part)?;
         }
-        Ok(Table { name, file, written: len, waiting: Vec::new(), waiting_max, unsynced: 0, failed: false })
+        Ok(table)
     }
 
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+    /// As `open`, whatever its files are.
+    pub(crate) fn unchecked(
+        folder: &Arc<dyn Folder>,
+        kind: &'static Kind<N>,
+        (own, len, reach): (u64, u64, Reach),
+        sizes: &Sizes,
+        waiting_max: usize,
+    ) -> Table<N> {
+        let part_records = if kind.single { u64::MAX } else { sizes.part_records };
+        Table {
+            kind,
+            parts: Parts::new(folder.clone(), kind.stem, kind.single),
+            part_records,
+            block_records: sizes.block_records,
+            own,
+            reach,
+            written: len,
+            waiting: Vec::new(),
+            waiting_max,
+            unsynced: 0,
+            failed: false,
+        }
+    }
+
+    /// A plain part holds all that it should.
+    pub(crate) fn check_length(&self, part: u64) -> Result<(), HistoryError> {
+        let name = || self.parts.name(Form::Plain, part);
+        let file = self.parts.file(Form::Plain, part)?;
+        let bytes = file.len().map_err(|source| HistoryError::Io { name: name(), source })?;
+        let wanted = self.records_of(part) * N as u64;
+        if bytes < wanted {
+            let fault = format!("it holds {bytes} bytes and should hold {wanted}");
+            return Err(HistoryError::Damaged { name: name(), fault });
+        }
+        Ok(())
+    }
+
+    /// Names of all files that belong to it.
+    pub(crate) fn names(kind: &Kind<N>, part_records: u64, len: u64, reach: &Reach) -> Vec<String> {
+        let part_records = if kind.single { u64::MAX } else { part_records };
+        let name = |part| {
+            let form = if reach.is_sealed(part) { Form::Sealed } else { Form::Plain };
+            crate::parts::name(kind.stem, kind.single, form, part)
+        };
+        (reach.gone..len.div_ceil(part_records)).map(name).collect()
+    }
+
+    /// Parts with written records, those that are gone among them.
+    pub(crate) fn part_count(&self) -> u64 {
+        self.written.div_ceil(self.part_records)
+    }
+
+    /// Written records of a part.
+    pub(crate) fn records_of(&self, part: u64) -> u64 {
+        self.part_records.min(self.written - part * self.part_records)
+    }
+
+    pub(crate) fn part_records(&self) -> u64 {
+        self.part_records
+    }
+
+    pub(crate) fn block_records(&self) -> u64 {
+        self.block_records
+    }
+
+    pub(crate) fn kind(&self) -> &'static Kind<N> {
+        self.kind
+    }
+
+    pub(crate) fn own(&self) -> u64 {
+        self.own
+    }
+
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// From now on these parts are sealed and gone: their files are there, durably.
+    pub(crate) fn set_reach(&mut self, reach: Reach) {
+        self.reach = reach;
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Whether a record is in a part that is sealed or gone.
+    pub(crate) fn is_settled(&self, at: u64) -> bool {
+        at < self.written && {
+            let part = at / self.part_records;
+            part < self.reach.gone || self.reach.is_sealed(part)
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -81,13 +250,12 @@ impl<const N: usize> Table<N> {
     }
 
     pub(crate) fn read(&self, at: u64) -> Result<[u8; N], HistoryError> {
-        if at >= self.len() {
-            return Err(self.damaged(at));
-        }
         let mut record = [0; N];
         match at.checked_sub(self.written) {
+            _ if at >= self.len() => return Err(self.damaged(at)),
             Some(waiting) => record.copy_from_slice(&self.waiting[waiting as usize * N..][..N]),
-            None => self.read_file(&mut record, at)?,
+            None if self.is_settled(at) => return self.read_near(at, &mut Near::default()),
+            None => self.read_plain(&mut record, at)?,
         }
         Ok(record)
     }
@@ -97,16 +265,27 @@ impl<const N: usize> Table<N> {
         if at >= self.written {
             return self.read(at);
         }
+        let part = at / self.part_records;
+        if part < self.reach.gone {
+            return Err(HistoryError::NoLongerKept { until: self.reach.gone_until.time });
+        }
+        if self.reach.is_sealed(part) {
+            return self.read_sealed(part, at, near);
+        }
         let held = near.first..near.first + (near.bytes.len() / N) as u64;
-        if !held.contains(&at) {
+        if near.held != Held::Records || !held.contains(&at) {
+            let first_of_part = part * self.part_records;
             let together = (READ_AT_ONCE / N) as u64;
-            near.first = at - at % together;
-            let records = together.min(self.written - near.first) as usize;
+            let in_part = at - first_of_part;
+            near.first = first_of_part + in_part - in_part % together;
+            let records = together.min(first_of_part + self.records_of(part) - near.first) as usize;
             near.bytes.resize(records * N, 0);
-            if self.read_file(&mut near.bytes, near.first).is_err() {
-                near.bytes.clear();
+            near.held = Held::Records;
+            if self.read_plain(&mut near.bytes, near.first).is_err() {
+                near.held = Held::Nothing;
                 // Of those together it may be another one that cannot be read.
-                return self.read(at);
+                let mut record = [0; N];
+                return self.read_plain(&mut record, at).map(|()| record);
             }
         }
         let mut record = [0; N];
@@ -114,17 +293,73 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    fn read_file(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
-        self.file.read_exact_at(bytes, first * N as u64).map_err(|error| match error.kind() {
+    /// Records of one plain part.
+    pub(crate) fn read_plain(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
+        let (part, in_part) = (first / self.part_records, first % self.part_records);
+        let file = self.parts.file(Form::Plain, part)?;
+        file.read_exact_at(bytes, in_part * N as u64).map_err(|source| match source.kind() {
             // It was longer when it was opened.
             io::ErrorKind::UnexpectedEof => self.damaged(first),
-            _ => self.error(error),
+            _ => HistoryError::Io { name: self.parts.name(Form::Plain, part), source },
         })
+    }
+
+    fn read_sealed(&self, part: u64, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
+        let first_of_part = part * self.part_records;
+        let block = (at - first_of_part) / self.block_records;
+        let first = first_of_part + block * self.block_records;
+        let records = self.block_records.min(first_of_part + self.part_records - first);
+        if near.held != Held::Block(records) || near.first != first {
+            near.held = Held::Nothing;
+            let file = self.parts.file(Form::Sealed, part)?;
+            let read = sealed::read_block(&*file, self.kind.seed, block, first, &mut near.bytes);
+            let sound =
+                read.map_err(|source| HistoryError::Io { name: self.parts.name(Form::Sealed, part), source })?;
+            if !sound {
+                return Err(self.damaged_block(part, block));
+            }
+            (near.held, near.first) = (Held::Block(records), first);
+        }
+        let mut record = [0; N];
+        let packed = Packed::open(self.kind.fields, records as usize, &near.bytes);
+        let packed = packed.ok_or_else(|| self.damaged_block(part, block))?;
+        packed.record(self.kind.fields, (at - first) as usize, self.own.wrapping_add(at), &mut record);
+        (self.kind.restore)(at, &mut record);
+        Ok(record)
+    }
+
+    /// That what a sealed part says of itself is damaged.
+    pub(crate) fn damaged_head(&self, part: u64) -> HistoryError {
+        let fault = "what it says of itself fails its checksum".to_owned();
+        HistoryError::Damaged { name: self.parts.name(Form::Sealed, part), fault }
+    }
+
+    fn damaged_block(&self, part: u64, block: u64) -> HistoryError {
+        HistoryError::Block { name: self.parts.name(Form::Sealed, part), block, byte: sealed::entry_at(block) }
     }
 
     /// That a record is not what was written.
     pub(crate) fn damaged(&self, at: u64) -> HistoryError {
-        HistoryError::Record { name: self.name, record: at, byte: at.saturating_mul(N as u64) }
+        let (part, in_part) = (at / self.part_records, at % self.part_records);
+        if at < self.written && self.reach.is_sealed(part) {
+            return self.damaged_block(part, in_part / self.block_records);
+        }
+        HistoryError::Record {
+            name: self.parts.name(Form::Plain, part),
+            record: at,
+            byte: in_part.saturating_mul(N as u64),
+        }
+    }
+
+    /// Forgets all records behind the first `len`.
+    pub(crate) fn cut(&mut self, len: u64) {
+        match len.checked_sub(self.written) {
+            Some(waiting) => self.waiting.truncate(waiting as usize * N),
+            None => {
+                self.waiting.clear();
+                self.written = len;
+            }
+        }
     }
 
     /// Changes the record that was appended last, which always waits.
@@ -134,7 +369,7 @@ impl<const N: usize> Table<N> {
         change(at, last);
     }
 
-    /// Changes bytes of a record, from its byte `from` on.
+    /// Changes bytes of a record that is in no sealed part, from its byte `from` on.
     pub(crate) fn patch(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         match at.checked_sub(self.written) {
             Some(waiting) => {
@@ -142,9 +377,9 @@ impl<const N: usize> Table<N> {
                 Ok(())
             }
             None => {
-                let position = at * N as u64 + from as u64;
+                let (part, in_part) = (at / self.part_records, at % self.part_records);
                 self.unsynced += bytes.len();
-                self.change(|file| file.write_all_at(bytes, position))
+                self.change(part, |file| file.write_all_at(bytes, in_part * N as u64 + from as u64))
             }
         }
     }
@@ -157,42 +392,44 @@ impl<const N: usize> Table<N> {
 
     fn sync_written(&mut self) -> Result<(), HistoryError> {
         self.unsynced = 0;
-        self.change(|file| file.sync())
+        self.check()?;
+        self.parts.sync().inspect_err(|_| self.failed = true)
     }
 
     /// Writes the first of those that wait.
     fn write(&mut self, records: usize) -> Result<(), HistoryError> {
-        let mut position = self.written * N as u64;
+        let mut at = self.written;
         let waiting = std::mem::take(&mut self.waiting);
-        let written = waiting[..records * N].chunks(WRITTEN_AT_ONCE).try_for_each(|bytes| {
-            self.change(|file| file.write_all_at(bytes, position))?;
-            position += bytes.len() as u64;
-            Ok(())
-        });
+        let mut left = &waiting[..records * N];
+        let mut written = Ok(());
+        while written.is_ok() && !left.is_empty() {
+            let (part, in_part) = (at / self.part_records, at % self.part_records);
+            let here =
+                ((self.part_records - in_part).min((left.len() / N) as u64) as usize).min(WRITTEN_AT_ONCE.div_ceil(N));
+            let (now, later) = left.split_at(here * N);
+            written = self.change(part, |file| file.write_all_at(now, in_part * N as u64));
+            (left, at) = (later, at + here as u64);
+        }
         self.waiting = waiting;
         written?;
         self.unsynced += records * N;
-        self.written += records as u64;
+        self.written = at;
         self.waiting.drain(..records * N);
         Ok(())
     }
 
     /// Whether it can still be made durable.
     pub(crate) fn check(&self) -> Result<(), HistoryError> {
-        if self.failed { Err(HistoryError::Failed { name: self.name }) } else { Ok(()) }
+        if self.failed { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
     }
 
-    /// Has the file changed or synced, unless that failed before.
-    fn change(&mut self, change: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<(), HistoryError> {
+    /// Has the file of a part changed, unless that failed before.
+    fn change(&mut self, part: u64, change: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<(), HistoryError> {
         self.check()?;
-        change(&*self.file).map_err(|error| {
-            self.failed = true;
-            self.error(error)
-        })
-    }
-
-    fn error(&self, source: io::Error) -> HistoryError {
-        HistoryError::Io { name: self.name.to_owned(), source }
+        let changed = self.parts.changing(part).and_then(|file| {
+            change(&*file).map_err(|source| HistoryError::Io { name: self.parts.name(Form::Plain, part), source })
+        });
+        changed.inspect_err(|_| self.failed = true)
     }
 }
 
@@ -200,7 +437,6 @@ impl<const N: usize> Table<N> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -246,19 +482,57 @@ mod tests {
         }
     }
 
+    const KIND: Kind<16> =
+        Kind { stem: "records", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+
+    #[derive(Debug)]
+    struct OneFile(Counting);
+
+    impl Folder for OneFile {
+        fn open(&self, _name: &str) -> io::Result<Box<dyn File>> {
+            Ok(Box::new(self.0.clone()))
+        }
+
+        fn existing(&self, name: &str) -> io::Result<Box<dyn File>> {
+            self.open(name)
+        }
+
+        fn read(&self, _name: &str) -> io::Result<Option<Vec<u8>>> {
+            Ok(None)
+        }
+
+        fn replace(&self, _name: &str, _bytes: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn list(&self) -> io::Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+
+        fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn remove(&self, _name: &str) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn set_aside(&self, _name: &str) -> io::Result<Arc<dyn Folder>> {
+            Ok(Arc::new(OneFile(self.0.clone())))
+        }
+    }
+
     #[test]
     fn a_checkpoint_is_left_little_to_sync() {
         for waiting_max in [64 * 1024, 4 * SYNCED_AT_ONCE] {
             let file = Counting::default();
-            let mut table = Table::<16> {
-                name: "records",
-                file: Box::new(file.clone()),
-                written: 0,
-                waiting: Vec::new(),
-                waiting_max,
-                unsynced: 0,
-                failed: false,
-            };
+            let folder: Arc<dyn Folder> = Arc::new(OneFile(file.clone()));
+            let sizes = Sizes { waiting_max: [0; 3], part_records: 1, block_records: 1 };
+            let mut table = Table::open(&folder, &KIND, (1, 0, Reach::default()), &sizes, waiting_max).unwrap();
             for _ in 0..20 * SYNCED_AT_ONCE / 16 {
                 table.append(&[7; 16]).unwrap();
             }

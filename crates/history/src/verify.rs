@@ -1,89 +1,174 @@
 //! Every record of a history read and checked, and nothing changed: also of one that a server is writing.
 
+use std::sync::Arc;
+
 use engine::{OrderId, Sequence};
 use journal::Storage;
 
-use crate::checkpoint::Checkpoint;
+use crate::carried::Carried;
+use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
-use crate::folder;
-use crate::folder::Folder;
-use crate::history::TABLE_NAMES;
-use crate::record::{CANDLE_BYTES, CandleRecord, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
+use crate::folder::{self, Folder};
+use crate::parts::Form;
+use crate::record::{CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
+use crate::table::{Near, Reach, Sizes, Table};
 
-/// Records read at once.
-const AT_ONCE: u64 = 4096;
 /// A server may be writing an ending while it is read: how often one is read before it counts as damaged.
 const READS: usize = 5;
+/// How often to begin again when a server seals or removes parts meanwhile.
+const ATTEMPTS: usize = 5;
 
 /// How far a history goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// All events up to this command are in it.
     pub through: Sequence,
-    /// Orders, trades and candles.
+    /// Orders, trades and candles that it has had.
     pub records: [u64; 3],
-    /// It is of the format before, without checksums: a server that starts on it converts it.
+    /// Orders and trades of these that are no longer kept.
+    pub gone: [u64; 2],
+    /// It is of the format before: a server that starts on it converts it.
     pub is_former: bool,
 }
 
-/// Checks the history of a data folder that was opened to read, if it has one. Whatever is damaged is told to `fault`. Errors: what cannot be read at
-/// all, a damaged checkpoint among it.
+/// Checks the history of a data folder that was opened to read, if it has one. Whatever is damaged is told to `fault`. Errors:
+/// what cannot be read at all, a damaged checkpoint among it.
 pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Result<Option<Found>, HistoryError> {
     let folder = match folder::look_at(home) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(in_folder)?,
     };
-    let Some(checkpoint) = Checkpoint::read(&*folder)? else { return Ok(None) };
-    let Checkpoint { heads, orders, trades, candles, is_former } = checkpoint;
-    let found = Found { through: heads.through, records: [orders, trades, candles], is_former };
-    if is_former {
-        return Ok(Some(found));
+    let mut attempt = 1;
+    loop {
+        let Some(Checkpoint { heads, kept, is_former }) = Checkpoint::read(&*folder)? else { return Ok(None) };
+        let gone = [0, 1].map(|table| kept.reach[table].gone * kept.part_records);
+        let found = Found { through: heads.through, records: kept.records, gone, is_former };
+        if is_former {
+            return Ok(Some(found));
+        }
+        let mut faults = Vec::new();
+        tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
+        let now = Checkpoint::read(&*folder)?;
+        let is_still = now.is_some_and(|now| now.kept.reach == kept.reach);
+        if faults.is_empty() || is_still || attempt == ATTEMPTS {
+            faults.into_iter().for_each(fault);
+            return Ok(Some(found));
+        }
+        attempt += 1;
     }
-    let first = heads.first_order;
-    let check_order =
-        |at, bytes: &[u8; ORDER_BYTES]| PastOrder::decode(at, OrderId(first.0.saturating_add(at)), bytes).is_some();
-    table(&*folder, TABLE_NAMES[0], orders, check_order, fault)?;
-    let check_trade = |at, bytes: &[u8; TRADE_BYTES]| TradeRecord::decode(at, at + 1, bytes).is_some();
-    table(&*folder, TABLE_NAMES[1], trades, check_trade, fault)?;
-    let check_candle = |at, bytes: &[u8; CANDLE_BYTES]| CandleRecord::decode(at, bytes).is_some();
-    table(&*folder, TABLE_NAMES[2], candles, check_candle, fault)?;
-    Ok(Some(found))
 }
 
-fn table<const N: usize>(
-    folder: &dyn Folder,
-    name: &'static str,
-    records: u64,
-    is_sound: impl Fn(u64, &[u8; N]) -> bool,
+fn tables(
+    folder: &Arc<dyn Folder>,
+    kept: &Kept,
+    first: OrderId,
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
-    let failed = |source| HistoryError::Io { name: name.to_owned(), source };
-    let file = match folder.existing(name) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            fault(HistoryError::Damaged { name: name.to_owned(), fault: "it is missing".to_owned() });
-            return Ok(());
+    let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
+    let [orders, trades, candles] = kept.records;
+    let [of_orders, of_trades] = kept.reach.clone();
+    let carried = Carried::unchecked(folder, kept.carried, &sizes);
+    carried_records(&carried, first, fault)?;
+    let orders = Table::unchecked(folder, &ORDERS, (first.0, orders, of_orders), &sizes, 0);
+    table(&orders, fault, &|at, record| {
+        let must_be_carried = orders.is_settled(at) && !has_ending(record);
+        if must_be_carried && matches!(carried.find(at), Ok(None)) {
+            return false;
         }
-        opened => opened.map_err(failed)?,
-    };
-    let there = (file.len().map_err(failed)? / N as u64).min(records);
-    let read = |first: u64, bytes: &mut [u8]| file.read_exact_at(bytes, first * N as u64).map_err(failed);
-    for first in (0..there).step_by(AT_ONCE as usize) {
-        let mut bytes = vec![0; N * AT_ONCE.min(there - first) as usize];
-        read(first, &mut bytes)?;
-        for (at, record) in (first..).zip(bytes.as_chunks_mut::<N>().0) {
-            let mut reads = 1;
-            while !is_sound(at, record) {
-                if reads == READS {
-                    fault(HistoryError::Record { name, record: at, byte: at * N as u64 });
+        PastOrder::decode(at, OrderId(first.0.saturating_add(at)), record).is_some()
+    })?;
+    let trades = Table::unchecked(folder, &TRADES, (1, trades, of_trades), &sizes, 0);
+    table(&trades, fault, &|at, record| TradeRecord::decode(at, at + 1, record).is_some())?;
+    let candles = Table::unchecked(folder, &CANDLES, (1, candles, Reach::default()), &sizes, 0);
+    table(&candles, fault, &|at, record| CandleRecord::decode(at, record).is_some())
+}
+
+fn carried_records(carried: &Carried, first: OrderId, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
+    for slot in 0..carried.len() {
+        let mut reads = 1;
+        loop {
+            let read = carried.read_near(slot, &mut Near::default());
+            let sound = read.map(|(at, record)| PastOrder::decode(at, OrderId(first.0.saturating_add(at)), &record));
+            match sound {
+                Ok(Some(_)) => break,
+                Ok(None) if reads < READS => reads += 1,
+                Ok(None) => {
+                    fault(carried.damaged(slot));
                     break;
                 }
-                reads += 1;
-                read(at, record)?;
+                Err(error) if error.is_damage() => {
+                    fault(error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
     }
-    if there < records {
-        fault(HistoryError::Record { name, record: there, byte: there * N as u64 });
+    Ok(())
+}
+
+fn table<const N: usize>(
+    table: &Table<N>,
+    fault: &mut dyn FnMut(HistoryError),
+    is_sound: &dyn Fn(u64, &[u8; N]) -> bool,
+) -> Result<(), HistoryError> {
+    let mut near = Near::default();
+    for part in table.reach().gone..table.part_count() {
+        let form = if table.reach().is_sealed(part) { Form::Sealed } else { Form::Plain };
+        match form {
+            Form::Sealed => match table.head_of(part) {
+                Ok(Some(_)) => {}
+                Ok(None) => fault(table.damaged_head(part)),
+                Err(error) if error.is_damage() => {
+                    fault(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+            Form::Plain | Form::Unfinished => {
+                if let Err(error) = table.check_length(part) {
+                    fault(error);
+                    continue;
+                }
+            }
+        }
+        let first = part * table.part_records();
+        let mut at = first;
+        while at < first + table.records_of(part) {
+            at += check(table, at, &mut near, fault, is_sound)?;
+        }
     }
     Ok(())
+}
+
+/// Checks a record. Gives how many are done with it: with a damaged block all of that.
+fn check<const N: usize>(
+    table: &Table<N>,
+    at: u64,
+    near: &mut Near,
+    fault: &mut dyn FnMut(HistoryError),
+    is_sound: &dyn Fn(u64, &[u8; N]) -> bool,
+) -> Result<u64, HistoryError> {
+    let mut read = table.read_near(at, near);
+    for _ in 1..READS {
+        if matches!(&read, Ok(record) if !is_sound(at, record)) {
+            read = table.read(at);
+        }
+    }
+    match read {
+        Ok(record) if is_sound(at, &record) => Ok(1),
+        Ok(_) => {
+            fault(table.damaged(at));
+            Ok(1)
+        }
+        Err(error @ HistoryError::Block { .. }) => {
+            fault(error);
+            Ok(table.block_records() - at % table.part_records() % table.block_records())
+        }
+        Err(error) if error.is_damage() => {
+            fault(error);
+            Ok(1)
+        }
+        Err(error) => Err(error),
+    }
 }

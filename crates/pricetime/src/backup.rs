@@ -6,13 +6,14 @@
 //! than the writer waits, the archive is brought up to date once more. Journal files are only ever appended to, and are
 //! copied up to their last whole unit.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use engine::Sequence;
-use history::{CHECKPOINT_NAME, HISTORY_FOLDER, TABLE_NAMES};
+use history::{CHECKPOINT_NAME, HISTORY_FOLDER, file_names};
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, make_folder, snapshot};
 
 use crate::archive_gate::{GATE_NAME, KeptOut};
@@ -45,7 +46,7 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
         return Err(format!("{}: this folder is not empty; name a new one", target.display()));
     }
     let mut copies = Copies::new(disk.path(), target);
-    copy_ahead(&mut copies)?;
+    copy_ahead(&disk, &mut copies)?;
     let mut attempt = 1;
     while let Err(error) = copy(&disk, &mut copies) {
         if attempt == ATTEMPTS {
@@ -65,9 +66,9 @@ fn named(path: &Path, error: io::Error) -> String {
 }
 
 /// Copies what is large, whatever happens to it meanwhile.
-fn copy_ahead(copies: &mut Copies) -> Result<(), String> {
-    for name in TABLE_NAMES.map(|table| Path::new(HISTORY_FOLDER).join(table)) {
-        copies.bring_up_if_there(&name)?;
+fn copy_ahead(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
+    for name in file_names(disk).map_err(|error| error.to_string())? {
+        copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(name))?;
     }
     copies.bring_up_if_there(Path::new(ARCHIVE_NAME))
 }
@@ -92,10 +93,18 @@ fn copy_archive(folder: &Path, copies: &mut Copies) -> Result<(), String> {
     }
 }
 
-/// The checkpoint first: what the files get meanwhile lies behind it, and is written again from the journal.
+/// The checkpoint first, and then the files that it counts: what they get meanwhile lies behind it, and is written again from the
+/// journal. Errors: one of them was sealed or removed meanwhile.
 fn copy_history(copies: &mut Copies) -> Result<(), String> {
-    copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(CHECKPOINT_NAME))?;
-    TABLE_NAMES.iter().try_for_each(|table| copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(table)))
+    let folder = Path::new(HISTORY_FOLDER);
+    let checkpoint = folder.join(CHECKPOINT_NAME);
+    copies.bring_up_if_there(&checkpoint)?;
+    let copied = Disk::open_to_read(copies.target()).map_err(|error| error.to_string())?;
+    let names = file_names(&copied).map_err(|error| error.to_string())?;
+    let counted: BTreeSet<PathBuf> = names.into_iter().map(|name| folder.join(name)).collect();
+    counted.iter().try_for_each(|name| copies.bring_up(name))?;
+    let belongs = |name: &Path| !name.starts_with(folder) || name == checkpoint || counted.contains(name);
+    copies.remove_but(belongs).map_err(|error| error.to_string())
 }
 
 /// Copies all journal files that are kept, which have to reach back to `from`. The last one may be written to: what stands

@@ -27,6 +27,11 @@ impl Copies {
         Copies { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
     }
 
+    /// Where the copies are.
+    pub fn target(&self) -> &Path {
+        &self.to
+    }
+
     /// Makes the copy of a file what the file is now. Errors: it is missing, for one.
     pub fn bring_up(&mut self, name: &Path) -> Result<(), String> {
         self.copy_start(name, u64::MAX)

@@ -180,6 +180,7 @@ fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> Past
         ended,
         before: None,
         canceled_before: None,
+        last_trade: None,
     }
 }
 

@@ -119,10 +119,11 @@ fn history(disk: &Disk, report: &mut Report) {
     match history::verify(disk, &mut |fault| report.damaged(&fault)) {
         Ok(None) => println!("{HISTORY_FOLDER}: there is none"),
         Ok(Some(found)) if found.is_former => {
-            println!("{HISTORY_FOLDER}: of a format without checksums; a server that starts on it converts it");
+            println!("{HISTORY_FOLDER}: of the format before; a server that starts on it converts it");
         }
         Ok(Some(found)) => {
-            let [orders, trades, candles] = found.records;
+            let [orders, trades] = [0, 1].map(|table| found.records[table] - found.gone[table]);
+            let candles = found.records[2];
             let sound = if report.faults == before { "sound" } else { "all others are sound" };
             println!(
                 "{HISTORY_FOLDER}: {orders} orders, {trades} trades, {candles} candles up to command {}: {sound}",

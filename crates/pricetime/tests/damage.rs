@@ -84,8 +84,8 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     let keys = market(&folder);
     assert_eq!(verify(&folder.data()).status.code(), Some(0), "{:?}", verify(&folder.data()));
     // The account of order 2.
-    let orders = folder.data().join("history/orders-3.tab");
-    flip(&orders, 144 + 2, 3);
+    let orders = folder.data().join("history/orders-4-000000.tab");
+    flip(&orders, 152 + 2, 3);
     let server = keys.launch(&folder).start();
     let http = Http::new(server.http);
     let mut socket = http.listen();
@@ -102,7 +102,7 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
             }
         };
         assert_eq!(told["code"], "record-damaged");
-        assert!(!told["detail"].as_str().unwrap().contains("orders-3"), "where it lies is for the log: {told}");
+        assert!(!told["detail"].as_str().unwrap().contains("orders-4"), "where it lies is for the log: {told}");
     }
     // Everybody else, and the same order where another file has it.
     assert_eq!(http.read(&format!("/api/v1/orders/1?account={SELLER}"))["status"], "executed");
@@ -112,7 +112,7 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     goes_on(&server);
     assert_eq!((damaged(&http, "history"), damaged(&http, "archive")), (1.0, 0.0));
     let log = server.process.log();
-    assert_eq!(log.matches("record 1 of history/orders-3.tab, at byte 144, is damaged").count(), 1, "{log}");
+    assert_eq!(log.matches("record 1 of history/orders-4-000000.tab, at byte 152, is damaged").count(), 1, "{log}");
     let running = verify(&folder.data());
     assert!(said(&running).contains("a server writes to it"), "{running:?}");
     server.stop();
@@ -120,7 +120,7 @@ fn a_damaged_record_of_the_history_is_named_over_every_interface() {
     assert_eq!(checked.status.code(), Some(1));
     let lines: Vec<String> =
         said(&checked).lines().filter(|line| line.starts_with("DAMAGED")).map(str::to_owned).collect();
-    assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-3.tab, at byte 144"), "{lines:?}");
+    assert!(lines.len() == 1 && lines[0].contains("record 1 of history/orders-4-000000.tab, at byte 152"), "{lines:?}");
 }
 
 /// An archived order that could not be read once ended the server; to answer that there is none would be worse.
@@ -197,8 +197,8 @@ fn wherever_a_bit_flips_nobody_is_told_what_is_not_so() {
     server.stop();
     let mut told_all = [0, 0, 0];
     for (name, apart) in [
-        ("history/orders-3.tab", 1201),
-        ("history/trades-3.tab", 29),
+        ("history/orders-4-000000.tab", 1201),
+        ("history/trades-4-000000.tab", 29),
         ("history/checkpoint", 83),
         ("archive.redb", 1511),
     ] {

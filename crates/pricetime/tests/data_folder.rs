@@ -109,7 +109,7 @@ fn a_server_that_loses_a_file_says_so_and_stops() {
     displace("the journal file being written", |data| removed(named(data, "journal-", ".log").pop().unwrap()));
     displace("the oldest journal file", |data| removed(named(data, "journal-", ".log").remove(0)));
     displace("a snapshot", |data| removed(snapshots(data).pop().unwrap()));
-    displace("a table of the history", |data| removed(data.join("history/trades-3.tab")));
+    displace("a table of the history", |data| removed(data.join("history/orders-4-000000.tab")));
     displace("the history", |data| {
         std::fs::rename(data.join("history"), data.with_extension("history")).unwrap();
         data.join("history")
@@ -251,6 +251,7 @@ fn a_new_folder_is_durable_in_the_one_above() {
     let server = Launch::new(&data).through(&wrapper).start();
     let read = || std::fs::read_to_string(&server_trace).unwrap();
     check_durable(&read(), &[&data, &data.join("history")]);
+    server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
     server.stop();
     let copy = folder.path().join("deep/copy");
     let trace = traced(&folder.path().join("trace"), calls, &["backup"], &[&data, &copy]);

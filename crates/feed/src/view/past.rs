@@ -10,7 +10,11 @@ impl View {
     /// Puts back what the history knows of the symbols' markets.
     pub(super) fn recall(&mut self, history: &History) -> Result<(), HistoryError> {
         for (symbol, listing) in (0..).map(SymbolIndex).zip(&mut self.listings) {
-            let (mut trades, _) = history.trades_of(symbol, None, RECALLED)?.ok_or(HistoryError::Ended)?;
+            let mut trades = match history.trades_of(symbol, None, RECALLED) {
+                // The symbol was traded last long ago.
+                Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
+                page => page?.ok_or(HistoryError::Ended)?.0,
+            };
             trades.reverse();
             for interval in KEPT {
                 let closed = history.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;

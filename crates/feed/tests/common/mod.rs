@@ -10,6 +10,7 @@ use engine::{
     SymbolIndex, Time,
 };
 use feed::{Canceled, Candle, EventBatch, Feed, History, Interval, Report, ReportKey, Scene, Trade, View, Watcher};
+use history::Sizes;
 use journal::Disk;
 use journal::simulated::SimulatedDisk;
 use model::Model;
@@ -18,6 +19,11 @@ use model::workload::{Random, Workload};
 /// Some commands of a test fall into one minute, others hours apart.
 pub const TICK_US: u64 = 7_700_003;
 pub const TURN_MAX: usize = 9;
+
+/// Little waits to be written.
+pub const EAGER: Sizes = Sizes { waiting_max: [1000; 3], ..Sizes::USUAL };
+/// Parts of a few records, too, so that there are many.
+pub const SMALL: Sizes = Sizes { waiting_max: [1000; 3], part_records: 8, block_records: 3 };
 
 pub struct Nobody;
 
@@ -213,6 +219,13 @@ impl Market {
                     .filter(|(id, _)| *id == order.order)
                     .fold(Money::ZERO, |sum, (_, money)| sum.plus(money));
                 assert!(order.ended.is_none_or(|ended| ended.money == paid));
+                let its = |trade: &&Trade| [trade.maker_order, trade.aggressor_order].contains(&order.order);
+                let executions: Vec<Trade> = self.trades.iter().filter(its).copied().collect();
+                let found = history.executions_of(order.order, executions.len()).unwrap();
+                assert_eq!(found.as_ref(), Some(&executions), "executions of order {}", order.order);
+                if let Some(fewer) = executions.len().checked_sub(1) {
+                    assert_eq!(history.executions_of(order.order, fewer).unwrap(), None);
+                }
             }
             self.check_reports(history, account, page);
         }
@@ -329,8 +342,12 @@ pub fn look<T: Send + 'static>(feed: &Feed<Nobody>, look: impl FnOnce(&mut Scene
 
 /// A view and a history on a disk that follow turns without a thread.
 pub fn follow(market: &Market, disk: &SimulatedDisk, turns: usize) -> (View, Option<History>) {
+    follow_sized(market, disk, turns, EAGER)
+}
+
+pub fn follow_sized(market: &Market, disk: &SimulatedDisk, turns: usize, sizes: Sizes) -> (View, Option<History>) {
     let engine = market.engine_after(0);
-    let mut history = Some(History::open_waiting(disk, &engine, 1000).unwrap());
+    let mut history = Some(History::open_sized(disk, &engine, sizes).unwrap());
     let mut view = View::new(&engine, history.as_ref());
     apply(market, &mut view, &mut history, 0..turns);
     (view, history)

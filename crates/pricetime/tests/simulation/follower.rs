@@ -5,7 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Engine, Event, Sequence, Time};
 use feed::{EventBatch, EventSink, History, HistoryError, Intake, Scene, View};
+use history::Sizes;
 use journal::Storage;
+
+/// Small parts, so that many are sealed.
+const PART_RECORDS: u64 = 20;
+const BLOCK_RECORDS: u64 = 6;
+/// How often the history is tended to in a turn.
+const TENDED: usize = 4;
 
 /// Nobody watches.
 pub struct Nobody;
@@ -23,7 +30,8 @@ struct State {
 impl Follower {
     /// Follows from an engine's state, with so many bytes of each table that wait to be written.
     pub fn start<S: Storage>(engine: &Engine, home: &S, waiting_max: usize) -> Result<Follower, HistoryError> {
-        let history = History::open_waiting(home, engine, waiting_max)?;
+        let sizes = Sizes { waiting_max: [waiting_max; 3], part_records: PART_RECORDS, block_records: BLOCK_RECORDS };
+        let history = History::open_sized(home, engine, sizes)?;
         Ok(Follower(Arc::new(Mutex::new(State { scene: scene(engine, history)?, failed: None }))))
     }
 
@@ -93,6 +101,9 @@ impl Intake for Follower {
         let state = &mut *self.state();
         if state.failed.is_none() {
             state.failed = state.scene.view.apply(&batch, &mut state.scene.history).err();
+            let (time, history) = (state.scene.view.time(), &mut state.scene.history);
+            let tended = history.iter_mut().flat_map(|history| (0..TENDED).map(move |_| history.tend(time)));
+            tended.take_while(|worked| *worked).for_each(drop);
         }
     }
 }

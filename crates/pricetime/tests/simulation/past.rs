@@ -113,8 +113,22 @@ impl Past {
         let expected: Vec<OrderId> = self.placed.keys().rev().copied().filter(its).collect();
         let ids: Vec<OrderId> = found.iter().map(|order| order.order).collect();
         ensure!(ids == expected, "orders of account {account:?} are {ids:?}, of the model {expected:?}");
-        found.iter().try_for_each(|order| self.check_order(order))?;
+        for order in &found {
+            self.check_order(order)?;
+            if history.is_whole() {
+                self.check_executions(history, order.order)?;
+            }
+        }
         Ok(found.len() as u64)
+    }
+
+    fn check_executions(&self, history: &History, order: OrderId) -> Result<(), String> {
+        let found = history.executions_of(order, usize::MAX);
+        let found = found.map_err(|error| format!("executions of the history cannot be read: {error}"))?;
+        let its = |trade: &&Trade| trade.maker_order == order || trade.aggressor_order == order;
+        let expected: Vec<Trade> = self.trades.iter().filter(its).copied().collect();
+        ensure!(found.as_ref() == Some(&expected), "executions of {order} are {found:?}, of the model {expected:?}");
+        Ok(())
     }
 
     fn check_order(&self, found: &PastOrder) -> Result<(), String> {

@@ -1,0 +1,367 @@
+//! Histories of very small parts, sealed and removed while the market goes on: whatever is asked, the answer is the naive model's,
+//! or that it is no longer kept; wherever the power fails on the way.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Market, Nobody, SMALL, apply, follow_sized};
+use engine::{AccountIndex, Event, OrderId, Sequence};
+use feed::{History, HistoryError, PastOrder, ReportKey, Scene, Trade, View};
+use history::{HISTORY_FOLDER, Keep, Sizes, verify};
+use journal::Storage;
+use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use model::workload::Workload;
+
+fn market(seed: u64, turns: usize) -> Market {
+    let mut market = Market { workload: Workload::with_client_orders(seed), ..Market::new(seed) };
+    (0..turns).for_each(|_| market.turn());
+    market
+}
+
+fn tend(history: &mut History, view: &View, steps: usize) {
+    (0..steps).take_while(|_| history.tend(view.time())).for_each(drop);
+}
+
+/// One in which much happens, and some orders stay open.
+fn busy_market(seed: u64, turns: usize) -> Market {
+    let markets = (seed..).map(|seed| market(seed, turns));
+    let is_busy = |market: &Market| {
+        market.trades.len() * 3 > turns && market.placed.len() > turns && market.model.open_orders().len() > 3
+    };
+    markets.take(1000).find(is_busy).unwrap()
+}
+
+/// Tends to it until nothing is left to do.
+fn tend_to_all(history: &mut History, view: &View) {
+    let steps = (0..100_000).take_while(|_| history.tend(view.time())).count();
+    assert!(steps < 100_000, "there is no end to it");
+}
+
+fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<Scene<Nobody>, HistoryError> {
+    let engine = market.engine_after(turns);
+    let history = History::open_sized(disk, &engine, SMALL)?;
+    let view = View::new(&engine, Some(&history));
+    let mut scene = Scene { view, history: Some(history), watcher: Nobody };
+    scene.recall()?;
+    Ok(scene)
+}
+
+fn files(disk: &SimulatedDisk, ending: &str) -> usize {
+    let folder = disk.folder(HISTORY_FOLDER).unwrap();
+    folder.list().unwrap().iter().filter(|name| name.ends_with(ending)).count()
+}
+
+fn is_sound(disk: &SimulatedDisk) {
+    verify(disk, &mut |fault| panic!("{fault}")).unwrap();
+}
+
+#[test]
+fn sealed_parts_tell_what_plain_ones_told() {
+    let (mut sealed, mut carried, mut open) = (0, 0, 0);
+    for seed in 0..6 {
+        let market = busy_market(100 * seed, 240);
+        let disk = SimulatedDisk::new();
+        let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
+        for turn in 0..240 {
+            apply(&market, &mut view, &mut history, turn..turn + 1);
+            let known = history.as_mut().unwrap();
+            if turn % 17 == 3 {
+                view.checkpoint(known).unwrap();
+            }
+            // Endings come at every step of the way.
+            tend(known, &view, turn % 5);
+        }
+        let known = history.as_mut().unwrap();
+        view.checkpoint(known).unwrap();
+        tend_to_all(known, &view);
+        sealed += files(&disk, ".sealed");
+        assert!(files(&disk, ".tab") <= 2 + 2 + 2, "plain parts of orders and trades, candles and the carried ones");
+        open += view.open_orders();
+        carried += files(&disk, "carried-4.tab");
+        market.check_all(&Scene { view, history, watcher: Nobody }, 7);
+        is_sound(&disk);
+        let scene = self::open(&disk, &market, 240).unwrap();
+        market.check_all(&scene, 5);
+    }
+    assert!(sealed > 100 && carried == 6 && open > 20, "{sealed} sealed, {carried} carried, {open} open");
+}
+
+/// Every operation of the disk while parts are sealed fails once, or is the last before the power goes.
+#[test]
+fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
+    let (turns, later) = (70, 100);
+    let market = busy_market(31, later);
+    let mut operations = 0;
+    for at in 0.. {
+        let mut struck = false;
+        for (fault, how) in [
+            (Fault::Crash, PowerCut::LosesAll),
+            (Fault::Crash, PowerCut::Tears),
+            (Fault::Crash, PowerCut::Reorders),
+            (Fault::Crash, PowerCut::LosesNothing),
+            (Fault::NoSpace, PowerCut::LosesAll),
+            (Fault::ShortWrite, PowerCut::Reorders),
+            (Fault::FailedSync, PowerCut::LosesAll),
+        ] {
+            let disk = SimulatedDisk::new();
+            let (mut view, mut history) = follow_sized(&market, &disk, turns, SMALL);
+            view.checkpoint(history.as_mut().unwrap()).unwrap();
+            let begun = disk.operations();
+            disk.fail_at(begun + at, fault);
+            for turn in turns..later {
+                if turn % 4 == 0 {
+                    tend(history.as_mut().unwrap(), &view, 2 * turn);
+                }
+                tend(history.as_mut().unwrap(), &view, 9);
+                if !try_apply(&market, &mut view, &mut history, turn) {
+                    break;
+                }
+                if turn % 5 == 0 && view.checkpoint(history.as_mut().unwrap()).is_err() {
+                    break;
+                }
+            }
+            struck |= disk.operations() > begun + at;
+            let found = disk.after_crash(at, how);
+            let mut scene =
+                self::open(&found, &market, turns).unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
+            apply(&market, &mut scene.view, &mut scene.history, turns..later);
+            assert!(scene.settle(market.engine.sequence()).unwrap());
+            if at % 3 == 0 {
+                scene.checkpoint().unwrap();
+            }
+            tend_to_all(scene.history.as_mut().unwrap(), &scene.view);
+            market.check_all(&scene, 9);
+            scene.checkpoint().unwrap();
+            drop(scene);
+            is_sound(&found);
+        }
+        if !struck {
+            break;
+        }
+        operations += 1;
+    }
+    assert!(operations > 150, "only {operations} operations");
+}
+
+/// A checkpoint may come when some orders of a part are carried and others are not: they are carried anew then.
+#[test]
+fn a_checkpoint_while_orders_are_carried_counts_whole_parts_alone() {
+    let sizes = Sizes { block_records: 1, ..SMALL };
+    let (turns, later) = (70, 160);
+    let market = busy_market(31, later);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow_sized(&market, &disk, turns, sizes);
+    view.checkpoint(history.as_mut().unwrap()).unwrap();
+    for turn in turns..later {
+        tend(history.as_mut().unwrap(), &view, 3);
+        apply(&market, &mut view, &mut history, turn..turn + 1);
+        view.checkpoint(history.as_mut().unwrap()).unwrap();
+        let found = disk.after_crash(0, PowerCut::LosesAll);
+        let engine = market.engine_after(turn);
+        let mut again = History::open_sized(&found, &engine, sizes).unwrap();
+        let mut known = View::new(&engine, Some(&again));
+        tend_to_all(&mut again, &known);
+        let mut again = Some(again);
+        apply(&market, &mut known, &mut again, turn..later);
+        market.check_history(again.as_ref().unwrap(), 9);
+    }
+    assert!(files(&disk, ".sealed") > 5);
+}
+
+/// False when the disk failed.
+fn try_apply(market: &Market, view: &mut View, history: &mut Option<History>, turn: usize) -> bool {
+    let (through, time, events) = &market.batches[turn];
+    let mut batch = feed::EventBatch::default();
+    events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+    batch.seal(*through, *time);
+    view.apply(&batch, history).is_ok()
+}
+
+/// Where the machine loses commands that were written and not synced, orders that are carried may have ended by one of these.
+#[test]
+fn endings_of_carried_orders_are_taken_back_as_those_of_others() {
+    let mut taken_back = 0;
+    for seed in 0..40 {
+        let (kept, longer) = (market(seed, 60), market(seed, 100));
+        let disk = SimulatedDisk::new();
+        let (mut view, mut history) = follow_sized(&longer, &disk, 60, SMALL);
+        view.checkpoint(history.as_mut().unwrap()).unwrap();
+        // Before some of what is lost happens, or behind all of it.
+        apply(&longer, &mut view, &mut history, 60..60 + seed as usize);
+        tend_to_all(history.as_mut().unwrap(), &view);
+        apply(&longer, &mut view, &mut history, 60 + seed as usize..100);
+        drop(history);
+        let found =
+            disk.after_crash(seed, [PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders][seed as usize % 3]);
+        let mut scene = self::open(&found, &kept, 60).unwrap();
+        taken_back += scene.view.settle(scene.history.as_mut().unwrap()).unwrap();
+        kept.check_history(scene.history.as_ref().unwrap(), 9);
+    }
+    assert!(taken_back > 20, "only {taken_back} endings were lost");
+}
+
+#[test]
+fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
+    let (mut gone, mut kept, mut replays) = (0, 0, 0);
+    for (seed, keep) in (40..).zip([
+        Keep { age_us: Some(600_000_000), bytes: None },
+        Keep { age_us: None, bytes: Some(20_000) },
+        Keep { age_us: Some(2_000_000_000), bytes: Some(30_000) },
+        Keep { age_us: None, bytes: Some(1) },
+    ]) {
+        let market = market(seed, 240);
+        let disk = SimulatedDisk::new();
+        let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
+        let mut history = Some(history.unwrap().keeping(keep));
+        for turn in 0..240 {
+            apply(&market, &mut view, &mut history, turn..turn + 1);
+            let known = history.as_mut().unwrap();
+            if turn % 20 == 3 {
+                view.checkpoint(known).unwrap();
+            }
+            tend(known, &view, 9);
+        }
+        let known = history.as_mut().unwrap();
+        view.checkpoint(known).unwrap();
+        tend_to_all(known, &view);
+        is_sound(&disk);
+        let scene = Scene { view, history, watcher: Nobody };
+        market.check(&scene.view);
+        let first = check_kept(&market, &scene, keep);
+        (gone, kept, replays) = (gone + first[0], kept + first[1], replays + first[2]);
+        let again = self::open(&disk, &market, 240).unwrap();
+        market.check(&again.view);
+        assert_eq!(check_kept(&market, &again, keep), first);
+    }
+    assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
+}
+
+/// What is told is so, what is not is no longer kept, and what is to be kept is there. Gives how many orders are gone and kept,
+/// and how many replays were whole although others are not.
+fn check_kept(market: &Market, scene: &Scene<Nobody>, keep: Keep) -> [usize; 3] {
+    let history = scene.history.as_ref().unwrap();
+    let now = scene.view.time().0;
+    let is_old = |time: u64| keep.age_us.is_none_or(|age| now - time > age) || keep.bytes.is_some();
+    let mut counts = [0; 3];
+    for (order, placed) in &market.placed {
+        match history.order(*order) {
+            Ok(found) => {
+                check_order(market, &found.unwrap());
+                counts[1] += 1;
+            }
+            Err(HistoryError::NoLongerKept { .. }) => {
+                let (ended, _) = market.ended.get(order).expect("an open order is kept, however old");
+                assert!(is_old(placed.0) && is_old(ended.0), "order {order} was to be kept");
+                counts[0] += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let its = |trade: &&Trade| [trade.maker_order, trade.aggressor_order].contains(order);
+        let executions: Vec<Trade> = market.trades.iter().filter(its).copied().collect();
+        match history.executions_of(*order, usize::MAX) {
+            Ok(found) => assert_eq!(found, Some(executions)),
+            Err(error) => assert!(matches!(error, HistoryError::NoLongerKept { .. }), "{error}"),
+        }
+    }
+    for account in (0..).map(AccountIndex).take(market.model.accounts().count()) {
+        let ids: Vec<OrderId> =
+            market.placed.keys().rev().copied().filter(|order| market.model.order(*order).account == account).collect();
+        let found = until_gone(|before| history.orders_of(account, before, 5, &mut |_| true));
+        check_beginning(&found, &ids, |order: &PastOrder| order.order);
+        let its = |trade: &&Trade| trade.maker_account == account || trade.aggressor_account == account;
+        let trades: Vec<Trade> = market.trades.iter().rev().filter(its).copied().collect();
+        let found = until_gone(|before| history.trades_of_account(account, before, 5, |_| true));
+        check_beginning(&found, &trades, |trade| *trade);
+        counts[2] += check_reports(market, scene, account);
+    }
+    counts
+}
+
+/// Reports behind any command are all that there were, or no longer kept: never some of them.
+fn check_reports(market: &Market, scene: &Scene<Nobody>, account: AccountIndex) -> usize {
+    let (history, through) = (scene.history.as_ref().unwrap(), market.engine.sequence());
+    let (mut whole, mut gone) = (0, 0);
+    for from in (0..=through.0).step_by(1 + through.0 as usize / 23).map(Sequence) {
+        let mut sweep = history.sweep(account, ReportKey::after(from), through);
+        let swept = loop {
+            match history.sweep_on(&mut sweep, 3) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        match swept {
+            Ok(()) => {
+                let (keys, more) = sweep.finish();
+                assert!(more.is_none());
+                assert!(keys.iter().all(|key| history.report(*key).is_ok()));
+                assert_eq!(keys.len(), expected_reports(market, account, from), "{account:?} from {from}");
+                whole += 1;
+            }
+            Err(error) => {
+                assert!(matches!(error, HistoryError::NoLongerKept { .. }), "{error}");
+                assert!(whole == 0, "what is newer is kept if what is older is");
+                gone += 1;
+            }
+        }
+    }
+    if gone > 0 { whole } else { 0 }
+}
+
+fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> usize {
+    let events = market.batches.iter().flat_map(|(_, _, events)| events);
+    let later = events.filter(|(sequence, _)| *sequence > from);
+    let its = |order: OrderId| usize::from(market.model.order(order).account == account);
+    later
+        .map(|(_, event)| match event {
+            Event::OrderOpened { order, .. } | Event::OrderCanceled { order, .. } => its(*order),
+            Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
+            Event::AccountCreated { .. }
+            | Event::ClientOrderIdGiven { .. }
+            | Event::ClientOrderDone { .. }
+            | Event::SymbolCreated { .. }
+            | Event::BalanceChanged { .. }
+            | Event::PositionChanged { .. } => 0,
+        })
+        .sum()
+}
+
+fn check_order(market: &Market, found: &PastOrder) {
+    assert_eq!(found.time, market.placed[&found.order]);
+    assert_eq!(found.shares, market.placed_shares(found.order));
+    assert_eq!(found.client_id, market.named.get(&found.order).copied());
+    let ended = found.ended.map(|ended| (ended.time, ended.canceled));
+    assert_eq!(ended, market.ended.get(&found.order).copied(), "order {}", found.order);
+}
+
+/// All pages, and whether what follows them is no longer kept.
+fn until_gone<T, C: Copy>(
+    mut page: impl FnMut(Option<C>) -> Result<Option<(Vec<T>, Option<C>)>, HistoryError>,
+) -> (Vec<T>, bool) {
+    let (mut all, mut before) = (Vec::new(), None);
+    loop {
+        match page(before) {
+            Ok(found) => {
+                let (found, next) = found.unwrap();
+                assert!(!found.is_empty() || (before.is_none() && next.is_none()), "an empty page");
+                all.extend(found);
+                match next {
+                    Some(next) => before = Some(next),
+                    None => return (all, false),
+                }
+            }
+            Err(HistoryError::NoLongerKept { .. }) => return (all, true),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn check_beginning<T, K: PartialEq + std::fmt::Debug>(
+    (found, gone): &(Vec<T>, bool),
+    all: &[K],
+    key: impl Fn(&T) -> K,
+) {
+    let keys: Vec<K> = found.iter().map(key).collect();
+    assert_eq!(keys, all[..keys.len()]);
+    assert_eq!(*gone, keys.len() < all.len(), "what is missing is said to be gone");
+}

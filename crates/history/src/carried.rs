@@ -1,0 +1,126 @@
+//! Orders that were open when their part was sealed, with the records in which they end, by id. A sealed part never changes and
+//! may be removed: these are found here then.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::codec::sound;
+use crate::error::HistoryError;
+use crate::folder::Folder;
+use crate::record::{ORDER_BYTES, PLACED_BYTES};
+use crate::table::{Kind, Near, Reach, Sizes, Table};
+
+/// The number of an order's record, and the record.
+const CARRIED_BYTES: usize = KEY_BYTES + ORDER_BYTES;
+const KEY_BYTES: usize = 8;
+/// Bytes that wait to be written.
+const WAITING_MAX: usize = 64 * 1024;
+
+pub(crate) const CARRIED: Kind<CARRIED_BYTES> =
+    Kind { stem: "carried-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+
+#[derive(Debug)]
+pub(crate) struct Carried {
+    table: Table<CARRIED_BYTES>,
+}
+
+impl Carried {
+    pub(crate) fn open(folder: &Arc<dyn Folder>, len: u64, sizes: &Sizes) -> Result<Carried, HistoryError> {
+        let table = Table::open(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX)?;
+        Ok(Carried { table })
+    }
+
+    /// As `open`, whatever its file is.
+    pub(crate) fn unchecked(folder: &Arc<dyn Folder>, len: u64, sizes: &Sizes) -> Carried {
+        Carried { table: Table::unchecked(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX) }
+    }
+
+    pub(crate) fn names(len: u64) -> Vec<String> {
+        Table::names(&CARRIED, 0, len, &Reach::default())
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.len() * CARRIED_BYTES as u64
+    }
+
+    pub(crate) fn check(&self) -> Result<(), HistoryError> {
+        self.table.check()
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
+        self.table.sync()
+    }
+
+    /// Forgets all behind the first `len`.
+    pub(crate) fn cut(&mut self, len: u64) {
+        self.table.cut(len);
+    }
+
+    /// Adds record `at` of the orders, which is behind all that are here.
+    pub(crate) fn append(&mut self, at: u64, record: &[u8; ORDER_BYTES]) -> Result<(), HistoryError> {
+        let mut carried = [0; CARRIED_BYTES];
+        carried[..KEY_BYTES].copy_from_slice(&at.to_le_bytes());
+        carried[KEY_BYTES..].copy_from_slice(record);
+        self.table.append(&carried)
+    }
+
+    /// Where the record of this number is, if it is here.
+    pub(crate) fn find(&self, at: u64) -> Result<Option<u64>, HistoryError> {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match key(&self.table.read(middle)?) {
+                None => return self.find_among_damaged(at),
+                Some(key) => match key.cmp(&at) {
+                    Ordering::Equal => return Ok(Some(middle)),
+                    Ordering::Less => from = middle + 1,
+                    Ordering::Greater => to = middle,
+                },
+            }
+        }
+        Ok(None)
+    }
+
+    /// As `find`, one by one: a damaged record does not say on which side of it others are.
+    fn find_among_damaged(&self, at: u64) -> Result<Option<u64>, HistoryError> {
+        let (mut near, mut damaged) = (Near::default(), None);
+        for slot in 0..self.len() {
+            match key(&self.table.read_near(slot, &mut near)?) {
+                Some(key) if key == at => return Ok(Some(slot)),
+                Some(_) => {}
+                None => damaged = damaged.or(Some(slot)),
+            }
+        }
+        damaged.map_or(Ok(None), |slot| Err(self.table.damaged(slot)))
+    }
+
+    /// The record that is here, with its number; an error if it is damaged.
+    pub(crate) fn read_near(&self, slot: u64, near: &mut Near) -> Result<(u64, [u8; ORDER_BYTES]), HistoryError> {
+        let carried = self.table.read_near(slot, near)?;
+        let at = key(&carried).ok_or_else(|| self.table.damaged(slot))?;
+        let mut record = [0; ORDER_BYTES];
+        record.copy_from_slice(&carried[KEY_BYTES..]);
+        Ok((at, record))
+    }
+
+    /// Changes bytes of the record that is here.
+    pub(crate) fn patch(&mut self, slot: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
+        self.table.patch(slot, KEY_BYTES + from, bytes)
+    }
+
+    /// That the record here is not what was written.
+    pub(crate) fn damaged(&self, slot: u64) -> HistoryError {
+        self.table.damaged(slot)
+    }
+}
+
+/// The number of the record, which seeds its checksum; none if it is damaged.
+fn key(carried: &[u8; CARRIED_BYTES]) -> Option<u64> {
+    let (key, record) = carried.split_first_chunk::<KEY_BYTES>()?;
+    let at = u64::from_le_bytes(*key);
+    sound(at, &record[..PLACED_BYTES]).map(|_| at)
+}

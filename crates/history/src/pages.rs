@@ -1,0 +1,289 @@
+//! What the history is asked: orders, trades and candles, one by one or in pages along a chain.
+
+use engine::{AccountIndex, OrderId, SymbolIndex, Time};
+
+use crate::candle::{Candle, Interval};
+use crate::error::HistoryError;
+use crate::history::History;
+use crate::record::{self, CandleRecord, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
+use crate::table::{Near, Table};
+use crate::trade::Trade;
+
+/// Records looked at for one page at most: past it the page ends early and says where to go on.
+const LOOKED_AT_MAX: usize = 10_000;
+
+/// A page, and where the next one begins.
+pub type Page<T, C> = (Vec<T>, Option<C>);
+
+impl History {
+    /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
+    pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
+        at.map(|at| self.read_order(at)).transpose()
+    }
+
+    /// Orders of an account that `wanted` likes, newest first: those placed before `before`, which must be one of them
+    /// (none otherwise), and with what to go on.
+    pub fn orders_of(
+        &self,
+        account: AccountIndex,
+        before: Option<OrderId>,
+        limit: usize,
+        wanted: &mut dyn FnMut(&PastOrder) -> bool,
+    ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
+        let first = match before {
+            None => self.heads.get_account(account).and_then(|chain| chain.order),
+            Some(before) => match self.order(before)?.filter(|order| order.account == account) {
+                Some(order) => order.before,
+                None => return Ok(None),
+            },
+        };
+        walk(first, limit, |order: OrderId| {
+            let order = self.read_order(self.place(order))?;
+            match order.account == account {
+                true => Ok((order.before, wanted(&order).then_some(order))),
+                false => Err(self.lost_order(order.order)),
+            }
+        })
+        .map(Some)
+    }
+
+    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise), and with
+    /// what to go on.
+    pub fn trades_of(
+        &self,
+        symbol: SymbolIndex,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let last = self.heads.symbol(symbol).and_then(|chain| chain.trade);
+        let next = |record: &TradeRecord| (record.trade.symbol == symbol).then_some(record.of_symbol);
+        self.walk_trades(last, before, limit, next, |_| true)
+    }
+
+    /// Trades of an account that `wanted` likes, as `trades_of`; where both orders were its own, once.
+    pub fn trades_of_account(
+        &self,
+        account: AccountIndex,
+        before: Option<u64>,
+        limit: usize,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let last = self.heads.get_account(account).and_then(|chain| chain.trade);
+        let next = |record: &TradeRecord| match record.trade {
+            trade if trade.maker_account == account => Some(record.of_maker),
+            trade if trade.aggressor_account == account => Some(record.of_aggressor),
+            _ => None,
+        };
+        self.walk_trades(last, before, limit, next, wanted)
+    }
+
+    /// Follows a chain; `next` gives where it goes on from a record, none if that is not of this chain.
+    fn walk_trades(
+        &self,
+        last: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+        next: impl Fn(&TradeRecord) -> Option<Option<u64>>,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        let first = match before {
+            None => last,
+            Some(before) if (1..=self.trades.len()).contains(&before) => match next(&self.read_trade(before)?) {
+                Some(first) => first,
+                None => return Ok(None),
+            },
+            Some(_) => return Ok(None),
+        };
+        walk(first, limit, |number: u64| {
+            let record = self.read_trade(number)?;
+            let next = next(&record).ok_or_else(|| self.lost_trade(number))?;
+            Ok((next, wanted(&record.trade).then_some(record.trade)))
+        })
+        .map(Some)
+    }
+
+    /// The candle of a kept interval that was not complete at the last checkpoint.
+    pub fn current_candle(&self, symbol: SymbolIndex, interval: Interval) -> Option<Candle> {
+        self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).current)
+    }
+
+    /// Complete candles of a kept interval that began before `before`, oldest first.
+    pub fn closed_candles(
+        &self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        before: Option<Time>,
+        limit: usize,
+    ) -> Result<Vec<Candle>, HistoryError> {
+        let mut found = Vec::new();
+        let mut at = self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).last);
+        while let Some(number) = at {
+            if found.len() >= limit {
+                break;
+            }
+            let record = self.record(&self.candles, number - 1, self.candles.read(number - 1), CandleRecord::decode)?;
+            at = record.before;
+            if before.is_none_or(|before| record.candle.start < before) {
+                found.push(record.candle);
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    /// The trades of an order, in the order in which they happened; none if there are more than `most`.
+    pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
+        let last = self.order(order)?.and_then(|order| order.last_trade);
+        let mut at = last.or_else(|| self.heads.executed.get(&order).copied());
+        let (mut found, mut near) = (Vec::new(), Near::default());
+        while let Some(number) = at {
+            if found.len() == most {
+                return Ok(None);
+            }
+            let record = self.read_trade_near(number, &mut near)?;
+            at = match record.trade {
+                trade if trade.maker_order == order => record.of_maker_order,
+                trade if trade.aggressor_order == order => self.trade_of_aggressor_before(&trade, &mut near)?,
+                _ => return Err(self.lost_trade(number)),
+            };
+            found.push(record.trade);
+        }
+        found.reverse();
+        Ok(Some(found))
+    }
+
+    /// The trade of the same aggressor's order before this one: it is the one before, as nothing comes between them.
+    fn trade_of_aggressor_before(&self, trade: &Trade, near: &mut Near) -> Result<Option<u64>, HistoryError> {
+        let before = trade.id - 1;
+        if before == 0 {
+            return Ok(None);
+        }
+        match self.read_trade_near(before, near) {
+            Ok(record) => Ok((record.trade.aggressor_order == trade.aggressor_order).then_some(before)),
+            // What is gone is of another command.
+            Err(HistoryError::NoLongerKept { .. }) if trade.sequence > self.trades.reach().gone_until.sequence => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The number of an order's record; of one before the first, a number that no record has.
+    pub(crate) fn place(&self, order: OrderId) -> u64 {
+        order.0.wrapping_sub(self.heads.first_order.0)
+    }
+
+    pub(crate) fn read_order(&self, at: u64) -> Result<PastOrder, HistoryError> {
+        self.decode_order(at, self.orders.read(at))
+    }
+
+    /// For whoever reads many in the order of the file, or nearly.
+    pub(crate) fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
+        self.decode_order(at, self.orders.read_near(at, near))
+    }
+
+    fn decode_order(&self, at: u64, read: Result<[u8; ORDER_BYTES], HistoryError>) -> Result<PastOrder, HistoryError> {
+        let order = OrderId(self.heads.first_order.0.wrapping_add(at));
+        let read = match read {
+            // Of a sealed part: it has ended since, or is open, which another record says.
+            Ok(record) if self.orders.is_settled(at) && !record::has_ending(&record) => self.read_carried(at, true),
+            Err(HistoryError::NoLongerKept { .. }) => self.read_carried(at, false),
+            read => read,
+        };
+        self.record(&self.orders, at, read, |at, bytes| PastOrder::decode(at, order, bytes))
+    }
+
+    /// The record of an order that was open when its part was sealed. One of a sealed part must be there.
+    fn read_carried(&self, at: u64, must: bool) -> Result<[u8; ORDER_BYTES], HistoryError> {
+        match self.carried.find(at)? {
+            Some(slot) => self.carried.read_near(slot, &mut Near::default()).map(|(_, record)| record),
+            None if must => Err(self.orders.damaged(at)),
+            None => Err(HistoryError::NoLongerKept { until: self.orders.reach().gone_until.time }),
+        }
+    }
+
+    pub(crate) fn read_trade_near(&self, number: u64, near: &mut Near) -> Result<TradeRecord, HistoryError> {
+        self.decode_trade(number, self.trades.read_near(number - 1, near))
+    }
+
+    pub(crate) fn read_trade(&self, number: u64) -> Result<TradeRecord, HistoryError> {
+        self.decode_trade(number, self.trades.read(number - 1))
+    }
+
+    fn decode_trade(
+        &self,
+        number: u64,
+        read: Result<[u8; TRADE_BYTES], HistoryError>,
+    ) -> Result<TradeRecord, HistoryError> {
+        self.record(&self.trades, number - 1, read, |at, bytes| TradeRecord::decode(at, number, bytes))
+    }
+
+    /// What a record says.
+    fn record<const N: usize, T>(
+        &self,
+        table: &Table<N>,
+        at: u64,
+        read: Result<[u8; N], HistoryError>,
+        decode: impl FnOnce(u64, &[u8; N]) -> Option<T>,
+    ) -> Result<T, HistoryError> {
+        match read {
+            Ok(bytes) => decode(at, &bytes).ok_or_else(|| self.lost(table, at)),
+            Err(error) => {
+                self.list(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// That a record is damaged, or none of the chain that leads there. It goes on the list.
+    pub(crate) fn lost<const N: usize>(&self, table: &Table<N>, at: u64) -> HistoryError {
+        let error = table.damaged(at);
+        self.list(&error);
+        error
+    }
+
+    /// Puts a record that is damaged on the list.
+    pub(crate) fn list(&self, error: &HistoryError) {
+        match error {
+            HistoryError::Record { name, record: at, .. } | HistoryError::Block { name, block: at, .. } => {
+                self.damages.found(name, *at, error);
+            }
+            HistoryError::Damaged { name, .. } => self.damages.found(name, 0, error),
+            HistoryError::Io { .. }
+            | HistoryError::NoLongerKept { .. }
+            | HistoryError::Failed { .. }
+            | HistoryError::Ended => {}
+        }
+    }
+
+    pub(crate) fn lost_order(&self, order: OrderId) -> HistoryError {
+        self.lost(&self.orders, self.place(order))
+    }
+
+    pub(crate) fn lost_trade(&self, number: u64) -> HistoryError {
+        self.lost(&self.trades, number - 1)
+    }
+}
+
+/// A page of a chain. `read` gives where the chain goes on and what is wanted of a record. With a page comes the last record
+/// that was looked at, if there are more: the next page begins behind it.
+fn walk<T, C: Copy>(
+    first: Option<C>,
+    limit: usize,
+    mut read: impl FnMut(C) -> Result<(Option<C>, Option<T>), HistoryError>,
+) -> Result<Page<T, C>, HistoryError> {
+    let (mut found, mut at) = (Vec::new(), first);
+    let mut last = None;
+    for _ in 0..LOOKED_AT_MAX {
+        let Some(here) = at.filter(|_| found.len() < limit) else { break };
+        let (next, wanted) = match read(here) {
+            // Whoever asks for the next page is told so.
+            Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,
+            read => read?,
+        };
+        found.extend(wanted);
+        (at, last) = (next, Some(here));
+    }
+    Ok((found, at.and(last)))
+}

@@ -1,0 +1,134 @@
+//! The files that a table is kept in: parts of so many records each, plain while they may change and sealed afterwards. Few
+//! of them are open at a time. It does not know what the records hold.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use journal::File;
+
+use crate::error::HistoryError;
+use crate::folder::Folder;
+
+/// Files of one table that are open at a time.
+const OPEN_MAX: usize = 16;
+/// Of these so many may have changed since they were synced.
+const UNSYNCED_MAX: usize = OPEN_MAX / 2;
+
+/// How a part is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    Plain,
+    Sealed,
+    /// One that is being sealed: nobody reads it.
+    Unfinished,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parts {
+    folder: Arc<dyn Folder>,
+    stem: &'static str,
+    /// All records are in one file that has no number.
+    single: bool,
+    /// The one used last is in front.
+    open: RefCell<VecDeque<Open>>,
+    /// Files were made since the folder was synced.
+    made: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    form: Form,
+    part: u64,
+    file: Arc<dyn File>,
+    unsynced: bool,
+}
+
+impl Parts {
+    pub(crate) fn new(folder: Arc<dyn Folder>, stem: &'static str, single: bool) -> Parts {
+        Parts { folder, stem, single, open: RefCell::default(), made: false }
+    }
+
+    /// What a file of it is called.
+    pub(crate) fn name(&self, form: Form, part: u64) -> String {
+        name(self.stem, self.single, form, part)
+    }
+
+    /// A file that is there.
+    pub(crate) fn file(&self, form: Form, part: u64) -> Result<Arc<dyn File>, HistoryError> {
+        if let Some(file) = self.find(form, part, false) {
+            return Ok(file);
+        }
+        let name = self.name(form, part);
+        let file = self.folder.existing(&name).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => HistoryError::Damaged { name, fault: "it is missing".to_owned() },
+            _ => HistoryError::Io { name, source },
+        })?;
+        Ok(self.keep(Open { form, part, file: file.into(), unsynced: false }))
+    }
+
+    /// A plain file to be changed, made if it is missing.
+    pub(crate) fn changing(&mut self, part: u64) -> Result<Arc<dyn File>, HistoryError> {
+        if let Some(file) = self.find(Form::Plain, part, true) {
+            return Ok(file);
+        }
+        if self.open.get_mut().iter().filter(|open| open.unsynced).count() >= UNSYNCED_MAX {
+            self.sync()?;
+        }
+        let name = self.name(Form::Plain, part);
+        let file = self.folder.open(&name).map_err(|source| HistoryError::Io { name, source })?;
+        self.made = true;
+        Ok(self.keep(Open { form: Form::Plain, part, file: file.into(), unsynced: true }))
+    }
+
+    /// Makes what was changed durable.
+    pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
+        for open in self.open.get_mut().iter_mut().filter(|open| open.unsynced) {
+            let name = || name(self.stem, self.single, open.form, open.part);
+            open.file.sync().map_err(|source| HistoryError::Io { name: name(), source })?;
+            open.unsynced = false;
+        }
+        if std::mem::take(&mut self.made) {
+            self.folder.sync().map_err(crate::error::in_folder)?;
+        }
+        Ok(())
+    }
+
+    /// Closes a file that is to be removed.
+    pub(crate) fn close(&self, form: Form, part: u64) {
+        self.open.borrow_mut().retain(|open| (open.form, open.part) != (form, part));
+    }
+
+    fn find(&self, form: Form, part: u64, to_change: bool) -> Option<Arc<dyn File>> {
+        let mut all = self.open.borrow_mut();
+        let at = all.iter().position(|open| (open.form, open.part) == (form, part))?;
+        let mut open = all.remove(at)?;
+        open.unsynced |= to_change;
+        let file = open.file.clone();
+        all.push_front(open);
+        Some(file)
+    }
+
+    fn keep(&self, open: Open) -> Arc<dyn File> {
+        let mut all = self.open.borrow_mut();
+        if all.len() >= OPEN_MAX
+            && let Some(last) = all.iter().rposition(|open| !open.unsynced)
+        {
+            all.remove(last);
+        }
+        let file = open.file.clone();
+        all.push_front(open);
+        file
+    }
+}
+
+pub(crate) fn name(stem: &str, single: bool, form: Form, part: u64) -> String {
+    let number = if single { String::new() } else { format!("-{part:06}") };
+    let ending = match form {
+        Form::Plain => "tab",
+        Form::Sealed => "sealed",
+        Form::Unfinished => "sealed.new",
+    };
+    format!("{stem}{number}.{ending}")
+}

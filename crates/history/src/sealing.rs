@@ -1,0 +1,85 @@
+//! Sealing a part of a table, a block at a time: records are read, checked, packed and written beside. The part stays as it is
+//! until a checkpoint says otherwise. A damaged record keeps its part from being sealed: nothing else would know of it.
+
+use std::sync::Arc;
+
+use engine::Sequence;
+
+use crate::columns::pack;
+use crate::error::HistoryError;
+use crate::folder::Folder;
+use crate::parts::Form;
+use crate::sealed::{Head, Newest, Writer};
+use crate::table::Table;
+
+/// A part on its way.
+#[derive(Debug)]
+pub(crate) struct Sealing {
+    pub(crate) part: u64,
+    /// Records that are in it so far.
+    done: u64,
+    writer: Writer,
+    newest: Newest,
+    /// Numbers of records to which something is still to come.
+    pub(crate) open: Vec<u64>,
+}
+
+/// How far it is.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    More,
+    /// All blocks are in it.
+    Whole,
+    /// A record of it is damaged.
+    Damaged(HistoryError),
+}
+
+impl<const N: usize> Table<N> {
+    pub(crate) fn begin_sealing(&self, folder: &dyn Folder, part: u64) -> Result<Sealing, HistoryError> {
+        let name = self.parts().name(Form::Unfinished, part);
+        let failed = |source| HistoryError::Io { name: name.clone(), source };
+        folder.remove(&name).map_err(failed)?;
+        let file = Arc::from(folder.open(&name).map_err(failed)?);
+        let blocks = self.part_records().div_ceil(self.block_records());
+        let writer = Writer::new(name, file, self.kind().seed, blocks);
+        Ok(Sealing { part, done: 0, writer, newest: Newest::NOTHING, open: Vec::new() })
+    }
+
+    /// Seals a block more. What happened behind `covered` is still to come: only up to there it is certain.
+    pub(crate) fn seal_on(&self, sealing: &mut Sealing, covered: Sequence) -> Result<Progress, HistoryError> {
+        let records = self.block_records().min(self.part_records() - sealing.done);
+        let first = sealing.part * self.part_records() + sealing.done;
+        let mut bytes = vec![0; records as usize * N];
+        self.read_plain(&mut bytes, first)?;
+        for (at, record) in (first..).zip(bytes.as_chunks_mut::<N>().0) {
+            let Some((newest, open)) = (self.kind().strip)(at, record, covered) else {
+                return Ok(Progress::Damaged(self.damaged(at)));
+            };
+            sealing.newest = sealing.newest.or(newest);
+            if open {
+                sealing.open.push(at);
+            }
+        }
+        let block = pack(self.kind().fields, N, self.own().wrapping_add(first), &bytes);
+        // A field that is too wide is of a record that we did not write.
+        let Some(block) = block else { return Ok(Progress::Damaged(self.damaged(first))) };
+        sealing.writer.add(first, &block)?;
+        sealing.done += records;
+        Ok(if sealing.done == self.part_records() { Progress::Whole } else { Progress::More })
+    }
+
+    /// Makes it durable, under its name as soon as the folder is synced. Gives the records to which something is still to come,
+    /// and how many bytes it has.
+    pub(crate) fn finish_sealing(
+        &self,
+        folder: &dyn Folder,
+        sealing: Sealing,
+    ) -> Result<(Vec<u64>, u64), HistoryError> {
+        let Sealing { part, writer, newest, open, .. } = sealing;
+        let head = Head { part, records: self.part_records(), block_records: self.block_records(), newest };
+        let bytes = writer.finish(&head)?;
+        let (from, to) = (self.parts().name(Form::Unfinished, part), self.parts().name(Form::Sealed, part));
+        folder.rename(&from, &to).map_err(|source| HistoryError::Io { name: to, source })?;
+        Ok((open, bytes))
+    }
+}

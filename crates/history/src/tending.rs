@@ -1,0 +1,342 @@
+//! What is done at leisure, a little at a time, by whoever has the history: old parts are sealed, the oldest removed, as far as
+//! that is wanted. What was done counts with a checkpoint, and only then files go: so a crash leaves all that its checkpoint
+//! counts.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use engine::Time;
+
+use crate::checkpoint::{Checkpoint, Kept};
+use crate::error::{HistoryError, in_folder};
+use crate::history::History;
+use crate::parts::Form;
+use crate::record::ORDER_BYTES;
+use crate::sealed::{self, Newest};
+use crate::sealing::{Progress, Sealing};
+use crate::table::Table;
+
+/// Parts that stay plain behind the one that is written to: most orders end soon.
+const PLAIN_PARTS: u64 = 1;
+
+/// How much is kept. Candles are kept for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Orders and trades of which all happened longer ago than so many microseconds may go; none for never.
+    pub age_us: Option<u64>,
+    /// With more bytes than these the oldest sealed parts go; none for any number.
+    pub bytes: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tending {
+    keep: Keep,
+    job: Option<Job>,
+    /// What the next checkpoint is to count, but for the numbers of records.
+    plan: Kept,
+    /// Files that no checkpoint counts any more.
+    obsolete: VecDeque<(Which, Form, u64)>,
+    /// Bytes of sealed parts, as far as they were looked at.
+    sealed_bytes: BTreeMap<(Which, u64), u64>,
+    /// Something failed: it is tried again after the next checkpoint.
+    resting: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Which {
+    Orders,
+    Trades,
+}
+
+const BOTH: [Which; 2] = [Which::Orders, Which::Trades];
+
+#[derive(Debug)]
+enum Job {
+    Seal(Which, Sealing),
+    /// The part of orders is sealed: those that were open are carried.
+    Carry(Vec<u64>),
+}
+
+impl Tending {
+    pub(crate) fn new(kept: &Kept) -> Tending {
+        Tending {
+            keep: Keep::default(),
+            job: None,
+            plan: kept.clone(),
+            obsolete: VecDeque::new(),
+            sealed_bytes: BTreeMap::new(),
+            resting: false,
+        }
+    }
+
+    pub(crate) fn keep(&mut self, keep: Keep) {
+        self.keep = keep;
+    }
+
+    pub(crate) fn kept(&self) -> Keep {
+        self.keep
+    }
+
+    pub(crate) fn plan(&self) -> &Kept {
+        &self.plan
+    }
+
+    /// Whether the order of this record may be carried although its part still counts as plain.
+    pub(crate) fn may_carry(&self, at: u64, part_records: u64) -> bool {
+        let carrying = u64::from(matches!(self.job, Some(Job::Carry(_))));
+        at / part_records < self.plan.reach[0].sealed + carrying
+    }
+}
+
+impl History {
+    /// Does a little: a block is sealed, or a few open orders are carried, or a file removed. False when there is nothing to do. `now` is
+    /// market time, by which things are old. What fails is logged and tried again later: nothing is lost by it.
+    pub fn tend(&mut self, now: Time) -> bool {
+        if self.remove_obsolete() {
+            return true;
+        }
+        if self.tending.resting {
+            return false;
+        }
+        let done = match self.tending.job.take() {
+            Some(Job::Seal(which, sealing)) => self.seal_on(which, sealing),
+            Some(Job::Carry(open)) => self.carry_on(open),
+            None => self.begin_job(now),
+        };
+        done.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the history cannot be tended to; it is tried again after the next checkpoint");
+            self.give_up();
+            false
+        })
+    }
+
+    /// Whether more is sealed or gone than the last checkpoint counts.
+    pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
+        self.tending.plan.reach != self.kept.reach
+    }
+
+    /// Has the last checkpoint count what is sealed and gone by now, and nothing else that happened since.
+    fn commit(&mut self) -> Result<bool, HistoryError> {
+        if !self.is_ahead_of_checkpoint() {
+            return Ok(false);
+        }
+        self.carried.sync()?;
+        // What was sealed got its name.
+        self.folder.sync().map_err(in_folder)?;
+        let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
+        let kept = Kept { records: self.kept.records, ..self.tending.plan.clone() };
+        Checkpoint::write(&*self.folder, &heads, heads.through, &kept)?;
+        self.settle_parts(kept);
+        Ok(true)
+    }
+
+    /// All work behind the plan is forgotten.
+    fn give_up(&mut self) {
+        self.tending.job = None;
+        self.tending.resting = true;
+        self.carried.cut(self.tending.plan.carried);
+    }
+
+    fn begin_job(&mut self, now: Time) -> Result<bool, HistoryError> {
+        for (at, which) in BOTH.into_iter().enumerate() {
+            let part = self.tending.plan.reach[at].sealed;
+            // All of it has to be durable, and the newest parts may stay as they are.
+            if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records[at] {
+                let sealing = match which {
+                    Which::Orders => self.orders.begin_sealing(&*self.folder, part)?,
+                    Which::Trades => self.trades.begin_sealing(&*self.folder, part)?,
+                };
+                self.tending.job = Some(Job::Seal(which, sealing));
+                return Ok(true);
+            }
+        }
+        Ok(self.commit()? || self.let_go(now)?)
+    }
+
+    fn seal_on(&mut self, which: Which, mut sealing: Sealing) -> Result<bool, HistoryError> {
+        let through = self.heads.through;
+        let progress = match which {
+            Which::Orders => self.orders.seal_on(&mut sealing, through)?,
+            Which::Trades => self.trades.seal_on(&mut sealing, through)?,
+        };
+        match progress {
+            Progress::More => self.tending.job = Some(Job::Seal(which, sealing)),
+            Progress::Damaged(error) => {
+                self.list(&error);
+                self.tending.plan.reach[which as usize].unsealed.insert(sealing.part);
+                self.tending.plan.reach[which as usize].sealed = sealing.part + 1;
+            }
+            Progress::Whole => {
+                let part = sealing.part;
+                let (open, bytes) = match which {
+                    Which::Orders => self.orders.finish_sealing(&*self.folder, sealing)?,
+                    Which::Trades => self.trades.finish_sealing(&*self.folder, sealing)?,
+                };
+                self.tending.sealed_bytes.insert((which, part), bytes);
+                match open.is_empty() {
+                    true => self.tending.plan.reach[which as usize].sealed = part + 1,
+                    false => self.tending.job = Some(Job::Carry(open)),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Carries the first of these as they are now, as many as a block has.
+    fn carry_on(&mut self, mut open: Vec<u64>) -> Result<bool, HistoryError> {
+        let at_once = usize::try_from(self.kept.block_records).unwrap_or(usize::MAX);
+        let later = open.split_off(open.len().min(at_once));
+        for at in open {
+            let mut record = [0; ORDER_BYTES];
+            self.orders.read_plain(&mut record, at)?;
+            self.carried.append(at, &record)?;
+        }
+        if later.is_empty() {
+            self.tending.plan.reach[0].sealed += 1;
+            self.tending.plan.carried = self.carried.len();
+        } else {
+            self.tending.job = Some(Job::Carry(later));
+        }
+        Ok(true)
+    }
+
+    /// Lets the oldest sealed part go, if it is too old or there are too many bytes.
+    fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
+        let Keep { age_us, bytes } = self.tending.keep;
+        if age_us.is_none() && bytes.is_none() {
+            return Ok(false);
+        }
+        let mut oldest: Option<(Which, Newest)> = None;
+        for which in BOTH {
+            if let Some(newest) = self.newest_of_oldest(which)?
+                && oldest.is_none_or(|(_, other)| newest.time < other.time)
+            {
+                oldest = Some((which, newest));
+            }
+        }
+        let Some((which, newest)) = oldest else { return Ok(false) };
+        let too_old = age_us.is_some_and(|age| now.0.saturating_sub(newest.time.0) > age);
+        let too_many = match bytes {
+            Some(bytes) => self.bytes()? > bytes,
+            None => false,
+        };
+        if !too_old && !too_many {
+            return Ok(false);
+        }
+        let reach = &mut self.tending.plan.reach[which as usize];
+        reach.unsealed.remove(&reach.gone);
+        reach.gone_until = reach.gone_until.or(newest);
+        reach.gone += 1;
+        Ok(true)
+    }
+
+    /// The last that the oldest part of a table tells of, if that counts as sealed. Of one that does not say so itself, because
+    /// it is damaged, the next one does.
+    fn newest_of_oldest(&self, which: Which) -> Result<Option<Newest>, HistoryError> {
+        let (planned, durable) = (&self.tending.plan.reach[which as usize], &self.kept.reach[which as usize]);
+        for part in planned.gone..durable.sealed {
+            if !durable.is_sealed(part) {
+                continue;
+            }
+            let (head, error) = match which {
+                Which::Orders => (self.orders.head_of(part), self.orders.damaged_head(part)),
+                Which::Trades => (self.trades.head_of(part), self.trades.damaged_head(part)),
+            };
+            if let Some(head) = head? {
+                return Ok(Some(head.newest));
+            }
+            self.list(&error);
+        }
+        Ok(None)
+    }
+
+    /// Bytes of all files that the next checkpoint counts.
+    fn bytes(&mut self) -> Result<u64, HistoryError> {
+        let mut bytes = self.carried.bytes() + self.candles.bytes();
+        for which in BOTH {
+            let reach = self.tending.plan.reach[which as usize].clone();
+            let (plain, part_bytes) = match which {
+                Which::Orders => (self.orders.bytes(), self.orders.part_bytes()),
+                Which::Trades => (self.trades.bytes(), self.trades.part_bytes()),
+            };
+            bytes += plain - reach.sealed * part_bytes;
+            for part in reach.gone..reach.sealed {
+                bytes += match reach.is_sealed(part) {
+                    true => self.bytes_of_sealed(which, part)?,
+                    false => part_bytes,
+                };
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn bytes_of_sealed(&mut self, which: Which, part: u64) -> Result<u64, HistoryError> {
+        if let Some(bytes) = self.tending.sealed_bytes.get(&(which, part)) {
+            return Ok(*bytes);
+        }
+        let bytes = match which {
+            Which::Orders => self.orders.bytes_of_sealed(part),
+            Which::Trades => self.trades.bytes_of_sealed(part),
+        }?;
+        self.tending.sealed_bytes.insert((which, part), bytes);
+        Ok(bytes)
+    }
+
+    /// A checkpoint counts this now: sealed parts are read, and what they were made of may go.
+    pub(crate) fn settle_parts(&mut self, kept: Kept) {
+        for (at, which) in BOTH.into_iter().enumerate() {
+            let (old, new) = (&self.kept.reach[at], &kept.reach[at]);
+            let tending = &mut self.tending;
+            for part in old.gone..new.gone {
+                let form = if old.is_sealed(part) { Form::Sealed } else { Form::Plain };
+                tending.obsolete.push_back((which, form, part));
+                tending.sealed_bytes.remove(&(which, part));
+            }
+            let sealed = (old.sealed.max(new.gone)..new.sealed).filter(|part| new.is_sealed(*part));
+            tending.obsolete.extend(sealed.map(|part| (which, Form::Plain, part)));
+        }
+        self.orders.set_reach(kept.reach[0].clone());
+        self.trades.set_reach(kept.reach[1].clone());
+        self.kept = kept;
+        self.tending.resting = false;
+    }
+
+    /// Removes a file that no checkpoint counts. One that cannot be removed is removed by the next start.
+    fn remove_obsolete(&mut self) -> bool {
+        let Some((which, form, part)) = self.tending.obsolete.pop_front() else { return false };
+        let parts = match which {
+            Which::Orders => self.orders.parts(),
+            Which::Trades => self.trades.parts(),
+        };
+        parts.close(form, part);
+        let name = parts.name(form, part);
+        if let Err(error) = self.folder.remove(&name) {
+            tracing::warn!(%error, name, "a file of the history that is not needed any more stays until the next start");
+        }
+        true
+    }
+}
+
+impl<const N: usize> Table<N> {
+    /// What a sealed part says of itself; none if that is damaged.
+    pub(crate) fn head_of(&self, part: u64) -> Result<Option<sealed::Head>, HistoryError> {
+        let name = || self.parts().name(Form::Sealed, part);
+        let file = self.parts().file(Form::Sealed, part)?;
+        let head = sealed::read_head(&*file, self.kind().seed);
+        let head = head.map_err(|source| HistoryError::Io { name: name(), source })?;
+        Ok(head.filter(|head| head.part == part))
+    }
+
+    fn bytes_of_sealed(&self, part: u64) -> Result<u64, HistoryError> {
+        let file = self.parts().file(Form::Sealed, part)?;
+        file.len().map_err(|source| HistoryError::Io { name: self.parts().name(Form::Sealed, part), source })
+    }
+
+    /// What all its records would take if they were plain.
+    fn bytes(&self) -> u64 {
+        self.len() * N as u64
+    }
+
+    fn part_bytes(&self) -> u64 {
+        self.part_records() * N as u64
+    }
+}
