@@ -143,7 +143,7 @@ fn open_folder(
     let mut projection = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
         if settings.feed {
-            projection = Some(Projection::start(engine, &storage, &metrics, &failed)?);
+            projection = Some(Projection::start(engine, &storage, settings.history(), &metrics, &failed)?);
         }
         Ok(projection.as_ref().map(Projection::sink))
     });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::{Engine, Entry, Event, Sequence, Time};
 use exchange::{Gauge, Metrics};
 use feed::{Asker, EventBatch, EventSink, Feed, History, HistoryError, Known};
+use history::Keep;
 use journal::{Damages, Disk};
 use web::Hub;
 
@@ -17,12 +18,19 @@ pub struct Projection(Feed<Hub>);
 pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Projection {
-    /// Follows from an engine's state, with a history in the data folder. What is damaged of it is counted in `metrics`.
-    pub fn start(engine: &Engine, data: &Disk, metrics: &Metrics, failed: &Failed) -> Result<Projection, HistoryError> {
+    /// Follows from an engine's state, with a history in the data folder, which keeps so much. What is damaged of it is counted
+    /// in `metrics`.
+    pub fn start(
+        engine: &Engine,
+        data: &Disk,
+        keep: Keep,
+        metrics: &Metrics,
+        failed: &Failed,
+    ) -> Result<Projection, HistoryError> {
         let counted = metrics.clone();
         metrics.set(Gauge::DamagedInHistory, 0);
         let damages = Damages::new(move |records| counted.set(Gauge::DamagedInHistory, records));
-        let history = History::open(data, engine)?.listing(damages);
+        let history = History::open(data, engine)?.listing(damages).keeping(keep);
         Projection::of(engine, Some(history), failed)
     }
 

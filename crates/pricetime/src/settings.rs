@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use engine::{Money, Position};
+use history::Keep;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Bounds;
@@ -132,6 +133,10 @@ settings! {
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
     /// Take a snapshot when this many commands stand in full journal files since the last
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
+    /// Keep done orders and trades for so many days at least, as far as whole files can go; 0 for ever. Candles stay
+    history_keep_days: u64 = 0, "PRICETIME_HISTORY_KEEP_DAYS";
+    /// With more than this the oldest done orders and trades go, in whole files; 0 for any size
+    history_keep_bytes: ByteSize = ByteSize(0), "PRICETIME_HISTORY_KEEP_BYTES";
     /// Permissions that new files and folders lack: with 077 they are their owner's alone, with 027 the group may read them
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
     /// Refuse new orders and accounts while less than this would be free on the disk behind the next journal file; 0 for never
@@ -195,6 +200,13 @@ impl Settings {
         }
     }
 
+    /// How much of the past is kept.
+    pub fn history(&self) -> Keep {
+        const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
+        let some = |value: u64| (value > 0).then_some(value);
+        Keep { age_us: some(self.history_keep_days * DAY_US), bytes: some(self.history_keep_bytes.0) }
+    }
+
     /// What clients may have the server keep.
     pub fn bounds(&self) -> Bounds {
         let dollars = |whole: Whole| Money::from_units(whole.times(engine::DOLLAR).min(Money::CAP.units()));
@@ -246,6 +258,8 @@ impl Settings {
         at_least("snapshot-every", self.snapshot_every, 1)?;
         at_most("snapshot-every", self.snapshot_every, i64::MAX as u64)?;
         at_most("stop-after-requests", self.stop_after_requests, i64::MAX as u64)?;
+        at_most("history-keep-days", self.history_keep_days, 1_000_000)?;
+        at_most("history-keep-bytes", self.history_keep_bytes.0, i64::MAX as u64)?;
         at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
         match &self.store {
             Place::Journal if self.standby => {
@@ -253,6 +267,12 @@ impl Settings {
             }
             Place::Database(_) if self.durability == Durability::Written => {
                 return Err("durability is written, but with a database every reply waits for the commit".to_string());
+            }
+            Place::Database(_) if self.history() != Keep::default() => {
+                return Err(
+                    "history-keep-days and history-keep-bytes are about the data folder; with a database all is kept"
+                        .to_string(),
+                );
             }
             Place::Nowhere(fault) => return Err(format!("store: {fault}")),
             Place::Journal | Place::Database(_) => {}

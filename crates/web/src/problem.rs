@@ -75,8 +75,17 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "record-damaged", "Record damaged", detail)
     }
 
+    /// It was there, and was removed as the server's settings say.
+    pub fn no_longer_kept() -> Problem {
+        let detail = "no longer kept: the server keeps what is newer";
+        Problem::new(StatusCode::GONE, "no-longer-kept", "No longer kept", detail)
+    }
+
     /// The history cannot be read, and the log says why.
     pub fn unreadable(error: &HistoryError) -> Problem {
+        if matches!(error, HistoryError::NoLongerKept { .. }) {
+            return Problem::no_longer_kept();
+        }
         if error.is_damage() {
             // The history has logged it, once.
             return Problem::damaged("the server's record of this is damaged; whoever runs the server can restore it");

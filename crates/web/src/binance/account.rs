@@ -105,10 +105,7 @@ pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
     .await?;
     let of = OfAccount { account, symbol: Some(symbol), order: order.map(OrderId) };
     let from = &site;
-    let trades = gather(wanted, |before| async move {
-        let page = past::trades_of_account(from, of, before, TRADES.1).await.map_err(Refusal::troubled)?;
-        page.ok_or_else(Refusal::internal)
-    });
+    let trades = gather(wanted, |before| past::trades_of_account(from, of, before, TRADES.1));
     let trades = trades.await?;
     let shown = site.look(move |scene| {
         let pair = names::pair(scene.view.listing(symbol).name);

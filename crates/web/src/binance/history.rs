@@ -2,11 +2,11 @@
 //! on, always oldest first.
 
 use engine::Time;
-use feed::Trade;
+use feed::{HistoryError, Trade};
 
 use super::asked::Asked;
 use super::refusal::Refusal;
-use crate::past::{Past, Since};
+use crate::past::{Past, Since, Trouble};
 
 /// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
 const PAGES_MAX: usize = 200;
@@ -44,6 +44,16 @@ impl Wanted {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
+    /// Whether what was found is all that is wanted, although what happened up to `until` is no longer kept.
+    fn lacks_nothing<T>(&self, found: &[T], until: Time) -> bool {
+        match (self.start, self.from) {
+            // The last ones that there are.
+            (None, None) => !found.is_empty(),
+            (Some(start), _) => until.0 < start,
+            (None, Some(_)) => false,
+        }
+    }
+
     pub(super) fn ends_before(&self, time: u64) -> bool {
         // Times are asked for in milliseconds: the whole of the last one is meant.
         self.end.is_some_and(|end| time >= end.saturating_add(1000))
@@ -76,8 +86,8 @@ impl Dated for Past {
     }
 }
 
-/// A page, newest first, and where the next one begins.
-pub(super) type Page<T> = Result<(Vec<T>, Option<u64>), Refusal>;
+/// A page, newest first, and where the next one begins; none if it cannot follow the one before.
+pub(super) type Page<T> = Result<Option<(Vec<T>, Option<u64>)>, Trouble>;
 
 /// Puts together what is wanted of pages, which begin where the ones before ended.
 pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
@@ -88,7 +98,13 @@ pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     let newest = wanted.since().is_none();
     let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let (some, next) = page(before).await?;
+        let (some, next) = match page(before).await {
+            Ok(page) => page.ok_or_else(Refusal::internal)?,
+            Err(Trouble::Unreadable(HistoryError::NoLongerKept { until })) if wanted.lacks_nothing(&found, until) => {
+                (Vec::new(), None)
+            }
+            Err(trouble) => return Err(Refusal::troubled(trouble)),
+        };
         let past_the_first = some.last().is_some_and(|one| wanted.begins_after(one.number(), one.micros()));
         found.extend(
             some.into_iter()

@@ -197,11 +197,7 @@ async fn trades_of(site: &Site, asked: &Asked, wanted: Wanted) -> Result<Vec<Tra
             return Ok(trades);
         }
     }
-    gather(wanted, |before| async move {
-        let page = past::trades_of_symbol(site, symbol, before, TRADES.1).await.map_err(Refusal::troubled)?;
-        page.ok_or_else(Refusal::internal)
-    })
-    .await
+    gather(wanted, |before| past::trades_of_symbol(site, symbol, before, TRADES.1)).await
 }
 
 fn trade_shape(trade: &Trade) -> Value {

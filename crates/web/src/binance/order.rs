@@ -233,10 +233,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
     })
     .await?;
     let from = &site;
-    let orders = gather(wanted, |before| async move {
-        let page = past::orders_of(from, account, Some(symbol), before, super::market::TRADES.1).await;
-        page.map_err(Refusal::troubled)?.ok_or_else(Refusal::internal)
-    });
+    let orders = gather(wanted, |before| past::orders_of(from, account, Some(symbol), before, super::market::TRADES.1));
     let orders = orders.await?;
     let shown = site.look(move |scene| {
         let orders: Vec<Order> = orders.iter().map(|past| Order::of_past(&scene.view, past)).collect();

@@ -15,6 +15,8 @@ use crate::problem::Problem;
 
 /// What is kept of the past is damaged where the answer stands: a code that Binance has not.
 const RECORD_DAMAGED: i32 = -1900;
+/// What was there is no longer kept: to Binance, an order that was archived.
+const NO_LONGER_KEPT: i32 = -2026;
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl Refusal {
 
     pub(super) fn unreadable(error: HistoryError) -> Refusal {
         let problem = Problem::unreadable(&error);
-        match error.is_damage() {
+        match error.is_damage() || matches!(error, HistoryError::NoLongerKept { .. }) {
             true => Refusal::from(problem),
             false => Refusal::internal(),
         }
@@ -182,6 +184,7 @@ impl From<Problem> for Refusal {
             return Refusal::with(status, RECORD_DAMAGED, problem.detail);
         }
         let code = match status {
+            StatusCode::GONE => NO_LONGER_KEPT,
             StatusCode::FORBIDDEN => -1002,
             StatusCode::SERVICE_UNAVAILABLE => -1001,
             StatusCode::GATEWAY_TIMEOUT => -1007,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 28] = [
+const CODES: [(&str, u16, &str); 29] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -17,6 +17,7 @@ const CODES: [(&str, u16, &str); 28] = [
     ("account-exists", 409, "There is such an account"),
     ("nothing-open", 409, "All of the order is executed or canceled"),
     ("client-order-id-taken", 409, "It stands for another order"),
+    ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
     ("not-json", 415, "The header `content-type: application/json` is missing"),
     ("insufficient-funds", 422, "The account has not enough money"),
@@ -107,8 +108,13 @@ mod tests {
             Reject::NothingOpen,
             Reject::Full,
         ];
-        let others =
-            [Problem::not_ready(), Problem::too_many_connections(), Problem::unknown_outcome(), Problem::malformed("")];
+        let others = [
+            Problem::not_ready(),
+            Problem::too_many_connections(),
+            Problem::unknown_outcome(),
+            Problem::no_longer_kept(),
+            Problem::malformed(""),
+        ];
         for problem in rejects.iter().map(Problem::of).chain(others) {
             let sent = crate::json::value(&problem);
             let described = CODES.iter().find(|(code, ..)| *code == problem.code);

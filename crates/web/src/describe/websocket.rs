@@ -247,13 +247,14 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 10] = [
+const CODES: [&str; 11] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
     "history-begins-later",
     "history-unreadable",
     "record-damaged",
+    "no-longer-kept",
     "from-ahead",
     "not-ready",
     "store-away",

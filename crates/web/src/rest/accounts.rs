@@ -175,7 +175,7 @@ pub(crate) struct ExecutionsShape {
     get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id"), Executions),
     responses((status = 200, description = "A page of executions", body = ExecutionsShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn executions(
     State(site): State<Site>,

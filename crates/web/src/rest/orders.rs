@@ -108,7 +108,7 @@ pub(crate) struct Owner {
     get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn one(
     State(site): State<Site>,
@@ -124,7 +124,7 @@ pub(crate) async fn one(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel(
     State(site): State<Site>,
@@ -140,7 +140,7 @@ pub(crate) async fn cancel(
     get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "The order", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "store-away", "outcome-unknown"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away", "outcome-unknown"]))),
 )]
 pub(crate) async fn one_by_client_id(
     State(site): State<Site>,
@@ -160,7 +160,7 @@ pub(crate) async fn one_by_client_id(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
     responses((status = 200, description = "Canceled", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel_by_client_id(
     State(site): State<Site>,
@@ -251,7 +251,7 @@ pub(crate) struct OrdersShape {
     get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), List),
     responses((status = 200, description = "A page of orders", body = OrdersShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn list(
     State(site): State<Site>,
@@ -341,7 +341,7 @@ pub(crate) struct CanceledShape {
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
     responses((status = 200, description = "What was canceled", body = CanceledShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn cancel_all(
     State(site): State<Site>,

@@ -135,7 +135,7 @@ pub(crate) struct QueuesShape {
     get, path = "/symbols/{symbol}/book/orders", operation_id = "getBookOrders", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
     responses((status = 200, description = "The orders", body = QueuesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn queues(
     State(site): State<Site>,
@@ -187,7 +187,7 @@ pub(crate) struct TradesShape {
     get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Trades),
     responses((status = 200, description = "A page of trades", body = TradesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn trades(
     State(site): State<Site>,
@@ -235,7 +235,7 @@ pub(crate) struct CandlesShape {
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Candles),
     responses((status = 200, description = "A page of candles", body = CandlesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "store-away"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
 )]
 pub(crate) async fn candles(
     State(site): State<Site>,
