@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use crate::command::{Command, Op, Query};
+use crate::command::{Command, NewOrder, Op, OrderName, Query};
 use crate::engine::Engine;
 use crate::ids::OrderId;
 use crate::slab::NONE;
@@ -29,10 +29,7 @@ impl Engine {
         let mut next_order = self.next_order;
         for (op, step) in ops.iter().zip(&mut steps) {
             let order = match *op {
-                Op::Command(
-                    Command::PlaceOrder { account, symbol, side, limit, .. }
-                    | Command::PlaceClientOrder { account, symbol, side, limit, .. },
-                ) => {
+                Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, .. }, .. }) => {
                     if let (Some(account), Some(symbol)) = (self.accounts.find(account), self.symbols.find(symbol)) {
                         seen ^= self.positions.touch(account, symbol);
                         let best = self.books.best(symbol, side.opposite());
@@ -42,7 +39,8 @@ impl Engine {
                     next_order = OrderId(next_order.0.wrapping_add(1));
                     next_order
                 }
-                Op::Command(Command::CancelOrder { order, .. }) | Op::Query(Query { order, .. }) => {
+                Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. })
+                | Op::Query(Query { order: OrderName::Id(order), .. }) => {
                     *step = Step::Find(order);
                     order
                 }
@@ -51,9 +49,9 @@ impl Engine {
                     Command::CreateAccount { .. }
                     | Command::CreateSymbol { .. }
                     | Command::IssueShares { .. }
-                    | Command::CancelClientOrder { .. },
+                    | Command::CancelOrder { order: OrderName::Client(_), .. },
                 )
-                | Op::ClientQuery(_) => continue,
+                | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };
             seen ^= self.orders.touch_index(order);
         }

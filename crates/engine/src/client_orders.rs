@@ -10,8 +10,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use crate::amount::{Price, Shares};
-use crate::command::Side;
+use crate::command::NewOrder;
 use crate::ids::{AccountIndex, ClientOrderId, OrderId, SymbolIndex, Time};
 use crate::slab::{NONE, Slab};
 
@@ -28,18 +27,9 @@ pub(crate) struct ClientOrder {
     pub(crate) id: ClientOrderId,
     pub(crate) account: AccountIndex,
     pub(crate) order: OrderId,
-    pub(crate) body: Body,
+    pub(crate) placed: NewOrder<SymbolIndex>,
     /// When nothing was open of it any more; none while something is.
     pub(crate) done: Option<Time>,
-}
-
-/// What was asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Body {
-    pub(crate) symbol: SymbolIndex,
-    pub(crate) side: Side,
-    pub(crate) limit: Price,
-    pub(crate) shares: Shares,
 }
 
 impl ClientOrder {
@@ -215,16 +205,18 @@ impl ClientOrders {
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
+    use crate::amount::{Price, Shares};
+    use crate::command::Side;
 
     fn order(number: u64) -> ClientOrder {
-        let body = Body {
+        let placed = NewOrder {
             symbol: SymbolIndex(0),
             side: Side::Buy,
             limit: Price::from_units(1).expect("above zero"),
             shares: Shares::from_units(1).expect("above zero"),
         };
         let id = ClientOrderId::parse(format!("id-{}", number % 1_000).as_bytes()).expect("legal");
-        ClientOrder { id, account: AccountIndex(number as u32 % 7), order: OrderId(number), body, done: None }
+        ClientOrder { id, account: AccountIndex(number as u32 % 7), order: OrderId(number), placed, done: None }
     }
 
     /// Orders that are done at once, a thousand a day under ids that come again, for many days.

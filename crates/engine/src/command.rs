@@ -31,15 +31,43 @@ pub enum Command {
     CreateSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
-    /// Place a limit order; `shares` is above zero.
-    PlaceOrder { account: AccountId, symbol: Symbol, side: Side, limit: Price, shares: Shares },
+    /// Place a limit order. While the id that its client gives it stands for an order, no second one is placed under it.
+    PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId> },
     /// Cancel what is still open of an order.
-    CancelOrder { account: AccountId, order: OrderId },
-    /// Place a limit order as `PlaceOrder` does, under an id that its client gives it: while that id stands for an order, no
-    /// second one is placed under it. A variant of its own, so that the others stay as short as they are on their way.
-    PlaceClientOrder { id: ClientOrderId, account: AccountId, symbol: Symbol, side: Side, limit: Price, shares: Shares },
-    /// Cancel what is still open of the order that a client order id stands for.
-    CancelClientOrder { account: AccountId, id: ClientOrderId },
+    CancelOrder { account: AccountId, order: OrderName },
+}
+
+/// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not part of
+/// it: few orders have one, and an event of every order is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrder<S = Symbol> {
+    pub symbol: S,
+    pub side: Side,
+    /// The worst price that it accepts.
+    pub limit: Price,
+    /// Above zero.
+    pub shares: Shares,
+}
+
+/// Which order of an account is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderName {
+    /// That of this id.
+    Id(OrderId),
+    /// The one that a client order id stands for when the command's or query's turn comes.
+    Client(ClientOrderId),
+}
+
+impl From<OrderId> for OrderName {
+    fn from(order: OrderId) -> OrderName {
+        OrderName::Id(order)
+    }
+}
+
+impl From<ClientOrderId> for OrderName {
+    fn from(id: ClientOrderId) -> OrderName {
+        OrderName::Client(id)
+    }
 }
 
 /// A question about an order, answered in its place among the commands.
@@ -48,16 +76,7 @@ pub struct Query {
     /// Who asks: only its own orders are shown.
     pub account: AccountId,
     /// The order asked about.
-    pub order: OrderId,
-}
-
-/// A question about the order that a client order id stands for when the question's turn comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientQuery {
-    /// Who asks: ids of other accounts are others.
-    pub account: AccountId,
-    /// The id that the order was placed under.
-    pub id: ClientOrderId,
+    pub order: OrderName,
 }
 
 /// What a gateway hands inward, in order.
@@ -67,8 +86,6 @@ pub enum Op {
     Command(Command),
     /// To be answered.
     Query(Query),
-    /// To be answered, likewise.
-    ClientQuery(ClientQuery),
 }
 
 /// A command with its place in the sequence and its time, as it is applied and replayed.

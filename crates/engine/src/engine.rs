@@ -10,10 +10,9 @@ use crate::ahead::AHEAD;
 use crate::amount::{Money, Position, Shares};
 use crate::book::Books;
 use crate::client_orders::ClientOrders;
-use crate::command::{ClientQuery, Command, Entry, Query, Side};
+use crate::command::{Command, Entry, OrderName, Query, Side};
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
-use crate::matching::Asked;
 use crate::orders::Orders;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
@@ -179,14 +178,14 @@ impl Engine {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
-            Command::PlaceOrder { account, symbol, side, limit, shares } => {
-                self.place_order(Asked { account, symbol, side, limit, shares }, None, events)
-            }
-            Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
-            Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
-                self.place_client_order(id, Asked { account, symbol, side, limit, shares }, events)
-            }
-            Command::CancelClientOrder { account, id } => self.cancel_client_order(account, id, executions, events),
+            Command::PlaceOrder { account, ref order, client_id } => match client_id {
+                None => self.place_order(account, order, None, events),
+                Some(id) => self.place_client_order(id, account, order, events),
+            },
+            Command::CancelOrder { account, order } => match order {
+                OrderName::Id(order) => self.cancel_order(account, order, executions, events),
+                OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
+            },
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -199,51 +198,33 @@ impl Engine {
     /// The same; none, and nothing appended, when the order has more executions than `executions_max`. Takes no longer
     /// than so many executions take.
     pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
-        match self.find_order(query.account, query.order) {
+        let order = match self.named_order(query.account, query.order) {
+            Ok(order) => order,
+            Err(reject) => return Some(Reply::Rejected(reject)),
+        };
+        match self.find_order(query.account, order) {
             Ok(Some(slot)) => {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let open = self.orders.get(slot).open;
-                let order = query.order;
                 Some(Reply::Status(Status { order, open, canceled, executions: start..executions.len() }))
             }
-            Ok(None) => Some(Reply::Archived(query.order)),
+            Ok(None) => Some(Reply::Archived(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
         }
-    }
-
-    /// The same for the order that a client order id stands for.
-    pub fn client_query_within(
-        &self,
-        query: &ClientQuery,
-        executions_max: usize,
-        executions: &mut Vec<Execution>,
-    ) -> Option<Reply> {
-        let ClientQuery { account, id } = *query;
-        match self.client_order(account, id) {
-            Ok(order) => self.query_within(&Query { account, order }, executions_max, executions),
-            Err(reject) => Some(Reply::Rejected(reject)),
-        }
-    }
-
-    /// The same, however many executions the order has.
-    pub fn client_query(&self, query: &ClientQuery, executions: &mut Vec<Execution>) -> Reply {
-        self.client_query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
     /// The open order that a cancel would cancel, as of the last command; none for another command.
     /// Errors: what the cancel is told, which changes nothing.
     pub fn would_cancel(&self, command: &Command) -> Option<Result<OrderId, Reply>> {
         let (account, order) = match *command {
-            Command::CancelOrder { account, order } => (account, Ok(order)),
-            Command::CancelClientOrder { account, id } => (account, self.client_order(account, id)),
+            Command::CancelOrder { account, order } => (account, order),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceClientOrder { .. } => return None,
+            | Command::PlaceOrder { .. } => return None,
         };
-        let order = order.map_err(Reply::Rejected);
+        let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
     }
 
@@ -379,6 +360,15 @@ impl Engine {
         Ok(Reply::Canceled(Status { order, open: Shares::ZERO, canceled, executions: start..executions.len() }))
     }
 
+    /// The id of the order that is meant, whether or not there is one. Errors: as of `client_order`.
+    #[inline]
+    fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
+        match order {
+            OrderName::Id(order) => Ok(order),
+            OrderName::Client(id) => self.client_order(account, id),
+        }
+    }
+
     /// The slot of an account's order that is open. Errors: what a cancel of another one is told.
     #[inline(always)]
     fn find_open(&self, account: AccountId, order: OrderId) -> Result<u32, Reply> {
@@ -447,6 +437,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::amount::Price;
+    use crate::command::NewOrder;
 
     #[test]
     fn an_order_that_no_slot_is_left_for_is_refused_and_changes_nothing() {
@@ -462,7 +453,8 @@ mod tests {
         apply(&mut engine, Command::CreateAccount { account, balance: limit.times(shares) });
         apply(&mut engine, Command::CreateSymbol { symbol });
         engine.orders.pretend_full();
-        let order = Command::PlaceOrder { account, symbol, side: Side::Buy, limit, shares };
+        let order = NewOrder { symbol, side: Side::Buy, limit, shares };
+        let order = Command::PlaceOrder { account, order, client_id: None };
         assert_eq!(apply(&mut engine, order), Reply::Rejected(Reject::Full));
         assert_eq!(engine.balance(account), Some(limit.times(shares)), "nothing is held for it");
         assert_eq!(engine.next_order(), OrderId(1), "it got no id");

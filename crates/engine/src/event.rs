@@ -2,7 +2,7 @@
 //! Accounts and symbols are named by index; the creating event says which name an index has.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::Side;
+use crate::command::NewOrder;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -13,7 +13,7 @@ pub enum Event {
     /// A new symbol.
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
     /// An order was accepted; executions follow. What is left of it rests.
-    OrderOpened { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, shares: Shares },
+    OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
     /// The order that was just accepted was placed under a client order id, which stands for it from now on.
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.

@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::client_orders::{Body, ClientOrder};
-use crate::command::Side;
+use crate::client_orders::ClientOrder;
+use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
 use crate::ids::{AccountIndex, SymbolIndex};
 use crate::reply::Execution;
@@ -29,9 +29,8 @@ impl Engine {
                 self.export_side(symbol, side, &mut executions, visit);
             }
         }
-        for &ClientOrder { id, account, order, body, done } in self.client_orders.standing(self.time) {
-            let Body { symbol, side, limit, shares } = body;
-            visit(StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done });
+        for &ClientOrder { id, account, order, placed, done } in self.client_orders.standing(self.time) {
+            visit(StateItem::ClientOrder { order, id, account, placed, done });
         }
     }
 
@@ -113,7 +112,8 @@ impl StateHash {
                 self.word(execution.price.units() as u64);
                 self.word(execution.time.0);
             }
-            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+            StateItem::ClientOrder { order, id, account, placed, done } => {
+                let NewOrder { symbol, side, limit, shares } = placed;
                 self.word(match side {
                     Side::Buy => 8,
                     Side::Sell => 9,

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::client_orders::{Body, ClientOrder};
-use crate::command::Side;
+use crate::client_orders::ClientOrder;
+use crate::command::{NewOrder, Side};
 use crate::engine::{DoneOrders, Engine};
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
 use crate::state::StateItem;
@@ -152,11 +152,10 @@ impl Importer {
                 self.engine.orders.restore_execution(last.slot, execution);
                 Ok(())
             }
-            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+            StateItem::ClientOrder { order, id, account, placed, done } => {
                 self.advance(Stage::ClientOrders)?;
-                self.check_names(account, symbol)?;
-                let body = Body { symbol, side, limit, shares };
-                self.add_client_order(ClientOrder { id, account, order, body, done })
+                self.check_names(account, placed.symbol)?;
+                self.add_client_order(ClientOrder { id, account, order, placed, done })
             }
         }
     }
@@ -202,9 +201,9 @@ impl Importer {
     }
 
     fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
-        let ClientOrder { id, account, order, body, done } = client;
+        let ClientOrder { id, account, order, placed, done } = client;
         let now = self.engine.time;
-        if order >= self.engine.next_order || order == OrderId(0) || body.shares.is_zero() {
+        if order >= self.engine.next_order || order == OrderId(0) || placed.shares.is_zero() {
             return Err("a client order id for an order with an impossible id or no shares");
         }
         if self.last_client_order.replace(order).is_some_and(|last| last >= order) {
@@ -215,7 +214,7 @@ impl Importer {
         }
         match (done, self.engine.orders.find(order)) {
             (None, Some(slot)) => {
-                if !self.is_as_placed(slot, account, body) {
+                if !self.is_as_placed(slot, account, &placed) {
                     return Err("a client order id for an open order that is another one");
                 }
                 self.engine.client_orders.open(slot, client, now);
@@ -233,16 +232,16 @@ impl Importer {
     }
 
     /// Whether an open order is what was asked for, less what was executed.
-    fn is_as_placed(&self, slot: u32, account: AccountIndex, body: Body) -> bool {
+    fn is_as_placed(&self, slot: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let order = self.engine.orders.get(slot);
         let level = self.engine.books.level(order.level);
         let mut executions = Vec::new();
         self.engine.orders.history(slot, &mut executions);
         let executed = executions.iter().map(|execution| i128::from(execution.shares.units()));
-        let placed = executed.fold(i128::from(order.open.units()), i128::saturating_add);
+        let all = executed.fold(i128::from(order.open.units()), i128::saturating_add);
         order.account == account
-            && (level.symbol, level.side, level.price) == (body.symbol, body.side, body.limit)
-            && placed == i128::from(body.shares.units())
+            && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)
+            && all == i128::from(placed.shares.units())
     }
 
     fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {

@@ -1,24 +1,14 @@
 //! Placing an order: hold what it may cost, match it by price and time, let the rest rest.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::client_orders::{Body, ClientOrder};
-use crate::command::Side;
+use crate::client_orders::ClientOrder;
+use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
 use crate::reject::{OrderDifference, Reject};
 use crate::reply::{Execution, Reply};
 use crate::slab::NONE;
-
-/// An order as it is asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked {
-    pub(crate) account: AccountId,
-    pub(crate) symbol: Symbol,
-    pub(crate) side: Side,
-    pub(crate) limit: Price,
-    pub(crate) shares: Shares,
-}
 
 /// The order being placed, while it matches.
 struct Aggressor {
@@ -56,16 +46,17 @@ impl Engine {
     pub(crate) fn place_client_order(
         &mut self,
         id: ClientOrderId,
-        asked: Asked,
+        account: AccountId,
+        asked: &NewOrder,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let account = self.accounts.find(asked.account).ok_or(Reject::UnknownAccount)?;
-        if let Some(before) = self.client_orders.find(account, id, self.time) {
+        let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if let Some(before) = self.client_orders.find(index, id, self.time) {
             let differs = OrderDifference {
-                symbol: self.symbols.find(asked.symbol) != Some(before.body.symbol),
-                side: asked.side != before.body.side,
-                limit: asked.limit != before.body.limit,
-                shares: asked.shares != before.body.shares,
+                symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
+                side: asked.side != before.placed.side,
+                limit: asked.limit != before.placed.limit,
+                shares: asked.shares != before.placed.shares,
             };
             return match differs.is_none() {
                 true => Ok(Reply::Repeated(before.order)),
@@ -75,33 +66,34 @@ impl Engine {
         if !self.client_orders.has_room() {
             return Err(Reject::Full);
         }
-        self.place_order(asked, Some(id), events)
+        self.place_order(account, asked, Some(id), events)
     }
 
     /// Places an order. `id` stands for none. Into both of its callers, with the walk, as `cancel_order` is.
     #[inline(always)]
     pub(crate) fn place_order(
         &mut self,
-        asked: Asked,
+        account: AccountId,
+        asked: &NewOrder,
         id: Option<ClientOrderId>,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let Asked { account, symbol, side, limit, shares } = asked;
+        let NewOrder { symbol, side, limit, shares } = *asked;
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
-        let before = self.hold(account, symbol, side, limit, shares)?;
+        let placed = NewOrder { symbol, side, limit, shares };
+        let before = self.hold(account, &placed)?;
         // From here the order cannot be rejected.
         let order = self.next_order;
         self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
         let slot = self.orders.insert(order, account, shares);
-        events(Event::OrderOpened { order, account, symbol, side, limit, shares });
+        events(Event::OrderOpened { order, account, placed });
         if let Some(id) = id {
-            let body = Body { symbol, side, limit, shares };
-            self.client_orders.open(slot, ClientOrder { id, account, order, body, done: None }, self.time);
+            self.client_orders.open(slot, ClientOrder { id, account, order, placed, done: None }, self.time);
             events(Event::ClientOrderIdGiven { order, id });
         }
         let mut aggressor = Aggressor {
@@ -128,14 +120,8 @@ impl Engine {
 
     /// Takes what an order may cost at most; gives what was there before.
     /// Errors: `InsufficientFunds`, `InsufficientShares`.
-    fn hold(
-        &mut self,
-        account: AccountIndex,
-        symbol: SymbolIndex,
-        side: Side,
-        limit: Price,
-        shares: Shares,
-    ) -> Result<Before, Reject> {
+    fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
+        let NewOrder { symbol, side, limit, shares } = *placed;
         match side {
             Side::Buy => {
                 let (needed, available) = (limit.times(shares), self.accounts.get(account).balance);

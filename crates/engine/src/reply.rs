@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::amount::{Price, Shares};
-use crate::command::{ClientQuery, Command, Op, Query};
+use crate::command::{Command, Op, Query};
 use crate::ids::{AccountId, OrderId, Time};
 use crate::reject::Reject;
 
@@ -88,18 +88,14 @@ impl DoneOrder {
     /// The same for an order whose executions stand at `executions` in the list that the reply is made with.
     pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
-            Op::Query(Query { account, .. }) | Op::ClientQuery(ClientQuery { account, .. })
-                if *account == self.account =>
-            {
+            Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, canceled) = (self.order, self.canceled);
                 Reply::Status(Status { order, open: Shares::ZERO, canceled, executions })
             }
-            Op::Command(Command::CancelOrder { account, .. } | Command::CancelClientOrder { account, .. })
-                if *account == self.account =>
-            {
+            Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)
             }
-            Op::Query(_) | Op::ClientQuery(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
+            Op::Query(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
         }
     }
 }

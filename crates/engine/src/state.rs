@@ -1,7 +1,7 @@
 //! The market written down and read back: a stream of items, in one order that depends on nothing but the state.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::Side;
+use crate::command::{NewOrder, Side};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::reply::Execution;
 
@@ -35,10 +35,7 @@ pub enum StateItem {
         order: OrderId,
         id: ClientOrderId,
         account: AccountIndex,
-        symbol: SymbolIndex,
-        side: Side,
-        limit: Price,
-        shares: Shares,
+        placed: NewOrder<SymbolIndex>,
         done: Option<Time>,
     },
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::duel::Duel;
 use engine::{
-    AccountId, ClientOrderId, ClientQuery, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query, Shares, Side,
+    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Query, Shares, Side,
     Symbol,
 };
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn any_client_order() -> impl Strategy<Value = Command> {
     let body = (any_symbol(), side, 1i64..3, 1i64..3);
     (any_client_id(), any_account(), body).prop_map(|(id, account, (symbol, side, limit, shares))| {
         let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-        Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) }
     })
 }
 
@@ -61,13 +61,13 @@ fn any_command() -> impl Strategy<Value = Command> {
     let place =
         (any_account(), any_symbol(), side, 1i64..5, 1i64..6).prop_map(|(account, symbol, side, limit, shares)| {
             let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-            Command::PlaceOrder { account, symbol, side, limit, shares }
+            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None }
         });
     prop_oneof![
         12 => place,
         6 => any_client_order(),
-        2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelClientOrder { account, id }),
-        4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
+        2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
+        4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
         1 => (any_account(), any_symbol(), 0i128..8).prop_map(|(account, symbol, shares)| {
             Command::IssueShares { symbol, account, shares: Position::from_units(shares) }
         }),
@@ -81,9 +81,9 @@ fn any_command() -> impl Strategy<Value = Command> {
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         15 => any_command().prop_map(|command| Step::Play(Op::Command(command))),
-        3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order) }))),
+        3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order).into() }))),
         1 => (any_account(), any_client_id())
-            .prop_map(|(account, id)| Step::Play(Op::ClientQuery(ClientQuery { account, id }))),
+            .prop_map(|(account, id)| Step::Play(Op::Query(Query { account, order: id.into() }))),
         1 => Just(Step::TakeDone),
         1 => Just(Step::ForgetSome),
         1 => Just(Step::ExportAndImport),
@@ -136,7 +136,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let place = |side, dollars: i64| {
         let limit = Price::from_units(dollars * 100_000_000).unwrap();
         let shares = Shares::from_units(100_000_000).unwrap();
-        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
     };
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(100 * DOLLAR) }));

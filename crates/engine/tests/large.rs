@@ -2,8 +2,8 @@
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used)]
 
 use engine::{
-    AHEAD, AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, Op, OrderId, Position, Price, Query, Reply,
-    Sequence, Shares, Side, Symbol, Time,
+    AHEAD, AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op, OrderId, Position, Price, Query,
+    Reply, Sequence, Shares, Side, Symbol, Time,
 };
 use model::workload::Random;
 
@@ -38,7 +38,8 @@ fn beginning() -> Vec<Op> {
 
 fn order(owner: usize, side: Side, limit: i64) -> Command {
     let (limit, shares) = (Price::from_units(limit * 100).unwrap(), Shares::from_units(100_000_000).unwrap());
-    Command::PlaceOrder { account: account(owner), symbol: symbol(), side, limit, shares }
+    let order = NewOrder { symbol: symbol(), side, limit, shares };
+    Command::PlaceOrder { account: account(owner), order, client_id: None }
 }
 
 /// Orders on both sides, cancels and queries of orders old and new, some of them of nobody.
@@ -48,10 +49,11 @@ fn next_op(random: &mut Random, orders: u64) -> Op {
     match random.below(10) {
         0..3 => Op::Command(order(owner, Side::Sell, 2_000_000 + random.below(999) as i64)),
         3..6 => Op::Command(order(owner, Side::Buy, 1_999_800 + random.below(300) as i64)),
-        6..9 => {
-            Op::Command(Command::CancelOrder { account: account(any_order.0 as usize % ACCOUNTS), order: any_order })
-        }
-        _ => Op::Query(Query { account: account(owner), order: any_order }),
+        6..9 => Op::Command(Command::CancelOrder {
+            account: account(any_order.0 as usize % ACCOUNTS),
+            order: any_order.into(),
+        }),
+        _ => Op::Query(Query { account: account(owner), order: any_order.into() }),
     }
 }
 
@@ -63,7 +65,6 @@ fn answer(engine: &mut Engine, op: &Op) -> (Reply, usize) {
             engine.apply(&Entry { sequence, time: Time(sequence.0), command: *command }, &mut executions, &mut |_| {})
         }
         Op::Query(query) => engine.query(query, &mut executions),
-        Op::ClientQuery(query) => engine.client_query(query, &mut executions),
     };
     (reply, executions.len())
 }

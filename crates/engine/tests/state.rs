@@ -2,8 +2,8 @@
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money, Op,
-    OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money,
+    NewOrder, Op, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -100,7 +100,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Execution(execution)
         }
-        StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+        StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares }, done } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
             let (order, id, account, side, limit, shares, done) = match random.below(9) {
                 0 => (OrderId(order.0 + 1), id, account, side, limit, shares, done),
@@ -113,7 +113,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 7 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0 + 1))),
                 _ => (order, id, account, side, limit, shares, if done.is_some() { None } else { Some(Time(7)) }),
             };
-            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done }
+            StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares }, done }
         }
     }
 }
@@ -160,10 +160,13 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
     let symbol = Symbol::parse(b"SPY").unwrap();
     let place = |account, side, cents: i64, shares: i64| Command::PlaceOrder {
         account,
-        symbol,
-        side,
-        limit: Price::from_units(cents * 1_000_000).unwrap(),
-        shares: Shares::from_units(shares * 100_000_000).unwrap(),
+        order: NewOrder {
+            symbol,
+            side,
+            limit: Price::from_units(cents * 1_000_000).unwrap(),
+            shares: Shares::from_units(shares * 100_000_000).unwrap(),
+        },
+        client_id: None,
     };
     let commands = [
         Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
@@ -175,7 +178,7 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
         place(two, Side::Sell, 13_050, 50),
         place(one, Side::Buy, 13_051, 20),
         place(one, Side::Buy, 12_500, 1),
-        Command::CancelOrder { account: one, order: OrderId(1) },
+        Command::CancelOrder { account: one, order: OrderId(1).into() },
     ];
     let mut engine = Engine::new(9, DoneOrders::Keep);
     for (sequence, command) in (1..).zip(commands) {
@@ -190,13 +193,15 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
 fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     let account = AccountId::parse(b"01").unwrap();
     let symbol = Symbol::parse(b"SPY").unwrap();
-    let place = |id: &str, side, cents: i64| Command::PlaceClientOrder {
-        id: ClientOrderId::parse(id.as_bytes()).unwrap(),
+    let place = |id: &str, side, cents: i64| Command::PlaceOrder {
         account,
-        symbol,
-        side,
-        limit: Price::from_units(cents * 1_000_000).unwrap(),
-        shares: Shares::from_units(300_000_000).unwrap(),
+        order: NewOrder {
+            symbol,
+            side,
+            limit: Price::from_units(cents * 1_000_000).unwrap(),
+            shares: Shares::from_units(300_000_000).unwrap(),
+        },
+        client_id: Some(ClientOrderId::parse(id.as_bytes()).unwrap()),
     };
     let commands = [
         Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },
@@ -206,7 +211,7 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
         place("123e4567-e89b-12d3-a456-426614174000", Side::Sell, 12_500),
         place("rests", Side::Sell, 13_050),
         place("canceled", Side::Buy, 12_400),
-        Command::CancelClientOrder { account, id: ClientOrderId::parse(b"canceled").unwrap() },
+        Command::CancelOrder { account, order: ClientOrderId::parse(b"canceled").unwrap().into() },
     ];
     let mut engine = Engine::new(9, DoneOrders::Keep);
     let mut apply = |sequence, time, command| {

@@ -142,7 +142,7 @@ mod tests {
         let mut batch = Batch::calling(drop);
         batch.requests.push(&[
             Op::Command(Command::CreateAccount { account, balance: Money::ZERO }),
-            Op::Query(Query { account, order: OrderId(7) }),
+            Op::Query(Query { account, order: OrderId(7).into() }),
         ]);
         batch.answers = answers;
         batch

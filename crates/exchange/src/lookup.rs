@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use engine::{AccountId, ClientQuery, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply};
+use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 
@@ -177,16 +177,13 @@ impl LookedUp {
 /// Who asks, and whether for executions.
 fn asker(op: &Op) -> (AccountId, bool) {
     match op {
-        Op::Query(Query { account, .. }) | Op::ClientQuery(ClientQuery { account, .. }) => (*account, true),
-        Op::Command(Command::CancelOrder { account, .. } | Command::CancelClientOrder { account, .. }) => {
-            (*account, false)
-        }
+        Op::Query(Query { account, .. }) => (*account, true),
+        Op::Command(Command::CancelOrder { account, .. }) => (*account, false),
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::PlaceOrder { .. }
-            | Command::PlaceClientOrder { .. },
+            | Command::PlaceOrder { .. },
         ) => panic!("invariant: only queries and cancels name orders"),
     }
 }

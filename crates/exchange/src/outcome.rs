@@ -70,9 +70,9 @@ impl Kind {
             Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
             Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
-            Op::Command(Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. }) => Kind::Order,
-            Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => Kind::Cancel,
-            Op::Query(_) | Op::ClientQuery(_) => Kind::Query,
+            Op::Command(Command::PlaceOrder { .. }) => Kind::Order,
+            Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
+            Op::Query(_) => Kind::Query,
         }
     }
 }

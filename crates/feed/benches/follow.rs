@@ -97,7 +97,6 @@ impl Both {
                 self.engine.apply_command(sequence, Time(sequence.0), command, &mut self.executions, note);
             }
             Op::Query(query) => drop(self.engine.query(query, &mut self.executions)),
-            Op::ClientQuery(query) => drop(self.engine.client_query(query, &mut self.executions)),
         }
     }
 }

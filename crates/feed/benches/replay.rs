@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Event, Money, OrderId, Position, Price, Reply, Sequence, Shares,
-    Side, Symbol, Time,
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId, Position, Price, Reply, Sequence,
+    Shares, Side, Symbol, Time,
 };
 use feed::{EventBatch, History, ReportKey, View};
 
@@ -48,7 +48,7 @@ fn replays(orders: u64) {
         if canceled_later.len() > LIFE
             && let Some(order) = canceled_later.pop_front()
         {
-            market.apply(Command::CancelOrder { account: ours(), order });
+            market.apply(Command::CancelOrder { account: ours(), order: order.into() });
         }
     }
     market.turn();
@@ -126,7 +126,11 @@ impl Market {
     fn place(&mut self, account: AccountId, side: Side, dollars: i64) -> OrderId {
         let limit = Price::from_units(dollars * SHARE).expect("a price");
         let shares = Shares::from_units(SHARE).expect("a number of shares");
-        match self.apply(Command::PlaceOrder { account, symbol: symbol(), side, limit, shares }) {
+        match self.apply(Command::PlaceOrder {
+            account,
+            order: NewOrder { symbol: symbol(), side, limit, shares },
+            client_id: None,
+        }) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),
         }

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Event, Money, OrderId, Position,
-    Price, Reply, Sequence, Shares, Side, Symbol, Time,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId,
+    Position, Price, Reply, Sequence, Shares, Side, Symbol, Time,
 };
 use feed::{EventBatch, History, ReportKey, View};
 use history::{HISTORY_FOLDER, verify};
@@ -238,14 +238,10 @@ impl Market {
             let limit = 100 * SHARE + if side == Side::Buy { -away } else { away } * CENT;
             let limit = Price::from_units(limit).expect("a price");
             let shares = Shares::from_units((1 + below(&mut self.random, 100)) * SHARE).expect("a number of shares");
-            let command = match number % NAMED {
-                0 => {
-                    let id = ClientOrderId::parse(format!("bot-7-{number:010}").as_bytes()).expect("letters");
-                    Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
-                }
-                _ => Command::PlaceOrder { account, symbol, side, limit, shares },
-            };
-            match self.apply(command) {
+            let name = || ClientOrderId::parse(format!("bot-7-{number:010}").as_bytes()).expect("letters");
+            let client_id = number.is_multiple_of(NAMED).then(name);
+            let order = NewOrder { symbol, side, limit, shares };
+            match self.apply(Command::PlaceOrder { account, order, client_id }) {
                 Reply::Opened(order) => canceled_later.push_back((account, order)),
                 refused => panic!("{refused:?}"),
             }
@@ -253,7 +249,7 @@ impl Market {
                 && let Some((account, order)) = canceled_later.pop_front()
                 && self.view.open_order(order).is_some()
             {
-                self.apply(Command::CancelOrder { account, order });
+                self.apply(Command::CancelOrder { account, order: order.into() });
             }
         }
         self.turn();

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use engine::{AccountIndex, Event, Sequence, Side, SymbolIndex};
+use engine::{AccountIndex, Event, NewOrder, Sequence, Side, SymbolIndex};
 
 use crate::accounts::Accounts;
 use crate::market::Listing;
@@ -36,7 +36,7 @@ impl Ahead<'_> {
     fn first(self, event: &Event) -> u64 {
         match *event {
             Event::BalanceChanged { account, .. } | Event::PositionChanged { account, .. } => self.account(account),
-            Event::OrderOpened { account, symbol, side, limit, order, .. } => {
+            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, .. } } => {
                 let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
                 self.account(account) ^ self.orders.touch_index(order) ^ u64::from(level.unwrap_or(0))
             }
@@ -50,7 +50,7 @@ impl Ahead<'_> {
     fn second(self, event: &Event) -> u64 {
         match *event {
             Event::PositionChanged { account, symbol, .. } => self.holding(account, symbol),
-            Event::OrderOpened { account, symbol, side, limit, .. } => {
+            Event::OrderOpened { account, placed: NewOrder { symbol, side, limit, .. }, .. } => {
                 let before = self.accounts.find_index(account).and_then(|account| account.orders.newest());
                 let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
                 [before, level].into_iter().flatten().fold(0, |seen, slot| seen ^ self.orders.get(slot).order.0)

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 pub use beginning::Known;
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Event, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
+    Symbol, SymbolIndex, Time,
 };
 use history::{Ending, History, HistoryError, Interval, PastOrder, Trade};
 
@@ -286,7 +286,7 @@ impl View {
                 self.changed.add(symbol);
                 self.tell(account, News::Account(account));
             }
-            Event::OrderOpened { order, account, symbol, side, limit, shares } => {
+            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares } } => {
                 let time = self.time;
                 let open = Open { order, account, symbol, side, limit, shares, open: shares, money: Money::ZERO, time };
                 let placed = open.placed(self.sequence);

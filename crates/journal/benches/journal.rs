@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, AccountIndex, Command, DoneOrder, Execution, OrderId, Price, Sequence, Shares, Side, StateItem, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, Command, DoneOrder, Execution, NewOrder, OrderId, Price, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, Time,
 };
 use journal::{
     Archive, ArchiveBatch, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
@@ -50,10 +50,13 @@ fn percentile_99(mut times: Vec<Duration>) -> Duration {
 fn place_order(number: u64) -> Command {
     Command::PlaceOrder {
         account: AccountId::parse(format!("{:06}", number * 7919 % 100_000).as_bytes()).unwrap(),
-        symbol: Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
-        side: if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
-        limit: Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
-        shares: Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
+        order: NewOrder {
+            symbol: Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
+            side: if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
+            limit: Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
+            shares: Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
+        },
+        client_id: None,
     }
 }
 

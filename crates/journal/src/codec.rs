@@ -1,7 +1,9 @@
 //! Commands as bytes: a tag, then the fields in the order of the type, integers as LEB128. A command has one encoding.
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
-use engine::{AccountId, ClientOrderId, Command, Money, OrderId, Position, Price, Shares, Side, Symbol};
+use engine::{
+    AccountId, ClientOrderId, Command, Money, NewOrder, OrderId, OrderName, Position, Price, Shares, Side, Symbol,
+};
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
@@ -36,27 +38,28 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             assert!(shares <= Position::CAP, "invariant: parsed shares are at most their cap");
             put_amount(out, shares.units());
         }
-        Command::PlaceOrder { account, symbol, side, limit, shares } => {
-            out.push(match side {
-                Side::Buy => PLACE_BUY,
-                Side::Sell => PLACE_SELL,
+        Command::PlaceOrder { account, ref order, client_id } => {
+            out.push(match (order.side, client_id) {
+                (Side::Buy, None) => PLACE_BUY,
+                (Side::Sell, None) => PLACE_SELL,
+                (Side::Buy, Some(_)) => PLACE_CLIENT_BUY,
+                (Side::Sell, Some(_)) => PLACE_CLIENT_SELL,
             });
-            put_order(out, account, symbol, limit, shares);
+            if let Some(id) = client_id {
+                put_client_order_id(out, id);
+            }
+            put_account(out, account);
+            put_symbol(out, order.symbol);
+            put_u64(out, order.limit.units().unsigned_abs());
+            assert!(!order.shares.is_zero(), "invariant: a parsed order has shares");
+            put_u64(out, order.shares.units().unsigned_abs());
         }
-        Command::CancelOrder { account, order } => {
+        Command::CancelOrder { account, order: OrderName::Id(order) } => {
             out.push(CANCEL_ORDER);
             put_account(out, account);
             put_u64(out, order.0);
         }
-        Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
-            out.push(match side {
-                Side::Buy => PLACE_CLIENT_BUY,
-                Side::Sell => PLACE_CLIENT_SELL,
-            });
-            put_client_order_id(out, id);
-            put_order(out, account, symbol, limit, shares);
-        }
-        Command::CancelClientOrder { account, id } => {
+        Command::CancelOrder { account, order: OrderName::Client(id) } => {
             out.push(CANCEL_CLIENT_ORDER);
             put_account(out, account);
             put_client_order_id(out, id);
@@ -76,36 +79,27 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             account: take_account(bytes)?,
             shares: take_issue(bytes)?,
         }),
-        PLACE_BUY | PLACE_SELL => Ok(Command::PlaceOrder {
-            account: take_account(bytes)?,
-            symbol: take_symbol(bytes)?,
-            side: if tag == PLACE_BUY { Side::Buy } else { Side::Sell },
-            limit: take_price(bytes)?,
-            shares: take_shares(bytes)?,
-        }),
-        CANCEL_ORDER => Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?) }),
-        PLACE_CLIENT_BUY | PLACE_CLIENT_SELL => Ok(Command::PlaceClientOrder {
-            id: take_client_order_id(bytes)?,
-            account: take_account(bytes)?,
-            symbol: take_symbol(bytes)?,
-            side: if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell },
-            limit: take_price(bytes)?,
-            shares: take_shares(bytes)?,
-        }),
+        PLACE_BUY => take_order(bytes, Side::Buy, None),
+        PLACE_SELL => take_order(bytes, Side::Sell, None),
+        PLACE_CLIENT_BUY | PLACE_CLIENT_SELL => {
+            let id = take_client_order_id(bytes)?;
+            take_order(bytes, if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell }, Some(id))
+        }
+        CANCEL_ORDER => {
+            Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?).into() })
+        }
         CANCEL_CLIENT_ORDER => {
-            Ok(Command::CancelClientOrder { account: take_account(bytes)?, id: take_client_order_id(bytes)? })
+            Ok(Command::CancelOrder { account: take_account(bytes)?, order: take_client_order_id(bytes)?.into() })
         }
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
 }
 
-/// What every order has, but for its side.
-fn put_order(out: &mut Vec<u8>, account: AccountId, symbol: Symbol, limit: Price, shares: Shares) {
-    put_account(out, account);
-    put_symbol(out, symbol);
-    put_u64(out, limit.units().unsigned_abs());
-    assert!(!shares.is_zero(), "invariant: a parsed order has shares");
-    put_u64(out, shares.units().unsigned_abs());
+/// What every order has behind its tag and its client order id.
+fn take_order(bytes: &mut &[u8], side: Side, client_id: Option<ClientOrderId>) -> Result<Command, CodecError> {
+    let account = take_account(bytes)?;
+    let (symbol, limit, shares) = (take_symbol(bytes)?, take_price(bytes)?, take_shares(bytes)?);
+    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id })
 }
 
 pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {

@@ -1,7 +1,9 @@
 //! The market's state items as bytes: a tag, then the fields in the order of the type, integers as LEB128.
 //! It does not know files. Source: docs/JOURNAL.md, state items.
 
-use engine::{AccountIndex, Execution, Money, OrderId, Position, Sequence, Side, StateItem, SymbolIndex, Time};
+use engine::{
+    AccountIndex, Execution, Money, NewOrder, OrderId, Position, Sequence, Side, StateItem, SymbolIndex, Time,
+};
 
 use crate::codec::{
     put_account, put_amount, put_client_order_id, put_symbol, take_account, take_amount, take_client_order_id,
@@ -65,7 +67,8 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, execution.price.units().unsigned_abs());
             put_u64(out, execution.time.0);
         }
-        StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done } => {
+        StateItem::ClientOrder { order, id, account, placed, done } => {
+            let NewOrder { symbol, side, limit, shares } = placed;
             out.push(match side {
                 Side::Buy => CLIENT_BUY,
                 Side::Sell => CLIENT_SELL,
@@ -126,10 +129,12 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             order: OrderId(take_u64(bytes)?),
             id: take_client_order_id(bytes)?,
             account: AccountIndex(take_index(bytes)?),
-            symbol: SymbolIndex(take_index(bytes)?),
-            side: if tag == CLIENT_BUY { Side::Buy } else { Side::Sell },
-            limit: take_price(bytes)?,
-            shares: take_shares(bytes)?,
+            placed: NewOrder {
+                symbol: SymbolIndex(take_index(bytes)?),
+                side: if tag == CLIENT_BUY { Side::Buy } else { Side::Sell },
+                limit: take_price(bytes)?,
+                shares: take_shares(bytes)?,
+            },
             done: match take_u8(bytes)? {
                 OPEN => None,
                 DONE => Some(Time(take_u64(bytes)?)),

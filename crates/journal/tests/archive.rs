@@ -158,7 +158,7 @@ fn a_changed_row_is_noticed() {
     drop(archive);
     // The row ends with its last execution, and the account's digits are in it packed.
     let mut row = Vec::new();
-    journal::encode(&engine::Command::CancelOrder { account: done(12345).account, order: OrderId(1) }, &mut row);
+    journal::encode(&engine::Command::CancelOrder { account: done(12345).account, order: OrderId(1).into() }, &mut row);
     let account = &row[1..row.len() - 1];
     let contents = disk.contents(ARCHIVE_NAME);
     let places: Vec<_> =

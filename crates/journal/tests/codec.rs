@@ -1,7 +1,9 @@
 //! Commands as bytes: every command comes back, every encoding is the only one, no bytes make the decoder panic.
 #![allow(clippy::unwrap_used)]
 
-use engine::{AccountId, ClientOrderId, Command, DOLLAR, Money, OrderId, Position, Price, Shares, Side, Symbol};
+use engine::{
+    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, OrderId, Position, Price, Shares, Side, Symbol,
+};
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
 
@@ -29,7 +31,7 @@ fn command() -> impl Strategy<Value = Command> {
     let order = (account(), symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
     let client_order = (client_order_id(), order).prop_map(|(id, (account, symbol, side, limit, shares))| {
         let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-        Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
+        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) }
     });
     let limit = above_zero().prop_map(|units| Price::from_units(units).unwrap());
     let shares = above_zero().prop_map(|units| Shares::from_units(units).unwrap());
@@ -43,11 +45,12 @@ fn command() -> impl Strategy<Value = Command> {
             shares
         }),
         (account(), symbol(), side, limit, shares).prop_map(|(account, symbol, side, limit, shares)| {
-            Command::PlaceOrder { account, symbol, side, limit, shares }
+            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None }
         }),
         client_order,
-        (account(), client_order_id()).prop_map(|(account, id)| Command::CancelClientOrder { account, id }),
-        (account(), any::<u64>()).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order) }),
+        (account(), client_order_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
+        (account(), any::<u64>())
+            .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
     ]
 }
 
@@ -99,7 +102,7 @@ proptest! {
 fn values_out_of_bounds_are_refused() {
     let account = AccountId::parse(b"7").unwrap();
     let mut bytes = Vec::new();
-    encode(&Command::CancelOrder { account, order: OrderId(1) }, &mut bytes);
+    encode(&Command::CancelOrder { account, order: OrderId(1).into() }, &mut bytes);
     assert_eq!(bytes, [6, 0xc1, 0x03, 1]);
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
@@ -118,12 +121,15 @@ fn values_out_of_bounds_are_refused() {
 fn client_order_ids_out_of_bounds_are_refused() {
     let (account, id) = (AccountId::parse(b"7").unwrap(), ClientOrderId::parse(b"a-1").unwrap());
     let mut bytes = Vec::new();
-    encode(&Command::CancelClientOrder { account, id }, &mut bytes);
+    encode(&Command::CancelOrder { account, order: id.into() }, &mut bytes);
     assert_eq!(bytes, [9, 0xc1, 0x03, 3, b'a', b'-', b'1']);
     let (symbol, side) = (Symbol::parse(b"S").unwrap(), Side::Sell);
     let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(6).unwrap());
     bytes.clear();
-    encode(&Command::PlaceClientOrder { id, account, symbol, side, limit, shares }, &mut bytes);
+    encode(
+        &Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) },
+        &mut bytes,
+    );
     assert_eq!(bytes, [8, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
     for bytes in [&[7, 0][..], &[9, 0xc1, 0x03, 1, b' '], &[&[7, 37][..], &[b'x'; 37]].concat()] {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("client order id")), "{bytes:?}");

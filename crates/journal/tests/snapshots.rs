@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Execution, Money, OrderId, Position, Price, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Execution, Money, NewOrder, OrderId, Position, Price, Sequence, Shares,
+    Side, StateItem, Symbol, SymbolIndex, Time,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -37,10 +37,12 @@ fn item(number: u64) -> StateItem {
             order: OrderId(number),
             id: ClientOrderId::parse(format!("id-{number}").as_bytes()).unwrap(),
             account: AccountIndex(number as u32),
-            symbol: SymbolIndex(number as u32 % 9),
-            side: if side == 7 { Side::Buy } else { Side::Sell },
-            limit: Price::from_units(units).unwrap(),
-            shares: Shares::from_units(units).unwrap(),
+            placed: NewOrder {
+                symbol: SymbolIndex(number as u32 % 9),
+                side: if side == 7 { Side::Buy } else { Side::Sell },
+                limit: Price::from_units(units).unwrap(),
+                shares: Shares::from_units(units).unwrap(),
+            },
             done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
         side => StateItem::Order {
@@ -247,8 +249,8 @@ proptest! {
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number) }),
-            StateItem::ClientOrder { order: OrderId(number), id, account, symbol, side, limit: price, shares, done: None },
-            StateItem::ClientOrder { order: OrderId(value), id, account, symbol, side, limit: price, shares, done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder { symbol, side, limit: price, shares }, done: None },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { symbol, side, limit: price, shares }, done: Some(Time(value)) },
         ];
         let disk = SimulatedDisk::new();
         let info = snapshot::write(&disk, point(1), 0, &mut |sink| written.into_iter().for_each(sink)).unwrap();

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, ClientQuery, Command, Entry, Event, Execution, Money,
-    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Status, Symbol,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, Command, Entry, Event, Execution, Money, NewOrder,
+    OrderDifference, OrderId, OrderName, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Status, Symbol,
     SymbolIndex, Time,
 };
 
@@ -104,14 +104,11 @@ impl Model {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
-            Command::PlaceOrder { account, symbol, side, limit, shares } => {
-                self.place_order(account, symbol, side, limit, shares, events)
+            Command::PlaceOrder { account, order, client_id: None } => self.place(None, account, order, events),
+            Command::PlaceOrder { account, order, client_id: Some(id) } => {
+                self.place_client_order(id, account, order, events)
             }
-            Command::CancelOrder { account, order } => self.cancel_order(account, order, executions, events),
-            Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
-                self.place_client_order(id, account, symbol, side, limit, shares, events)
-            }
-            Command::CancelClientOrder { account, id } => match self.client_order(account, id) {
+            Command::CancelOrder { account, order } => match self.named_order(account, order) {
                 Ok(order) => self.cancel_order(account, order, executions, events),
                 Err(reject) => Err(reject),
             },
@@ -121,17 +118,17 @@ impl Model {
 
     /// How an order stands.
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
-        match self.owned_order(query.account, query.order) {
+        let named = self.named_order(query.account, query.order);
+        match named.and_then(|order| self.owned_order(query.account, order)) {
             Ok(order) => Reply::Status(self.status(order, executions)),
             Err(reject) => Reply::Rejected(reject),
         }
     }
 
-    /// How the order stands that a client order id stands for.
-    pub fn client_query(&self, query: &ClientQuery, executions: &mut Vec<Execution>) -> Reply {
-        match self.client_order(query.account, query.id) {
-            Ok(order) => self.query(&Query { account: query.account, order }, executions),
-            Err(reject) => Reply::Rejected(reject),
+    fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
+        match order {
+            OrderName::Id(order) => Ok(order),
+            OrderName::Client(id) => self.client_order(account, id),
         }
     }
 
@@ -181,37 +178,21 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    fn place_order(
-        &mut self,
-        account: AccountId,
-        symbol: Symbol,
-        side: Side,
-        limit: Price,
-        shares: Shares,
-        events: &mut Vec<Event>,
-    ) -> Result<Reply, Reject> {
-        self.place(None, account, symbol, side, limit, shares, events)
-    }
-
-    #[allow(clippy::too_many_arguments)]
     fn place_client_order(
         &mut self,
         client_id: ClientOrderId,
         account: AccountId,
-        symbol: Symbol,
-        side: Side,
-        limit: Price,
-        shares: Shares,
+        asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         match self.client_order(account, client_id) {
             Ok(order) => {
                 let before = self.order(order);
                 let differs = OrderDifference {
-                    symbol: self.symbols[before.symbol.0 as usize].name != symbol,
-                    side: before.side != side,
-                    limit: before.limit != limit,
-                    shares: before.placed != shares,
+                    symbol: self.symbols[before.symbol.0 as usize].name != asked.symbol,
+                    side: before.side != asked.side,
+                    limit: before.limit != asked.limit,
+                    shares: before.placed != asked.shares,
                 };
                 if differs.is_none() {
                     Ok(Reply::Repeated(order))
@@ -219,22 +200,19 @@ impl Model {
                     Err(Reject::ClientOrderIdTaken { order, differs })
                 }
             }
-            Err(Reject::UnknownOrder) => self.place(Some(client_id), account, symbol, side, limit, shares, events),
+            Err(Reject::UnknownOrder) => self.place(Some(client_id), account, asked, events),
             Err(reject) => Err(reject),
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn place(
         &mut self,
         client_id: Option<ClientOrderId>,
         account: AccountId,
-        symbol: Symbol,
-        side: Side,
-        limit: Price,
-        shares: Shares,
+        asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, limit, shares } = asked;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         let balance_before = self.balance_changed(account);
@@ -256,7 +234,8 @@ impl Model {
             placed: shares,
         });
         self.open.push(id);
-        events.push(Event::OrderOpened { order: id, account, symbol, side, limit, shares });
+        let placed = NewOrder { symbol, side, limit, shares };
+        events.push(Event::OrderOpened { order: id, account, placed });
         if let Some(client_id) = client_id {
             self.named.push(id);
             events.push(Event::ClientOrderIdGiven { order: id, id: client_id });

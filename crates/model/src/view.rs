@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Money, OrderId, Position, Price, Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Money, NewOrder, OrderId, Position, Price, Side, StateItem, Symbol,
+    SymbolIndex, Time,
 };
 
 use crate::exchange::{Model, Order};
@@ -167,10 +168,7 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
         order: order.id,
         id,
         account: order.account,
-        symbol: order.symbol,
-        side: order.side,
-        limit: order.limit,
-        shares: order.placed,
+        placed: NewOrder { symbol: order.symbol, side: order.side, limit: order.limit, shares: order.placed },
         done: order.done_at(),
     }
 }

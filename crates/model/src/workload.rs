@@ -3,7 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, DOLLAR, Money, Op, OrderId, Position, Price, Query,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Query,
     Shares, Side, Symbol, SymbolIndex,
 };
 
@@ -145,17 +145,17 @@ impl Workload {
         }
         let id = self.random.pick(&self.client_ids);
         match op {
-            Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares }) => {
-                let new = Command::PlaceClientOrder { id, account, symbol, side, limit, shares };
+            Op::Command(Command::PlaceOrder { account, order, .. }) => {
+                let new = Command::PlaceOrder { account, order, client_id: Some(id) };
                 Op::Command(self.repeated(model).unwrap_or(new))
             }
             Op::Command(Command::CancelOrder { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
-                Op::Command(Command::CancelClientOrder { account, id })
+                Op::Command(Command::CancelOrder { account, order: id.into() })
             }
             Op::Query(Query { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
-                Op::ClientQuery(ClientQuery { account, id })
+                Op::Query(Query { account, order: id.into() })
             }
             other => other,
         }
@@ -173,20 +173,15 @@ impl Workload {
         let (id, order) = if self.random.percent(40) { next_freed.or(any) } else { any }?;
         let account = model.accounts().nth(order.account.0 as usize)?;
         let symbol = model.symbols().nth(order.symbol.0 as usize)?;
-        let (side, limit, shares) = (order.side, order.limit, order.placed);
-        Some(match self.random.below(8) {
-            0 => Command::PlaceClientOrder { id, account, symbol: self.symbol(), side, limit, shares },
-            1 => Command::PlaceClientOrder { id, account, symbol, side: side.opposite(), limit, shares },
-            2 => {
-                let limit = self.random.pick(&self.prices);
-                Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
-            }
-            3 => {
-                let shares = self.random.pick(&self.sizes);
-                Command::PlaceClientOrder { id, account, symbol, side, limit, shares }
-            }
-            _ => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
-        })
+        let same = NewOrder { symbol, side: order.side, limit: order.limit, shares: order.placed };
+        let order = match self.random.below(8) {
+            0 => NewOrder { symbol: self.symbol(), ..same },
+            1 => NewOrder { side: same.side.opposite(), ..same },
+            2 => NewOrder { limit: self.random.pick(&self.prices), ..same },
+            3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
+            _ => same,
+        };
+        Some(Command::PlaceOrder { account, order, client_id: Some(id) })
     }
 
     /// An account with an id that stands for an order of its, now and then.
@@ -228,17 +223,17 @@ impl Workload {
             80..90 => affordable(model, account, symbol, side, limit, 0),
             _ => affordable(model, account, symbol, side, limit, 1),
         };
-        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
     }
 
     fn cancel_order(&mut self, model: &Model) -> Op {
         let (account, order) = self.aim(model, 70);
-        Op::Command(Command::CancelOrder { account, order })
+        Op::Command(Command::CancelOrder { account, order: order.into() })
     }
 
     fn query(&mut self, model: &Model) -> Op {
         let (account, order) = self.aim(model, 40);
-        Op::Query(Query { account, order })
+        Op::Query(Query { account, order: order.into() })
     }
 
     /// An order, mostly with its own account; an open one in so many of a hundred cases.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, ClientQuery, Command, DOLLAR, Entry, Event, Execution, Money,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Money, NewOrder,
     OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use model::Model;
@@ -65,9 +65,8 @@ impl Exchange {
 
     fn order(&mut self, number: u32, side: Side, whole: i64, limit: i64) -> OrderId {
         let account = account(number);
-        let command =
-            Command::PlaceOrder { account, symbol: symbol(), side, limit: price(limit), shares: shares(whole) };
-        match self.apply(command) {
+        let order = NewOrder { symbol: symbol(), side, limit: price(limit), shares: shares(whole) };
+        match self.apply(Command::PlaceOrder { account, order, client_id: None }) {
             Reply::Opened(order) => order,
             other => panic!("refused: {other:?}"),
         }
@@ -77,11 +76,16 @@ impl Exchange {
     fn client_order(&mut self, id: &str, number: u32, side: Side, limit: i64) -> Reply {
         let (id, account) = (client_id(id), account(number));
         let (symbol, limit, shares) = (symbol(), price(limit), shares(10));
-        self.apply(Command::PlaceClientOrder { id, account, symbol, side, limit, shares })
+        self.apply(Command::PlaceOrder {
+            account,
+            order: NewOrder { symbol, side, limit, shares },
+            client_id: Some(id),
+        })
     }
 
     fn client_query(&self, id: &str, number: u32) -> Result<OrderId, Reject> {
-        match self.model.client_query(&ClientQuery { account: account(number), id: client_id(id) }, &mut Vec::new()) {
+        let query = Query { account: account(number), order: client_id(id).into() };
+        match self.model.query(&query, &mut Vec::new()) {
             Reply::Status(status) => Ok(status.order),
             Reply::Rejected(reject) => Err(reject),
             other => panic!("{other:?}"),
@@ -89,7 +93,7 @@ impl Exchange {
     }
 
     fn cancel(&mut self, number: u32, order: OrderId) -> Reply {
-        self.apply(Command::CancelOrder { account: account(number), order })
+        self.apply(Command::CancelOrder { account: account(number), order: order.into() })
     }
 
     /// Open shares, canceled shares, and (shares, price) of each execution, in whole ones.
@@ -130,7 +134,7 @@ fn the_worked_example_comes_out_as_the_protocol_says() {
     x.check(OrderId(1), 100, 0, &[(200, 125)]);
     x.check(OrderId(6), 400, 0, &[]);
     let mut executions = Vec::new();
-    let reply = x.model.query(&Query { account: account(0), order: OrderId(1) }, &mut executions);
+    let reply = x.model.query(&Query { account: account(0), order: OrderId(1).into() }, &mut executions);
     let Reply::Status(status) = reply else { panic!("{reply:?}") };
     assert_eq!((status.open, status.canceled), (shares(100), None));
     let expected = Execution { shares: shares(200), price: price(125), time: Time(x.sequence * 1_000_000) };
@@ -244,10 +248,8 @@ fn an_order_needs_an_account_then_a_symbol_then_funds_or_shares() {
     let mut x = Exchange::new();
     let place = |number, symbol, side, whole| Command::PlaceOrder {
         account: account(number),
-        symbol,
-        side,
-        limit: price(1_000),
-        shares: shares(whole),
+        order: NewOrder { symbol, side, limit: price(1_000), shares: shares(whole) },
+        client_id: None,
     };
     let unknown = Symbol::parse(b"Y").unwrap();
     assert_eq!(x.apply(place(9, unknown, Buy, 1)), Reply::Rejected(Reject::UnknownAccount));
@@ -286,7 +288,11 @@ fn events_say_what_happened_in_order() {
     let order = x.order(1, Buy, 15, 102);
     let (buyer, seller, symbol) = (AccountIndex(1), AccountIndex(0), SymbolIndex(0));
     let expected = [
-        Event::OrderOpened { order, account: buyer, symbol, side: Buy, limit: price(102), shares: shares(15) },
+        Event::OrderOpened {
+            order,
+            account: buyer,
+            placed: NewOrder { symbol, side: Buy, limit: price(102), shares: shares(15) },
+        },
         Event::Executed {
             symbol,
             maker: OrderId(1),
@@ -317,7 +323,11 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let order = x.order(0, Buy, 10, 104);
     let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
     let expected = [
-        Event::OrderOpened { order, account, symbol, side: Buy, limit: price(104), shares: shares(10) },
+        Event::OrderOpened {
+            order,
+            account,
+            placed: NewOrder { symbol, side: Buy, limit: price(104), shares: shares(10) },
+        },
         Event::Executed {
             symbol,
             maker,
@@ -341,10 +351,7 @@ fn the_same_order_under_the_same_client_order_id_is_placed_once() {
         Event::OrderOpened {
             order: OrderId(1),
             account: AccountIndex(0),
-            symbol: SymbolIndex(0),
-            side: Buy,
-            limit: price(100),
-            shares: shares(10),
+            placed: NewOrder { symbol: SymbolIndex(0), side: Buy, limit: price(100), shares: shares(10) },
         },
         Event::ClientOrderIdGiven { order: OrderId(1), id: client_id("a") },
     ];
@@ -374,7 +381,8 @@ fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     // Even of a symbol that does not exist: the id is looked at first.
     let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
     let (side, limit, shares) = (Buy, price(100), shares(9));
-    let reply = x.apply(Command::PlaceClientOrder { id, account, symbol: nothing, side, limit, shares });
+    let order = NewOrder { symbol: nothing, side, limit, shares };
+    let reply = x.apply(Command::PlaceOrder { account, order, client_id: Some(id) });
     assert_eq!(reply, taken(OrderDifference { symbol: true, shares: true, ..same }));
     x.check(OrderId(1), 6, 0, &[(4, 100)]);
 }
@@ -395,10 +403,10 @@ fn a_client_order_id_is_free_24_hours_after_its_order_is_done() {
     x.later_us += 100 * HOUR_US;
     assert_eq!(x.client_order("rests", 0, Buy, 100), Reply::Repeated(OrderId(1)), "an open order keeps its id");
     let canceled_at = x.sequence + 1;
-    let canceled = x.apply(Command::CancelClientOrder { account: account(0), id: client_id("rests") });
+    let canceled = x.apply(Command::CancelOrder { account: account(0), order: client_id("rests").into() });
     assert!(matches!(canceled, Reply::Canceled(ref status) if status.order == OrderId(1)), "{canceled:?}");
     assert_eq!(x.events.last(), Some(&Event::ClientOrderDone { order: OrderId(1) }));
-    let again = x.apply(Command::CancelClientOrder { account: account(0), id: client_id("rests") });
+    let again = x.apply(Command::CancelOrder { account: account(0), order: client_id("rests").into() });
     assert_eq!(again, Reply::Rejected(Reject::NothingOpen));
     // The last microsecond in which it stands, and the first in which it does not.
     let until = 24 * HOUR_US - (x.sequence + 1 - canceled_at) * 1_000_000;

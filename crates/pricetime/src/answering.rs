@@ -54,9 +54,6 @@ pub fn answer(
                 Op::Query(query) => budget.within(executions, |executions_max, executions| {
                     engine.query_within(query, executions_max, executions)
                 }),
-                Op::ClientQuery(query) => budget.within(executions, |executions_max, executions| {
-                    engine.client_query_within(query, executions_max, executions)
-                }),
             };
             answers.push(answer);
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{Command, Entry, Side};
+use engine::{Command, Entry, NewOrder, OrderName, Side};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 
 use crate::{inspect, recovery};
@@ -101,15 +101,19 @@ fn describe(command: &Command) -> String {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
         Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
-        Command::PlaceOrder { account, symbol, side, limit, shares } => {
+        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None } => {
             format!("order of account {account}: {} {shares} {symbol} at {limit}", word(*side))
         }
-        Command::CancelOrder { account, order } => format!("cancel of account {account}: order {order}"),
-        Command::PlaceClientOrder { id, account, symbol, side, limit, shares } => {
+        Command::CancelOrder { account, order: OrderName::Id(order) } => {
+            format!("cancel of account {account}: order {order}")
+        }
+        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) } => {
             let side = word(*side);
             format!("order of account {account}: {side} {shares} {symbol} at {limit}, client order id {id}")
         }
-        Command::CancelClientOrder { account, id } => format!("cancel of account {account}: client order id {id}"),
+        Command::CancelOrder { account, order: OrderName::Client(id) } => {
+            format!("cancel of account {account}: client order id {id}")
+        }
     }
 }
 
@@ -155,7 +159,7 @@ fn kind(command: &Command) -> usize {
         Command::CreateAccount { .. } => 0,
         Command::CreateSymbol { .. } => 1,
         Command::IssueShares { .. } => 2,
-        Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. } => 3,
-        Command::CancelOrder { .. } | Command::CancelClientOrder { .. } => 4,
+        Command::PlaceOrder { .. } => 3,
+        Command::CancelOrder { .. } => 4,
     }
 }

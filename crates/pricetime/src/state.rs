@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{AccountIndex, Engine, Money, Position, Side, StateItem, SymbolIndex};
+use engine::{AccountIndex, Engine, Money, NewOrder, Position, Side, StateItem, SymbolIndex};
 use serde::Serialize;
 
 use crate::inspect;
@@ -314,7 +314,8 @@ impl Gathered {
             StateItem::ClientOrder { order, id, done: None, .. } => {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
-            StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done: Some(done) } => {
+            StateItem::ClientOrder { order, id, account, placed, done: Some(done) } => {
+                let NewOrder { symbol, side, limit, shares } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),
                     account: self.accounts[account.0 as usize].0.clone(),

@@ -15,7 +15,9 @@ use bench::baseline::{Amount, Exchange, Market, Order, Plan, Side, run_load};
 use common::bench::binary;
 use common::server::PATIENCE;
 use common::wait::wait_until;
-use engine::{AccountId, AccountIndex, Entry, Event, Op, OrderId, Position, Reply, SymbolIndex, Time};
+use engine::{
+    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
+};
 use model::Model;
 use model::workload::Workload;
 use postgres::Database;
@@ -49,8 +51,8 @@ struct Both {
 /// The baseline knows no client order ids: an order that has one is placed without.
 fn without_client_id(op: Op) -> Op {
     match op {
-        Op::Command(engine::Command::PlaceClientOrder { account, symbol, side, limit, shares, .. }) => {
-            Op::Command(engine::Command::PlaceOrder { account, symbol, side, limit, shares })
+        Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
+            Op::Command(engine::Command::PlaceOrder { account, order, client_id: None })
         }
         other => other,
     }
@@ -58,9 +60,7 @@ fn without_client_id(op: Op) -> Op {
 
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
-        use engine::Command::{
-            CancelClientOrder, CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceClientOrder, PlaceOrder,
-        };
+        use engine::Command::{CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceOrder};
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
         let accepted = !matches!(reply, Reply::Rejected(_));
@@ -75,10 +75,12 @@ impl Both {
                 self.market.issue(account, &symbol, &shares.to_string()).await.unwrap();
             }
             // No order has such an id here: the model refuses it, too.
-            PlaceClientOrder { .. } | CancelClientOrder { .. } => assert!(!accepted),
+            PlaceOrder { client_id: Some(_), .. } | CancelOrder { order: OrderName::Client(_), .. } => {
+                assert!(!accepted)
+            }
             // There are no bounds on what may be issued.
             CreateAccount { .. } | IssueShares { .. } => {}
-            PlaceOrder { account, symbol, side, limit, shares } => {
+            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None } => {
                 let symbol = symbol.to_string();
                 let order = Order {
                     account: number(model, account),
@@ -90,7 +92,7 @@ impl Both {
                 let expected = if let Reply::Opened(OrderId(id)) = reply { Some(id as i64) } else { None };
                 assert_eq!(self.exchange.place(&order).await.unwrap(), expected, "{order:?}");
             }
-            CancelOrder { account, order } => {
+            CancelOrder { account, order: OrderName::Id(order) } => {
                 let account = number(model, account);
                 let canceled = self.exchange.cancel(account, order.0 as i64).await.unwrap();
                 assert_eq!(canceled, accepted, "{entry:?}: {reply:?}");

@@ -130,8 +130,10 @@ fn a_damaged_row_of_the_archive_is_an_error_for_who_asks() {
     market(&folder);
     let file = folder.data().join("archive.redb");
     let mut account = Vec::new();
-    let command =
-        engine::Command::CancelOrder { account: AccountId::parse(SELLER.as_bytes()).unwrap(), order: OrderId(1) };
+    let command = engine::Command::CancelOrder {
+        account: AccountId::parse(SELLER.as_bytes()).unwrap(),
+        order: OrderId(1).into(),
+    };
     journal::encode(&command, &mut account);
     let account = &account[1..account.len() - 1];
     let bytes = std::fs::read(&file).unwrap();

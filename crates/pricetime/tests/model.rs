@@ -12,8 +12,8 @@ use common::folder::Folder;
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Entry, Execution, Money, Op, OrderId, Query, Reject, Reply, Sequence, Side, StateItem, Status,
-    Symbol, Time,
+    AccountId, Command, Entry, Execution, Money, NewOrder, Op, OrderId, OrderName, Query, Reject, Reply, Sequence,
+    Side, StateItem, Status, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -93,22 +93,21 @@ impl Oracle {
         let mut executions = Vec::new();
         match op {
             // No order has the id 0, so it is refused before it gets as far as the market.
-            Op::Query(Query { order: OrderId(0), .. }) => {
+            Op::Query(Query { order: OrderName::Id(OrderId(0)), .. }) => {
                 children.push_str("<query id=\"0\"/>");
                 write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
             }
-            Op::Command(Command::CancelOrder { order: OrderId(0), .. }) => {
+            Op::Command(Command::CancelOrder { order: OrderName::Id(OrderId(0)), .. }) => {
                 children.push_str("<cancel id=\"0\"/>");
                 write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
             }
             Op::Query(query) => {
-                let Query { order, .. } = query;
+                let order = id_of(query.order);
                 write!(children, "<query id=\"{}\"/>", order.0).unwrap();
                 let reply = self.model.query(&query, &mut executions);
                 write_answer(answers, &format!(" id=\"{}\"", order.0), &reply, &executions);
             }
             Op::Command(command) => self.command(command, children, answers),
-            Op::ClientQuery(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
         }
     }
 
@@ -131,18 +130,16 @@ impl Oracle {
                 self.apply(Command::CreateSymbol { symbol });
                 format!(" sym=\"{symbol}\" id=\"{account}\"")
             }
-            Command::PlaceOrder { symbol, side, limit, shares, .. } => {
+            Command::PlaceOrder { order: NewOrder { symbol, side, limit, shares }, .. } => {
                 let sign = if side == Side::Buy { "" } else { "-" };
                 let echo = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"");
                 write!(children, "<order{echo}/>").unwrap();
                 echo
             }
             Command::CancelOrder { order, .. } => {
+                let order = id_of(order);
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
-            }
-            Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. } => {
-                unreachable!("{WITHOUT_CLIENT_ORDERS}")
             }
         };
         let (reply, executions) = self.apply(command);
@@ -163,9 +160,13 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Query(Query { account, .. })
         | Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
-        Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) | Op::ClientQuery(_) => {
-            unreachable!("{WITHOUT_CLIENT_ORDERS}")
-        }
+    }
+}
+
+fn id_of(order: OrderName) -> OrderId {
+    match order {
+        OrderName::Id(order) => order,
+        OrderName::Client(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
     }
 }
 

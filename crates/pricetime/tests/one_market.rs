@@ -13,7 +13,7 @@ use common::client::Client;
 use common::folder::Folder;
 use common::http::{Answer, Http};
 use common::server::{connect, state_of};
-use engine::{AccountId, Command, DOLLAR, Entry, Money, Op, OrderId, Query, Sequence, Side, Time};
+use engine::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, OrderName, Query, Sequence, Side, Time};
 use exchange::{State, Status};
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -109,15 +109,15 @@ fn by_xml(client: &mut Client, op: &Op) -> Told {
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             format!("<create><symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol></create>")
         }
-        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares }) => {
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
             let sign = if *side == Side::Buy { "" } else { "-" };
             let order = format!("<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>");
             format!("<transactions id=\"{account}\">{order}</transactions>")
         }
-        Op::Command(Command::CancelOrder { account, order }) => {
+        Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
             format!("<transactions id=\"{account}\"><cancel id=\"{}\"/></transactions>", order.0)
         }
-        Op::Query(Query { account, order }) => {
+        Op::Query(Query { account, order: OrderName::Id(order) }) => {
             format!("<transactions id=\"{account}\"><query id=\"{}\"/></transactions>", order.0)
         }
         other => unreachable!("{other:?} cannot be said in XML"),
@@ -161,16 +161,16 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             let body = json!({"account": account.to_string(), "shares": shares.to_string()});
             (http.post(&format!("/api/v1/symbols/{symbol}/shares"), &body), |_| Told::Made)
         }
-        Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares }) => {
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
             let side = if *side == Side::Buy { "buy" } else { "sell" };
             let body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
                 "limit": limit.to_string(), "shares": shares.to_string()});
             (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
         }
-        Op::Command(Command::CancelOrder { account, order }) => {
+        Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
             (http.delete(&format!("/api/v1/orders/{}?account={account}", order.0)), |_| Told::Canceled)
         }
-        Op::Query(Query { account, order }) => {
+        Op::Query(Query { account, order: OrderName::Id(order) }) => {
             let shown = http.get(&format!("/api/v1/orders/{}?account={account}", order.0));
             (shown, |body| {
                 let [open, executed, canceled] =
@@ -231,7 +231,8 @@ impl Source {
 fn is_sayable(op: &Op) -> bool {
     !matches!(
         op,
-        Op::Query(Query { order: OrderId(0), .. }) | Op::Command(Command::CancelOrder { order: OrderId(0), .. })
+        Op::Query(Query { order: OrderName::Id(OrderId(0)), .. })
+            | Op::Command(Command::CancelOrder { order: OrderName::Id(OrderId(0)), .. })
     )
 }
 

@@ -11,7 +11,7 @@ use common::folder::Folder;
 use common::load::load_together;
 use common::server::{Launch, state_of};
 use common::wait::wait_until;
-use engine::{AccountId, ClientOrderId, Decimal, Sequence, Side, Symbol, Time};
+use engine::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol, Time};
 use journal::{Disk, Journal, JournalPoint, Options};
 
 /// Small files and frequent snapshots, so that a short test has all of them.
@@ -115,13 +115,15 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     let decimal = |text: &str| Decimal::parse(text.as_bytes()).unwrap();
     let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
     let id = |text: &str| ClientOrderId::parse(text.as_bytes()).unwrap();
-    let place = |text, side, limit| engine::Command::PlaceClientOrder {
-        id: id(text),
+    let place = |text, side, limit| engine::Command::PlaceOrder {
         account,
-        symbol,
-        side,
-        limit: decimal(limit).price().unwrap(),
-        shares: decimal("2").order_shares().unwrap(),
+        order: NewOrder {
+            symbol,
+            side,
+            limit: decimal(limit).price().unwrap(),
+            shares: decimal("2").order_shares().unwrap(),
+        },
+        client_id: Some(id(text)),
     };
     let folder = Folder::new("client-order-ids");
     std::fs::create_dir_all(folder.data()).unwrap();
@@ -133,7 +135,7 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
             place("mine/1", Side::Buy, "10.25"),
             place("mine/1", Side::Buy, "10.25"),
             place("mine/2", Side::Buy, "9"),
-            engine::Command::CancelClientOrder { account, id: id("mine/2") },
+            engine::Command::CancelOrder { account, order: id("mine/2").into() },
         ],
     );
     let dump = succeeded(&pricetime(&["journal", "dump"], &[&folder.data()]));

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, OrderId, Position, Price, Shares, Side, Symbol, Time,
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, OrderId, Position, Price, Shares, Side,
+    Symbol, Time,
 };
 use futures_util::future::join_all;
 use futures_util::{SinkExt, pin_mut};
@@ -96,15 +97,18 @@ impl Flow {
                 && let Some((account, order)) = last.pop_front()
             {
                 // One that is done is refused, which writes nothing.
-                self.apply(Command::CancelOrder { account, order });
+                self.apply(Command::CancelOrder { account, order: order.into() });
             }
         }
         let command = Command::PlaceOrder {
             account,
-            symbol: symbol(self.random.below(SYMBOLS)),
-            side,
-            limit: Price::from_units(cents * 1_000_000).unwrap(),
-            shares: Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
+            order: NewOrder {
+                symbol: symbol(self.random.below(SYMBOLS)),
+                side,
+                limit: Price::from_units(cents * 1_000_000).unwrap(),
+                shares: Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
+            },
+            client_id: None,
         };
         self.apply(command);
         self.orders += 1;

@@ -5,8 +5,8 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, OrderId, Position, Price, Sequence, Shares, Side,
-    Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares,
+    Side, Symbol, SymbolIndex, Time,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -206,7 +206,7 @@ impl Effects {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
-            Event::OrderOpened { order, account, symbol, side, limit, shares } => {
+            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares } } => {
                 let row = OrderRow { order, account, symbol, side, limit, shares, open: shares, sequence, time };
                 self.orders.push(row);
             }

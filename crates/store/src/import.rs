@@ -189,10 +189,10 @@ impl Rows {
                 let order = order.order;
                 self.add_execution(order, execution);
             }
-            StateItem::ClientOrder { order, id, account, symbol, side, limit, done, .. } => {
+            StateItem::ClientOrder { order, id, account, placed, done } => {
                 self.client_orders.push((order, account, id, done));
                 if done.is_some() {
-                    self.asked.insert(order, (symbol, side, limit));
+                    self.asked.insert(order, (placed.symbol, placed.side, placed.limit));
                 }
             }
         }

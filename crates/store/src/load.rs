@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, OrderId, Side, StateItem, Symbol,
-    SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, NewOrder, OrderId, Side,
+    StateItem, Symbol, SymbolIndex,
 };
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -146,8 +146,8 @@ async fn visit_client_orders(
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
         let side = if fields.next()? { Side::Buy } else { Side::Sell };
-        let (limit, shares, done) = (fields.next()?, fields.next()?, fields.maybe()?);
-        visit(StateItem::ClientOrder { order, id, account, symbol, side, limit, shares, done })
+        let placed = NewOrder { symbol, side, limit: fields.next()?, shares: fields.next()? };
+        visit(StateItem::ClientOrder { order, id, account, placed, done: fields.maybe()? })
     })
     .await
 }

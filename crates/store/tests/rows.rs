@@ -9,7 +9,8 @@ use std::time::Duration;
 use common::market::Market;
 use common::postgres::database;
 use engine::{
-    AccountId, Command, DoneOrder, DoneOrders, Engine, Money, OrderId, Position, Price, Reply, Shares, Side, Symbol,
+    AccountId, Command, DoneOrder, DoneOrders, Engine, Money, NewOrder, OrderId, Position, Price, Reply, Shares, Side,
+    Symbol,
 };
 use store::{AskedOrder, History, Stop};
 
@@ -113,18 +114,18 @@ fn amounts_at_their_caps_are_exact() {
         // The least of the dearest, and the most of the cheapest.
         Command::PlaceOrder {
             account: rich,
-            symbol,
-            side: Side::Buy,
-            limit: Price::MAX,
-            shares: Shares::from_units(1).unwrap(),
+            order: NewOrder { symbol, side: Side::Buy, limit: Price::MAX, shares: Shares::from_units(1).unwrap() },
+            client_id: None,
         },
-        Command::PlaceOrder { account: tiny, symbol, side: Side::Sell, limit: Price::MAX, shares: Shares::MAX },
+        Command::PlaceOrder {
+            account: tiny,
+            order: NewOrder { symbol, side: Side::Sell, limit: Price::MAX, shares: Shares::MAX },
+            client_id: None,
+        },
         Command::PlaceOrder {
             account: rich,
-            symbol,
-            side: Side::Buy,
-            limit: Price::from_units(1).unwrap(),
-            shares: Shares::MAX,
+            order: NewOrder { symbol, side: Side::Buy, limit: Price::from_units(1).unwrap(), shares: Shares::MAX },
+            client_id: None,
         },
     ] {
         market.apply(command);
@@ -146,7 +147,7 @@ fn an_empty_database_is_an_empty_market() {
     // A refused command is a command: it moves the sequence and nothing else.
     let mut market = Market::new(1);
     let nobody = AccountId::parse(b"1").unwrap();
-    let cancel = Command::CancelOrder { account: nobody, order: OrderId(1) };
+    let cancel = Command::CancelOrder { account: nobody, order: OrderId(1).into() };
     let entry = engine::Entry { sequence: engine::Sequence(1), time: engine::Time(1), command: cancel };
     let mut other = Engine::new(1, DoneOrders::Keep);
     assert!(matches!(other.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::Rejected(_)));

@@ -121,7 +121,7 @@ pub(crate) async fn cancel(
     let mut canceled = VecDeque::new();
     for some in open.chunks(CANCELED_AT_ONCE) {
         let ops: Vec<Op> =
-            some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: *order })).collect();
+            some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: (*order).into() })).collect();
         let answers = site.submitter()?.ask(&ops).await.map_err(|_| Stopped::Unknown)?;
         for (order, answer) in some.iter().zip(answers) {
             match answer {

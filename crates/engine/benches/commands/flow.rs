@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Position, Price, Query, Reply,
-    Sequence, Shares, Side, Symbol, Time,
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, Op, OrderId, Position, Price, Query,
+    Reply, Sequence, Shares, Side, Symbol, Time,
 };
 use model::workload::Random;
 
@@ -197,13 +197,13 @@ impl Maker {
     fn cancel(&mut self) -> Op {
         let late = self.open.len() < self.target && self.random.percent(20);
         let order = if late { self.recent() } else { self.any_open() };
-        Op::Command(Command::CancelOrder { account: account(self.orders[order].account), order: id(order) })
+        Op::Command(Command::CancelOrder { account: account(self.orders[order].account), order: id(order).into() })
     }
 
     /// Mostly of an open order.
     fn query(&mut self) -> Op {
         let order = if self.random.percent(30) { self.recent() } else { self.any_open() };
-        Op::Query(Query { account: account(self.orders[order].account), order: id(order) })
+        Op::Query(Query { account: account(self.orders[order].account), order: id(order).into() })
     }
 
     /// An open order, of the age that is aimed at.
@@ -227,7 +227,8 @@ impl Maker {
         let limit = Price::from_units(cents * CENT).expect("above zero");
         let shares = Shares::from_units(shares * SHARE).expect("above zero");
         let account = account(self.random.below(ACCOUNTS) as u32);
-        Op::Command(Command::PlaceOrder { account, symbol: symbol(number), side, limit, shares })
+        let order = NewOrder { symbol: symbol(number), side, limit, shares };
+        Op::Command(Command::PlaceOrder { account, order, client_id: None })
     }
 
     fn side(&mut self) -> Side {
@@ -269,7 +270,7 @@ impl Maker {
 
     fn learn(&mut self, event: Event) {
         match event {
-            Event::OrderOpened { account, symbol, side, limit, shares, .. } => {
+            Event::OrderOpened { account, placed: NewOrder { symbol, side, limit, shares }, .. } => {
                 let (symbol, cents) = (symbol.0 as usize, limit.units() / CENT);
                 let placed =
                     Placed { account: account.0, symbol, side, cents, open: shares.units(), at: self.open.len() };

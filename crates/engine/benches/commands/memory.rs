@@ -4,7 +4,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{Command, DoneOrders, Engine, Entry, Importer, Op, Price, Sequence, Shares, Side, StateItem, Time};
+use engine::{
+    Command, DoneOrders, Engine, Entry, Importer, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time,
+};
 use model::workload::Random;
 
 use crate::flow;
@@ -70,7 +72,7 @@ fn report_replay() {
     let flow = flow::make(10_000, 2_000_000, flow::Aim::Any);
     let commands = flow.warm.iter().chain(&flow.measured).filter_map(|op| match op {
         Op::Command(command) => Some(*command),
-        Op::Query(_) | Op::ClientQuery(_) => None,
+        Op::Query(_) => None,
     });
     let entries: Vec<Entry> =
         (1..).zip(commands).map(|(n, command)| Entry { sequence: Sequence(n), time: Time(n), command }).collect();
@@ -135,7 +137,8 @@ impl Market {
             let account = flow::account(self.random.below(flow::ACCOUNTS) as u32);
             let limit = Price::from_units(cents * 1_000_000).expect("above zero");
             let shares = Shares::from_units(100_000_000).expect("above zero");
-            self.apply(Command::PlaceOrder { account, symbol: flow::symbol(0), side, limit, shares });
+            let order = NewOrder { symbol: flow::symbol(0), side, limit, shares };
+            self.apply(Command::PlaceOrder { account, order, client_id: None });
         }
     }
 }

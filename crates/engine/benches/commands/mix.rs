@@ -119,7 +119,6 @@ impl Server {
                 self.engine.apply_command(self.sequence, time, command, &mut self.executions, &mut |_| {})
             }
             Op::Query(query) => self.engine.query(query, &mut self.executions),
-            Op::ClientQuery(query) => self.engine.client_query(query, &mut self.executions),
         }
     }
 

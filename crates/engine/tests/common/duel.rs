@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId,
-    Price, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, Time,
+    OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, Time,
 };
 use model::Model;
 use model::workload::Random;
@@ -77,9 +77,11 @@ impl Duel {
             let done = self.archive.get(&order).expect("what the engine does not keep is in the archive");
             found.reply = done.answer(&op, &mut found.executions);
             self.situations.count(match op {
-                Op::Query(_) => "archive: answers a query",
-                Op::ClientQuery(_) => "archive: answers a query by a client order id",
-                Op::Command(Command::CancelClientOrder { .. }) => "archive: answers a cancel by a client order id",
+                Op::Query(Query { order: OrderName::Id(_), .. }) => "archive: answers a query",
+                Op::Query(Query { order: OrderName::Client(_), .. }) => "archive: answers a query by a client order id",
+                Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. }) => {
+                    "archive: answers a cancel by a client order id"
+                }
                 Op::Command(_) => "archive: answers a cancel",
             });
         }
@@ -111,7 +113,7 @@ impl Duel {
         for order in (1..=self.model.orders_placed()).map(OrderId) {
             let owner = self.model.order(order).account.0 as usize;
             let account = self.model.accounts().nth(owner).expect("an order's account exists");
-            self.play(Op::Query(engine::Query { account, order }));
+            self.play(Op::Query(Query { account, order: order.into() }));
         }
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
         assert_eq!(self.replica.done_order_count(), 0, "a replica keeps no done orders");
@@ -206,7 +208,6 @@ impl Duel {
         let mut answer = Answer { reply: Reply::Created, executions: vec![EARLIER], events: Vec::new() };
         answer.reply = match (op, entry) {
             (Op::Query(query), _) => self.model.query(query, &mut answer.executions),
-            (Op::ClientQuery(query), _) => self.model.client_query(query, &mut answer.executions),
             (Op::Command(_), entry) => {
                 let entry = entry.expect("a command has an entry");
                 self.model.apply(entry, &mut answer.executions, &mut answer.events)
@@ -255,7 +256,6 @@ fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {
     engine.look_ahead(std::slice::from_ref(op));
     let reply = match (op, entry) {
         (Op::Query(query), _) => engine.query(query, &mut executions),
-        (Op::ClientQuery(query), _) => engine.client_query(query, &mut executions),
         (Op::Command(_), entry) => {
             let entry = entry.expect("a command has an entry");
             engine.apply(entry, &mut executions, &mut |event| events.push(event))

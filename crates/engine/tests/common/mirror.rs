@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Event, Money, OrderId, Position, Shares, SymbolIndex};
+use engine::{AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Shares, SymbolIndex};
 use model::Model;
 
 /// What a reader of events knows.
@@ -19,7 +19,9 @@ impl Mirror {
         match *event {
             Event::AccountCreated { account, .. } => assert_eq!(self.balances.insert(account, Money::ZERO), None),
             Event::SymbolCreated { .. } => {}
-            Event::OrderOpened { order, shares, .. } => assert_eq!(self.open.insert(order, shares), None),
+            Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. } => {
+                assert_eq!(self.open.insert(order, shares), None)
+            }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
                 assert_eq!(self.client_ids.insert(order, id), None);

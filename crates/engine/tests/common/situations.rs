@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, Position, Price, Reject, Reply,
-    Shares, Side, Time,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, OrderName, Position, Price, Query,
+    Reject, Reply, Shares, Side, Time,
 };
 use model::{Model, Order};
 
@@ -130,10 +130,10 @@ impl Situations {
 
     /// Counts what `op` is about to meet at its time.
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
-        if let Op::Command(Command::PlaceClientOrder { account, id, .. }) = *op {
+        if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
-        let Op::Command(Command::CancelOrder { order, .. }) = *op else { return };
+        let Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
         let level: Vec<OrderId> = model
             .queue(order.symbol, order.side)
@@ -187,28 +187,39 @@ impl Situations {
             Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
-            Command::PlaceOrder { .. }
-            | Command::CancelOrder { .. }
-            | Command::PlaceClientOrder { .. }
-            | Command::CancelClientOrder { .. } => panic!("creates nothing"),
+            Command::PlaceOrder { .. } | Command::CancelOrder { .. } => panic!("creates nothing"),
         });
     }
 
     fn after_by_client_id(&mut self, op: &Op, reply: &Reply, model: &Model) {
         match (op, reply) {
-            (Op::Command(Command::PlaceClientOrder { .. }), reply) => self.placed_by_client_id(reply, model),
-            (Op::Command(Command::CancelClientOrder { .. }), Reply::Canceled(_)) => {
+            (Op::Command(Command::PlaceOrder { client_id: Some(_), .. }), reply) => {
+                self.placed_by_client_id(reply, model)
+            }
+            (Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. }), Reply::Canceled(_)) => {
                 self.count("client cancel: canceled");
             }
-            (Op::Command(Command::CancelClientOrder { .. }), Reply::Rejected(Reject::NothingOpen)) => {
+            (
+                Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. }),
+                Reply::Rejected(Reject::NothingOpen),
+            ) => {
                 self.count("client cancel: nothing open");
             }
-            (Op::Command(Command::CancelClientOrder { .. }), Reply::Rejected(Reject::UnknownOrder)) => {
+            (
+                Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. }),
+                Reply::Rejected(Reject::UnknownOrder),
+            ) => {
                 self.count("client cancel: unknown");
             }
-            (Op::ClientQuery(_), Reply::Status(status)) if status.open.is_zero() => self.count("client query: done"),
-            (Op::ClientQuery(_), Reply::Status(_)) => self.count("client query: open"),
-            (Op::ClientQuery(_), Reply::Rejected(Reject::UnknownOrder)) => self.count("client query: unknown"),
+            (Op::Query(Query { order: OrderName::Client(_), .. }), Reply::Status(status)) if status.open.is_zero() => {
+                self.count("client query: done")
+            }
+            (Op::Query(Query { order: OrderName::Client(_), .. }), Reply::Status(_)) => {
+                self.count("client query: open")
+            }
+            (Op::Query(Query { order: OrderName::Client(_), .. }), Reply::Rejected(Reject::UnknownOrder)) => {
+                self.count("client query: unknown")
+            }
             _ => {}
         }
     }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{check_refused, check_transactions, ops, parse, reply, reply_with};
-use engine::{AccountId, Command, Money, Op, OrderId, Price, Query, Reject, Reply, Shares, Side, Symbol};
+use engine::{AccountId, Command, Money, NewOrder, Op, OrderId, Price, Query, Reject, Reply, Shares, Side, Symbol};
 use exchange::{Answer, Unavailable};
 
 fn account(id: &str) -> AccountId {
@@ -14,10 +14,13 @@ fn account(id: &str) -> AccountId {
 fn order(side: Side, shares: i64, limit: i64) -> Op {
     Op::Command(Command::PlaceOrder {
         account: account("1"),
-        symbol: Symbol::parse(b"SPY").unwrap(),
-        side,
-        limit: Price::from_units(limit).unwrap(),
-        shares: Shares::from_units(shares).unwrap(),
+        order: NewOrder {
+            symbol: Symbol::parse(b"SPY").unwrap(),
+            side,
+            limit: Price::from_units(limit).unwrap(),
+            shares: Shares::from_units(shares).unwrap(),
+        },
+        client_id: None,
     })
 }
 
@@ -32,9 +35,9 @@ fn children_become_ops_in_the_order_they_stand() {
         </transactions>"#;
     let expected = [
         order(Side::Buy, 10_000_000_000, 14_567_000_000),
-        Op::Query(Query { account: account("1"), order: OrderId(7) }),
+        Op::Query(Query { account: account("1"), order: OrderId(7).into() }),
         order(Side::Sell, 10_000_000, 50_000_000),
-        Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(8) }),
+        Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(8).into() }),
     ];
     assert_eq!(ops(body), expected);
     let opened = r#"<opened sym="SPY" amount="100" limit="145.67" id="1"/><status id="7"/>"#;

@@ -3,7 +3,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, Entry, Money, OrderId, Position, Price, Sequence, Shares, Side, Symbol, Time,
+    AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
+    Symbol, Time,
 };
 use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
 
@@ -22,15 +23,15 @@ pub fn command(sequence: u64) -> Command {
     let (limit, shares) = (sequence as i64 * 1_000_003, sequence as i64 * 100_000_000);
     let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
     let place = |side| match sequence % 12 < 6 {
-        true => Command::PlaceOrder { account, symbol, side, limit, shares },
-        false => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
+        true => Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None },
+        false => Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) },
     };
     match sequence % 6 {
         0 => Command::CreateAccount { account, balance: Money::from_units(i128::from(sequence) << 50) },
         1 => Command::CreateSymbol { symbol },
         2 => Command::IssueShares { symbol, account, shares: Position::from_units(i128::from(sequence) << 40) },
-        3 if sequence % 12 < 6 => Command::CancelOrder { account, order: OrderId(sequence) },
-        3 => Command::CancelClientOrder { account, id },
+        3 if sequence % 12 < 6 => Command::CancelOrder { account, order: OrderId(sequence).into() },
+        3 => Command::CancelOrder { account, order: id.into() },
         4 => place(Side::Buy),
         _ => place(Side::Sell),
     }

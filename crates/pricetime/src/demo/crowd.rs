@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::{AccountId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
+use engine::{AccountId, Command, Decimal, NewOrder, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
 use exchange::Answer;
 
 use super::random::Random;
@@ -162,7 +162,8 @@ impl Crowd {
         let (account, lot) = (account(MAKERS[maker]), self.pace.lot);
         let random = &mut self.random;
         let Market { symbol, fair, quotes, .. } = &mut self.markets[market];
-        let cancels = quotes[maker].drain(..).map(|order| Op::Command(Command::CancelOrder { account, order }));
+        let cancels =
+            quotes[maker].drain(..).map(|order| Op::Command(Command::CancelOrder { account, order: order.into() }));
         let mut ops: Vec<Op> = cancels.collect();
         let cancels = ops.len();
         // At least a cent from the fair price, and each level at least a cent further.
@@ -179,7 +180,11 @@ impl Crowd {
                 else {
                     continue;
                 };
-                ops.push(Op::Command(Command::PlaceOrder { account, symbol: *symbol, side, limit, shares }));
+                ops.push(Op::Command(Command::PlaceOrder {
+                    account,
+                    order: NewOrder { symbol: *symbol, side, limit, shares },
+                    client_id: None,
+                }));
             }
         }
         let answers = venue.send(&ops)?;
@@ -204,9 +209,13 @@ impl Crowd {
         let Some((limit, shares)) = price(cents).zip(shares(self.pace.lot * (1 + self.random.below(most)))) else {
             return Some(0);
         };
-        let placed = venue.send(&[Op::Command(Command::PlaceOrder { account, symbol, side, limit, shares })])?;
+        let placed = venue.send(&[Op::Command(Command::PlaceOrder {
+            account,
+            order: NewOrder { symbol, side, limit, shares },
+            client_id: None,
+        })])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
-        venue.send(&[Op::Command(Command::CancelOrder { account, order: *order })])?;
+        venue.send(&[Op::Command(Command::CancelOrder { account, order: (*order).into() })])?;
         Some(2)
     }
 }

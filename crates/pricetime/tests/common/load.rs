@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use engine::{AccountId, Command, Decimal, OrderId, Side, Symbol};
+use engine::{AccountId, Command, Decimal, NewOrder, OrderId, Side, Symbol};
 
 use super::reply::Element;
 use super::server::connect;
@@ -44,7 +44,11 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
             "<transactions id=\"{account}\"><order sym=\"SPY\" amount=\"{amount}\" limit=\"1\"/></transactions>"
         );
         let shares = Decimal::parse(amount.as_bytes()).unwrap().order_shares().unwrap();
-        let place = Command::PlaceOrder { account: id, symbol, side: Side::Buy, limit, shares };
+        let place = Command::PlaceOrder {
+            account: id,
+            order: NewOrder { symbol, side: Side::Buy, limit, shares },
+            client_id: None,
+        };
         let told = format!("<opened sym=\"SPY\" amount=\"{amount}\"");
         let Some(reply) = ask(&mut asked, &body, told, &place) else { return asked };
         if round % 3 == 0 {
@@ -52,7 +56,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
             let body = format!(
                 "<transactions id=\"{account}\"><query id=\"{order}\"/><cancel id=\"{order}\"/></transactions>"
             );
-            let cancel = Command::CancelOrder { account: id, order: OrderId(order) };
+            let cancel = Command::CancelOrder { account: id, order: OrderId(order).into() };
             if ask(&mut asked, &body, format!("<canceled id=\"{order}\">"), &cancel).is_none() {
                 return asked;
             }

@@ -82,7 +82,7 @@ pub fn check_history(node: &Node, ledger: &Ledger, trust: Trust) -> Result<u64, 
 /// What the node answers for an order is what the model says, whether it is open, done or archived.
 fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings: &mut Findings) -> Result<(), String> {
     let owner = model.accounts().nth(order.account.0 as usize).ok_or("an order's account exists")?;
-    let query = Query { account: owner, order: order.id };
+    let query = Query { account: owner, order: order.id.into() };
     let mut executions = Vec::new();
     let expected = model.query(&query, &mut executions);
     let expected = Told::of(&expected, &executions);

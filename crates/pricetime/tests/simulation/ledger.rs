@@ -75,7 +75,6 @@ impl Ledger {
         let mut executions = Vec::new();
         let reply = match op {
             Op::Query(query) => self.model.query(query, &mut executions),
-            Op::ClientQuery(query) => self.model.client_query(query, &mut executions),
             Op::Command(command) => {
                 let entry = Entry { sequence: self.sequence().next(), time, command: *command };
                 let mut happened = Vec::new();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Entry, Event, Money, OrderId, Shares, SymbolIndex, Time};
+use engine::{AccountIndex, ClientOrderId, Entry, Event, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
 use feed::{Candle, History, HistoryError, Interval, PastOrder, Scene, Trade};
 use model::Model;
 
@@ -33,7 +33,9 @@ impl Past {
 
     fn write_down(&mut self, entry: &Entry, event: Event) {
         match event {
-            Event::OrderOpened { order, shares, .. } => drop(self.placed.insert(order, (entry.time, shares))),
+            Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. } => {
+                self.placed.insert(order, (entry.time, shares));
+            }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {

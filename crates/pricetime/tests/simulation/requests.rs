@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use engine::{AccountId, Command, Money, Op, Side};
+use engine::{AccountId, Command, Money, NewOrder, Op, OrderName, Query, Side};
 use exchange::Requests;
 use model::Model;
 use model::workload::{Random, Workload};
@@ -101,8 +101,11 @@ enum Request {
 
 fn names_client_order(op: &Op) -> bool {
     match op {
-        Op::ClientQuery(_) | Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) => true,
-        Op::Query(_) | Op::Command(_) => false,
+        Op::Command(Command::PlaceOrder { client_id, .. }) => client_id.is_some(),
+        Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => {
+            matches!(order, OrderName::Client(_))
+        }
+        Op::Command(_) => false,
     }
 }
 
@@ -110,13 +113,7 @@ fn names_client_order(op: &Op) -> bool {
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(query) => Some(query.account),
-        Op::ClientQuery(query) => Some(query.account),
-        Op::Command(
-            Command::PlaceOrder { account, .. }
-            | Command::CancelOrder { account, .. }
-            | Command::PlaceClientOrder { account, .. }
-            | Command::CancelClientOrder { account, .. },
-        ) => Some(*account),
+        Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
     }
 }
@@ -133,32 +130,30 @@ fn push_create(body: &mut String, op: &Op) {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
         }
-        Op::Command(
-            Command::PlaceOrder { .. }
-            | Command::CancelOrder { .. }
-            | Command::PlaceClientOrder { .. }
-            | Command::CancelClientOrder { .. },
-        )
-        | Op::Query(_)
-        | Op::ClientQuery(_) => unreachable!("transactions create nothing"),
+        Op::Command(Command::PlaceOrder { .. } | Command::CancelOrder { .. }) | Op::Query(_) => {
+            unreachable!("transactions create nothing")
+        }
     }
 }
 
 fn push_transaction(body: &mut String, op: &Op) {
     match op {
-        Op::Command(Command::PlaceOrder { symbol, side, limit, shares, .. }) => {
+        Op::Command(Command::PlaceOrder { order: NewOrder { symbol, side, limit, shares }, .. }) => {
             let sign = match side {
                 Side::Buy => "",
                 Side::Sell => "-",
             };
             write!(body, "<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>").unwrap();
         }
-        Op::Command(Command::CancelOrder { order, .. }) => write!(body, "<cancel id=\"{order}\"/>").unwrap(),
-        Op::Query(query) => write!(body, "<query id=\"{}\"/>", query.order).unwrap(),
+        Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
+            write!(body, "<cancel id=\"{order}\"/>").unwrap();
+        }
+        Op::Query(Query { order: OrderName::Id(order), .. }) => write!(body, "<query id=\"{order}\"/>").unwrap(),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
             unreachable!("what is created is no transaction")
         }
-        Op::Command(Command::PlaceClientOrder { .. } | Command::CancelClientOrder { .. }) | Op::ClientQuery(_) => {
+        Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
+        | Op::Query(Query { order: OrderName::Client(_), .. }) => {
             unreachable!("XML has no client order ids")
         }
     }

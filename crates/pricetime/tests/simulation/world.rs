@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use engine::{ClientQuery, Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
+use engine::{Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -188,7 +188,7 @@ impl World {
                 sequence = sequence.next();
                 Some(Entry { sequence, time, command: *command })
             }
-            Op::Query(_) | Op::ClientQuery(_) => None,
+            Op::Query(_) => None,
         })
         .collect()
     }
@@ -245,11 +245,8 @@ enum LowWater {
 fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
     let executions = &mut Vec::new();
     let asked = match *op {
-        Op::Query(_) | Op::ClientQuery(_) => return None,
+        Op::Query(_) => return None,
         Op::Command(Command::CancelOrder { account, order }) => model.query(&Query { account, order }, executions),
-        Op::Command(Command::CancelClientOrder { account, id }) => {
-            model.client_query(&ClientQuery { account, id }, executions)
-        }
         Op::Command(_) => return Some(LowWater::Refused),
     };
     Some(match asked {

@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, ClientQuery, Command, Money, Op, OrderId, Price, Reply, Shares, Side,
-    Symbol, Time,
+    AccountId, AccountIndex, ClientOrderId, Command, Money, Op, OrderId, Price, Query, Reply, Shares, Side, Symbol,
+    Time,
 };
 use exchange::Answer as Answered;
 use feed::{Open, Scene, View};
@@ -293,7 +293,7 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Resul
 
 /// Gives the order as it ended; none if it could not be canceled.
 async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Option<Order>, Refusal> {
-    let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id })).await? {
+    let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await? {
         Reply::Canceled(status) => status.canceled,
         Reply::Rejected(_) | Reply::Archived(_) => None,
         Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) => return Err(Refusal::internal()),
@@ -319,7 +319,7 @@ async fn named(site: &Site, account: AccountId, asked: &Asked) -> Result<Option<
     };
     // What cannot be such an id is the id of no order.
     let Ok(id) = ClientOrderId::parse(name.as_bytes()) else { return Ok(None) };
-    match ask(site, Op::ClientQuery(ClientQuery { account, id })).await? {
+    match ask(site, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => Ok(Some(status.order)),
         Reply::Archived(order) => Ok(Some(order)),
         Reply::Rejected(_) => Ok(None),

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use engine::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol,
-    Time,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, NewOrder, Op, OrderId, Position, Price, Reply, Shares,
+    Side, Symbol, Time,
 };
 use feed::{RECENT_MAX, Scene, Trade};
 use serde_json::{Value, json};
@@ -56,11 +56,8 @@ pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked)?;
     let Placing { name, side, limit, shares, client_id, .. } = placing;
-    let command = match client_id {
-        Some(id) => Command::PlaceClientOrder { id, account, symbol: name, side, limit, shares },
-        None => Command::PlaceOrder { account, symbol: name, side, limit, shares },
-    };
-    match ask(&site, Op::Command(command)).await? {
+    let order = NewOrder { symbol: name, side, limit, shares };
+    match ask(&site, Op::Command(Command::PlaceOrder { account, order, client_id })).await? {
         // It is placed: whoever cannot be told of it must not be told to try again.
         Reply::Opened(order) => {
             placing.tell(&site, account, order).await.map(Json).map_err(|_| Refusal::unknown_outcome())

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::{AccountId, ClientQuery, Command, Op, OrderId, Reply, Side, SymbolIndex};
+use engine::{AccountId, Command, NewOrder, Op, OrderId, Query, Reply, Side, SymbolIndex};
 use feed::HistoryError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -67,10 +67,9 @@ pub(crate) async fn place(
     };
     let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
     let (limit, shares) = (input::limit(&asked.limit)?, input::order_shares(&asked.shares)?);
-    let command = match asked.client_order_id.as_deref().map(input::client_order_id).transpose()? {
-        Some(id) => Command::PlaceClientOrder { id, account, symbol, side, limit, shares },
-        None => Command::PlaceOrder { account, symbol, side, limit, shares },
-    };
+    let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
+    let order = NewOrder { symbol, side, limit, shares };
+    let command = Command::PlaceOrder { account, order, client_id };
     let (status, order) = match ask(&site, Op::Command(command)).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
@@ -132,7 +131,7 @@ pub(crate) async fn cancel(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    cancel_by(&site, account, Command::CancelOrder { account, order }).await
+    cancel_by(&site, account, Command::CancelOrder { account, order: order.into() }).await
 }
 
 /// The order that a client order id stands for.
@@ -148,7 +147,7 @@ pub(crate) async fn one_by_client_id(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
-    match ask(&site, Op::ClientQuery(ClientQuery { account, id })).await? {
+    match ask(&site, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
         Reply::Archived(order) => show(&site, order, account, troubled).await.map(Json),
         _ => Err(Problem::unknown_outcome()),
@@ -168,7 +167,7 @@ pub(crate) async fn cancel_by_client_id(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<OrderShape>, Problem> {
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
-    cancel_by(&site, account, Command::CancelClientOrder { account, id }).await
+    cancel_by(&site, account, Command::CancelOrder { account, order: id.into() }).await
 }
 
 async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use engine::{AccountId, AmountError, Command, Decimal, Op, OrderId, Query, Side, Symbol};
+use engine::{AccountId, AmountError, Command, Decimal, NewOrder, Op, OrderId, Query, Side, Symbol};
 
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
@@ -165,10 +165,12 @@ impl<'a> Grammar<'a, '_> {
             match tag.name {
                 b"order" => self.order(account),
                 b"query" => {
-                    self.named_order("query", account, |account, order| Op::Query(Query { account, order }));
+                    self.named_order("query", account, |account, order| {
+                        Op::Query(Query { account, order: order.into() })
+                    });
                 }
                 b"cancel" => self.named_order("cancel", account, |account, order| {
-                    Op::Command(Command::CancelOrder { account, order })
+                    Op::Command(Command::CancelOrder { account, order: order.into() })
                 }),
                 _ => {
                     self.unknown_element(&tag, Span::default())?;
@@ -195,7 +197,7 @@ impl<'a> Grammar<'a, '_> {
                 Ok((side, amount.order_shares()?))
             })?;
             let limit = decimal("limit", &trimmed(limit), Decimal::price)?;
-            Ok(Command::PlaceOrder { account, symbol, side, limit, shares })
+            Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
     }

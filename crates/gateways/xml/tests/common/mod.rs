@@ -22,7 +22,7 @@ pub fn ops(body: impl AsRef<[u8]>) -> Vec<Op> {
 pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
     let command = |op: Op| match op {
         Op::Command(command) => command,
-        Op::Query(_) | Op::ClientQuery(_) => panic!("{op:?} is no command"),
+        Op::Query(_) => panic!("{op:?} is no command"),
     };
     ops(body).into_iter().map(command).collect()
 }
@@ -32,11 +32,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
     let nothing = Status { order: OrderId(7), open: Shares::ZERO, canceled: None, executions: 0..0 };
     let mut accept = |op: &Op| match op {
-        Op::Query(_) | Op::ClientQuery(_) => Reply::Status(nothing.clone()),
-        Op::Command(Command::CancelOrder { .. } | Command::CancelClientOrder { .. }) => {
-            Reply::Canceled(nothing.clone())
-        }
-        Op::Command(Command::PlaceOrder { .. } | Command::PlaceClientOrder { .. }) => {
+        Op::Query(_) => Reply::Status(nothing.clone()),
+        Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
+        Op::Command(Command::PlaceOrder { .. }) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
         }

@@ -10,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Price, Reject, Reply, Shares, Status, Time};
+use engine::{
+    AccountId, Command, DoneOrder, Execution, Op, OrderId, OrderName, Price, Reject, Reply, Shares, Status, Time,
+};
 use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
 use socket2::{Domain, Socket, Type};
 use xml::{Gateway, Settings};
@@ -108,7 +110,7 @@ fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
             batches.reverse();
         }
         for batch in batches {
-            let is_abandoned = |op: &Op| matches!(op, Op::Query(query) if query.order == OrderId(ABANDONED));
+            let is_abandoned = |op: &Op| matches!(op, Op::Query(query) if id_of(query.order) == ABANDONED);
             match batch.requests.ops().iter().any(is_abandoned) {
                 true => batch.abandon(),
                 false => batch.give_back(),
@@ -120,28 +122,36 @@ fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
 fn answer(batch: &mut Batch, next_order: &mut u64) {
     for op in batch.requests.ops() {
         let answer = match op {
-            Op::Query(query) if query.order.0 == ABANDONED => return,
+            Op::Query(query) if id_of(query.order) == ABANDONED => return,
             Op::Command(Command::PlaceOrder { .. }) => {
                 *next_order += 1;
                 Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))
             }
-            Op::Command(Command::CancelOrder { order, .. }) if order.0 >= ARCHIVED => {
-                Answer::Reply(Reply::Archived(*order))
+            Op::Command(Command::CancelOrder { order, .. }) if id_of(*order) >= ARCHIVED => {
+                Answer::Reply(Reply::Archived(OrderId(id_of(*order))))
             }
             Op::Command(Command::CancelOrder { .. }) => Answer::Reply(Reply::Rejected(Reject::NothingOpen)),
             Op::Command(_) => Answer::Reply(Reply::Created),
-            Op::Query(query) if query.order.0 >= ARCHIVED => Answer::Reply(Reply::Archived(query.order)),
-            Op::Query(query) if query.order.0 == NO_DISK => Answer::Unavailable(Unavailable::DiskLow),
-            Op::ClientQuery(_) => Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
+            Op::Query(query) if id_of(query.order) >= ARCHIVED => {
+                Answer::Reply(Reply::Archived(OrderId(id_of(query.order))))
+            }
+            Op::Query(query) if id_of(query.order) == NO_DISK => Answer::Unavailable(Unavailable::DiskLow),
             Op::Query(query) => {
-                let start = batch.executions.len();
-                batch.executions.extend((0..query.order.0).map(|_| execution()));
+                let (start, count) = (batch.executions.len(), id_of(query.order));
+                batch.executions.extend((0..count).map(|_| execution()));
                 let executions = start..batch.executions.len();
-                let order = query.order;
+                let order = OrderId(count);
                 Answer::Reply(Reply::Status(Status { order, open: Shares::ZERO, canceled: None, executions }))
             }
         };
         batch.answers.push(answer);
+    }
+}
+
+fn id_of(order: OrderName) -> u64 {
+    match order {
+        OrderName::Id(order) => order.0,
+        OrderName::Client(_) => panic!("XML has no client order ids"),
     }
 }
 
