@@ -42,6 +42,12 @@ impl HungBackup {
     }
 }
 
+/// Snapshots in a data folder.
+fn snapshots(data: &Path) -> usize {
+    let names = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().ends_with(".snap")).count()
+}
+
 /// Places an order and cancels it, so that there is a done one; gives its id.
 fn done_order(client: &mut Client) -> String {
     let placed = client.ask(r#"<transactions id="1"><order sym="S" amount="-1" limit="7"/></transactions>"#);
@@ -94,9 +100,7 @@ fn a_server_stops_in_order_though_a_backup_hangs() {
     let ended = server.stop();
     assert!(!ended.stderr.contains("cut short"), "{ended:?}");
     assert!(backup.was_passed(), "what was done is archived");
-    let snapshots = std::fs::read_dir(folder.data()).unwrap();
-    let snapshots = snapshots.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".snap"));
-    assert_eq!(snapshots.count(), 1, "a stop in order leaves a snapshot");
+    assert_eq!(snapshots(&folder.data()), 1, "a stop in order leaves a snapshot");
 }
 
 /// A process that is ended with the test.
@@ -171,6 +175,7 @@ fn the_journal_is_copied_behind_all_else() {
     let folder = Folder::new("backup-order");
     let server = Launch::new(&folder.data()).with(SMALL).start();
     load_together(server.xml, 2, 900);
+    wait_until("a snapshot that can be copied", PATIENCE, || snapshots(&folder.data()) > 0);
     let (copy, trace) = (folder.path().join("copy"), folder.path().join("trace"));
     let status = Command::new("strace")
         .args(["-f", "-qq", "-s", "4096", "-e", "trace=openat", "-o"])
