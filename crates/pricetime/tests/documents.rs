@@ -73,13 +73,14 @@ fn the_protocol_document_shows_what_the_server_answers() {
 }
 
 #[test]
-fn the_readme_session_prints_what_it_says() {
+fn the_session_of_the_readme_and_the_first_session_print_what_they_say() {
     let folder = Folder::new("readme-session");
     let server = Launch::new(&folder.data()).start();
     let binaries = PathBuf::from(env!("CARGO_BIN_EXE_pricetime")).parent().unwrap().to_owned();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
     let mut commands = 0;
-    for (_, session) in blocks(&document("README.md")).iter().filter(|(kind, _)| kind == "console") {
+    let documents = document("README.md") + &document("docs/FIRST_SESSION.md");
+    for (_, session) in blocks(&documents).iter().filter(|(kind, _)| kind == "console") {
         let mut lines = session.lines().peekable();
         while let Some(line) = lines.next() {
             let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("a command, not {line}"));
@@ -100,18 +101,18 @@ fn the_readme_session_prints_what_it_says() {
 }
 
 #[test]
-fn the_readme_lists_every_setting_with_its_default() {
+fn the_document_of_settings_lists_each_with_its_default() {
     let help = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["serve", "--print-config"]).output().unwrap();
     let config = String::from_utf8(help.stdout).unwrap();
-    let readme = document("README.md");
+    let settings = document("docs/SETTINGS.md");
     for line in config.lines() {
         let (name, value) = line.split_once(" = ").unwrap();
-        let row = readme.lines().find(|line| line.starts_with(&format!("| `--{name}")));
-        let row = row.unwrap_or_else(|| panic!("README.md has no row for --{name}"));
+        let row = settings.lines().find(|line| line.starts_with(&format!("| `--{name}")));
+        let row = row.unwrap_or_else(|| panic!("docs/SETTINGS.md has no row for --{name}"));
         // The number of workers is that of this machine's cores.
         assert!(
             name == "workers" || row.contains(value.trim_matches('"')),
-            "README.md says another default: {row} {value}"
+            "docs/SETTINGS.md says another default: {row} {value}"
         );
     }
 }
