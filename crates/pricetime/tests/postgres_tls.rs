@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::bench::binary;
 use common::folder::Folder;
 use common::server::{Launch, Server};
 use postgres::{Database, give_away};
@@ -217,8 +218,8 @@ fn the_bench_makes_its_databases_over_tls() {
     std::fs::write(&other, signed_for("127.0.0.1").authority).unwrap();
     let bench = |words: &str, authority: &Path| {
         let query = format!("sslmode=verify-full&sslrootcert={}", authority.display());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-        command.env_clear().current_dir(folder.path()).arg("bench").args(words.split(' '));
+        let mut command = Command::new(binary());
+        command.env_clear().current_dir(folder.path()).args(words.split(' '));
         command.args(["--store", &cluster.url(PASSWORD_ENCODED, "127.0.0.1", &query)]);
         let output = command.output().unwrap();
         let printed = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat();
