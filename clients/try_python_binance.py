@@ -119,10 +119,13 @@ async def streams():
 
 async def follow(client, depth):
     """What the client builds of the stream is the book of the server, when nobody trades any more."""
-    cache = None
+    cache = update = None
     with Crowd(1500, seed=2) as crowd:
-        while crowd.left > 0:
-            cache = await soon("an update", depth.recv())
+        while crowd.busy:
+            update = update or asyncio.ensure_future(depth.recv())
+            await asyncio.wait([update], timeout=0.1)
+            if update.done():
+                cache, update = update.result(), None
     other = XmlUser(2)
     asked = await client.get_order_book(symbol="SPYUSD", limit=5000)
 
@@ -133,7 +136,8 @@ async def follow(client, depth):
     while cache is None or numbers([cache.get_bids(), cache.get_asks()]) != wanted:
         # Something that leaves the book as it is, and tells that it is so.
         other.cancel(other.order(1, 1))
-        cache = await soon("the followed book to be that of the server", depth.recv())
+        update = update or asyncio.ensure_future(depth.recv())
+        cache, update = await soon("the followed book to be that of the server", update), None
     print(f"python-binance: the followed book has {len(wanted[0])} bids and {len(wanted[1])} asks, as that of the server")
 
 

@@ -9,25 +9,32 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod baseline;
-pub mod compare;
-pub mod echo;
+mod compare;
+mod cores;
+mod echo;
 mod flags;
 mod interrupt;
-pub mod live;
-pub mod load;
+mod live;
+mod load;
 mod number;
 mod process;
 mod processor;
 mod program;
+mod progress;
+mod quantity;
 mod quiet;
 pub mod record;
-pub mod report;
-pub mod run;
+mod report;
+mod results;
+mod rounds;
+mod run;
 #[cfg(test)]
 mod sample;
-pub mod statistics;
-pub mod sweep;
+mod statistics;
+mod study;
+mod sweep;
 mod table;
+mod test_bed;
 
 /// Measure an exchange server: one load, series of loads, their report, and other servers beside it
 #[derive(Parser)]

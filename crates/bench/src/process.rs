@@ -2,23 +2,23 @@
 //! the processor time that they use.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run::on_cores;
+use crate::processor::on_cores;
 use crate::{interrupt, processor};
 
 /// How long a start or an end may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(5);
-/// How often whoever waits for a client looks whether to stop.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often a server is started on another port.
+const STARTS_MAX: usize = 5;
 /// What is shown of what a program said.
 const SAID_BYTES_MAX: usize = 1000;
 
@@ -119,63 +119,88 @@ pub struct Finished {
     pub took: Duration,
 }
 
+impl Finished {
+    /// The part of a core that it used.
+    pub fn cpu_share(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.took.as_secs_f64()
+    }
+}
+
 /// Runs a client on these cores to its end. Errors: it failed, with what it said; a signal asked to stop, and it was ended.
 pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String> {
     interrupt::check()?;
     let program = command.get_program().to_string_lossy().into_owned();
+    let failed = |error: std::io::Error| format!("{program}: {error}");
     let (before, started) = (processor::of_ended_children(), Instant::now());
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let [mut stdout, mut stderr] = [said_in_memory().map_err(failed)?, said_in_memory().map_err(failed)?];
+    command.stdin(Stdio::null());
+    command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
     let mut child = spawn(command, cores)?;
-    let [stdout, stderr] = read_to_end(&mut child);
-    let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
+    let status = loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if interrupt::is_asked() => {
+                // It is not waited for yet, so the id is still its own.
+                let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+                break child.wait().map_err(failed)?;
+            }
+            None => std::thread::sleep(GLANCE),
+        }
+    };
     let took = started.elapsed();
     interrupt::check()?;
+    let [stdout, stderr] = [text_of(&mut stdout), text_of(&mut stderr)];
     if !status.success() {
         return Err(format!("{program} failed ({status}); it said: {}", end_of(&(stdout + &stderr))));
     }
     Ok(Finished { stdout, cpu: processor::of_ended_children().saturating_sub(before), took })
 }
 
-/// What a client prints, until it closes its output, as its end does. Ends it when a signal asks to stop.
-fn read_to_end(child: &mut Child) -> [String; 2] {
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (done, closed) = channel();
-    std::thread::scope(|scope| {
-        let stderr = scope.spawn(move || text_of(stderr));
-        let stdout = scope.spawn(move || {
-            let text = text_of(stdout);
-            // Somebody waits for it below.
-            let _ = done.send(());
-            text
-        });
-        while closed.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if interrupt::is_asked() {
-                // It is not waited for yet, so the id is still its own.
-                let _ = kill_process(Pid::from_child(child), Signal::TERM);
-            }
-        }
-        [stdout, stderr].map(|text| text.join().unwrap_or_default())
-    })
+/// A file that takes what a client says, however much, without anybody who reads it meanwhile.
+fn said_in_memory() -> std::io::Result<File> {
+    Ok(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Of a pipe that is read until it is closed.
-fn text_of(pipe: Option<impl Read>) -> String {
+fn text_of(said: &mut File) -> String {
     let mut bytes = Vec::new();
     // What cannot be read is missing in what is shown.
-    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+    let _ = said.rewind().and_then(|()| said.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A port that nobody has. Somebody else may take it before it is used: whoever uses it tries again.
-pub fn free_port() -> Result<u16, String> {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+/// Starts a server, as `prepare` says for a port that nobody has, and waits until it is ready there. Somebody else may take the
+/// port before it does: then it ends, and is started again on another. Errors: what it said the last time.
+pub fn start_on_free_port(
+    cores: &[usize],
+    stop_with: Signal,
+    mut prepare: impl FnMut(u16) -> Result<(Command, PathBuf), String>,
+    ready: impl Fn(&Server, u16) -> bool,
+) -> Result<(Server, u16), String> {
+    let mut last = String::new();
+    for _ in 0..STARTS_MAX {
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let port = address.map_err(|error| format!("no free port: {error}"))?.port();
+        let (mut command, log) = prepare(port)?;
+        let mut server = Server::start(&mut command, cores, log, stop_with)?;
+        match server.await_ready(|server| ready(server, port).then_some(())) {
+            Ok(()) => return Ok((server, port)),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 /// Where a program is, as the shell finds it.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
+}
+
+/// The word of what a program says of its version that `read` finds.
+pub fn version(program: &Path, read: impl Fn(&str) -> Option<&str>) -> String {
+    let output = Command::new(program).arg("--version").output();
+    let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    read(&printed).unwrap_or("of unknown version").to_string()
 }
 
 pub fn is_program(file: &Path) -> bool {

@@ -1,67 +1,73 @@
-//! Processor time of processes, and how busy the machine is, from `/proc`.
+//! Processor time and memory of processes, how busy the machine is, and which cores a thread runs on.
 
-use std::fs;
 use std::time::Duration;
 
-/// The unit of `/proc/*/stat`, the same on every Linux that Rust runs on.
-const TICK: Duration = Duration::from_millis(10);
+use procfs::process::{Process, Stat, all_processes};
+use procfs::{CpuTime, CurrentSI, KernelStats};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Fields of `/proc/PID/stat` behind the name.
-const PARENT: usize = 1;
-/// User and system time of a process.
-const OWN: [usize; 2] = [11, 12];
-/// Of its children that have ended and were waited for.
-const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
+/// The unit of `/proc`, the same on every Linux that Rust runs on.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Processor time of a process and its children, ended or not.
 pub fn family(process: u32) -> Duration {
-    let Some(parent) = fields_of(&process.to_string()) else { return Duration::ZERO };
-    let mut time = sum(&parent, OWN) + sum(&parent, OF_ENDED_CHILDREN);
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) else { continue };
-        if let Some(fields) = fields_of(name).filter(|fields| fields.get(PARENT) == Some(&u64::from(process))) {
-            time += sum(&fields, OWN);
-        }
-    }
-    time
+    let Some(parent) = stat(process) else { return Duration::ZERO };
+    let is_child = |stat: &Stat| stat.ppid as u32 == process;
+    let all = all_processes().into_iter().flatten().flatten();
+    let children: Duration =
+        all.filter_map(|process| process.stat().ok()).filter(is_child).map(|stat| own(&stat)).sum();
+    own(&parent) + of_ended(&parent) + children
 }
 
 /// Processor time of one process, without its children; none where it is gone.
 pub fn of(process: u32) -> Option<Duration> {
-    fields_of(&process.to_string()).map(|fields| sum(&fields, OWN))
+    stat(process).map(|stat| own(&stat))
 }
 
-/// Processor time of this thread, by the tick.
-pub fn of_thread() -> Duration {
-    fields_of("thread-self").map_or(Duration::ZERO, |fields| sum(&fields, OWN))
+/// The most memory that a process had, in bytes.
+pub fn memory_peak(process: u32) -> Option<u64> {
+    let status = Process::new(process as i32).and_then(|process| process.status()).ok()?;
+    status.vmhwm.map(|kib| kib * 1024)
 }
 
 /// Processor time of all children of this process that have ended.
 pub fn of_ended_children() -> Duration {
-    fields_of("self").map_or(Duration::ZERO, |fields| sum(&fields, OF_ENDED_CHILDREN))
+    stat(std::process::id()).map_or(Duration::ZERO, |stat| of_ended(&stat))
+}
+
+fn stat(process: u32) -> Option<Stat> {
+    Process::new(process as i32).and_then(|process| process.stat()).ok()
+}
+
+fn own(stat: &Stat) -> Duration {
+    ticks(stat.utime + stat.stime)
+}
+
+/// Of children that have ended and were waited for.
+fn of_ended(stat: &Stat) -> Duration {
+    ticks((stat.cutime + stat.cstime).max(0) as u64)
+}
+
+fn ticks(count: u64) -> Duration {
+    TICK * u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// The part of all cores that is in use, in percent, over a moment.
 pub fn busy_percent(moment: Duration) -> f64 {
-    let before = ticks();
+    let look = || KernelStats::current().map(|stats| all_and_idle(&stats.total));
+    let before = look();
     std::thread::sleep(moment);
-    match (before, ticks()) {
-        (Some(before), Some(after)) => busy_between(before, after),
+    match (before, look()) {
+        (Ok(before), Ok(after)) => busy_between(before, after),
         _ => 0.0,
     }
 }
 
-/// All and idle ticks of the machine so far.
-fn ticks() -> Option<[u64; 2]> {
-    read_ticks(&fs::read_to_string("/proc/stat").ok()?)
-}
-
-fn read_ticks(text: &str) -> Option<[u64; 2]> {
-    // User, nice, system, idle, waiting for a disk, interrupts, soft interrupts, stolen; what follows is counted twice.
-    let times: Vec<u64> =
-        text.lines().next()?.split_whitespace().skip(1).take(8).map_while(|field| field.parse().ok()).collect();
-    Some([times.iter().sum(), times.get(3)? + times.get(4)?])
+/// Ticks of the machine so far. One that waits for a disk is idle, and what a neighbour took is not.
+fn all_and_idle(time: &CpuTime) -> [u64; 2] {
+    let idle = time.idle + time.iowait.unwrap_or(0);
+    let interrupts = time.irq.unwrap_or(0) + time.softirq.unwrap_or(0);
+    [time.user + time.nice + time.system + interrupts + time.steal.unwrap_or(0) + idle, idle]
 }
 
 fn busy_between(before: [u64; 2], after: [u64; 2]) -> f64 {
@@ -69,39 +75,61 @@ fn busy_between(before: [u64; 2], after: [u64; 2]) -> f64 {
     if all > 0.0 { (all - idle).max(0.0) / all * 100.0 } else { 0.0 }
 }
 
-fn fields_of(process: &str) -> Option<Vec<u64>> {
-    Some(read_fields(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?))
+/// Binds the calling thread, and what it starts, to these cores.
+pub fn run_on(cores: &[usize]) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    for core in cores {
+        if *core >= CpuSet::MAX_CPU {
+            return Err(format!("there is no core {core}"));
+        }
+        set.set(*core);
+    }
+    sched_setaffinity(None, &set)
+        .map_err(|error| format!("cannot run on cores {cores:?}: {error}; choose some that `taskset -cp $$` lists"))
 }
 
-/// The fields behind the name, which may hold anything; those that are no numbers of this kind count as zero.
-fn read_fields(stat: &str) -> Vec<u64> {
-    let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
-    behind.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect()
+/// The cores that this process may use.
+pub fn cores_allowed() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
-fn sum(fields: &[u64], which: [usize; 2]) -> Duration {
-    let ticks: u64 = which.iter().filter_map(|&at| fields.get(at)).sum();
-    TICK * u32::try_from(ticks).unwrap_or(u32::MAX)
+/// Does something on these cores (any when none are given), and returns to where the thread ran. Errors: cores that there
+/// are not.
+pub fn on_cores<T>(cores: &[usize], work: impl FnOnce() -> T) -> Result<T, String> {
+    if cores.is_empty() {
+        return Ok(work());
+    }
+    let before = sched_getaffinity(None).map_err(|error| format!("cannot tell the cores of this thread: {error}"))?;
+    run_on(cores)?;
+    let done = work();
+    sched_setaffinity(None, &before).map_err(|error| format!("cannot return to the cores of before: {error}"))?;
+    Ok(done)
 }
 
 #[cfg(test)]
 mod tests {
+    use procfs::{FromBufReadSI, LocalSystemInfo};
+
     use super::*;
 
     #[test]
-    fn times_are_read_behind_any_name() {
-        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 100 200 0 0 30 12 5 3 20 0 1 0 100 1 1";
-        let fields = read_fields(stat);
-        assert_eq!(fields[PARENT], 1);
-        assert_eq!(sum(&fields, OWN), Duration::from_millis(420));
-        assert_eq!(sum(&fields, OF_ENDED_CHILDREN), Duration::from_millis(80));
+    fn waiting_for_a_disk_is_idle_and_stolen_time_is_not() {
+        let total = |times: &str| {
+            let text = format!("cpu  {times}\ncpu0 {times}\nctxt 1\nbtime 1\nprocesses 1\n");
+            let stats = KernelStats::from_buf_read(text.as_bytes(), &LocalSystemInfo).expect("figures");
+            all_and_idle(&stats.total)
+        };
+        let [before, after] = [total("0 0 0 0 0 0 0 0 0 0"), total("10 0 10 60 10 0 0 10 99 99")];
+        assert_eq!((busy_between(before, after), busy_between(before, before)), (30.0, 0.0));
     }
 
     #[test]
-    fn waiting_for_a_disk_is_idle_and_stolen_time_is_not() {
-        let before = read_ticks("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0").expect("ticks");
-        let after = read_ticks("cpu  10 0 10 60 10 0 0 10 99 99\ncpu0").expect("ticks");
-        assert_eq!(busy_between(before, after), 30.0);
-        assert_eq!(busy_between(before, before), 0.0);
+    fn work_runs_on_the_cores_given_and_the_thread_returns() {
+        let before = cores_allowed();
+        let last = *before.last().expect("a core");
+        assert_eq!(on_cores(&[last], cores_allowed), Ok(vec![last]));
+        assert_eq!(cores_allowed(), before);
+        assert!(on_cores(&[1023], || ()).is_err_and(|error| error.contains("1023")));
     }
 }

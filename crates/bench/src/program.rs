@@ -1,7 +1,10 @@
-//! Which server is started: the program `pricetime` beside this one, or the one that `--server` names. It starts nothing.
+//! Which server is started: the program `pricetime` beside this one, or the one that `--server` names; and how this program
+//! itself was called. It starts nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use crate::run::Store;
 
 const NAME: &str = "pricetime";
 
@@ -21,6 +24,52 @@ pub fn given() -> Option<&'static Path> {
 pub fn server() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     found(given().map_or_else(|| own.with_file_name(NAME), Path::to_path_buf))
+}
+
+/// The command line that repeats what this program does: as it was given, without the folder of the results, which is taken
+/// now, and without a database's password; with one preset's name where all were asked for.
+pub fn command_line(preset: Option<&str>) -> String {
+    repeating(&std::env::args().collect::<Vec<_>>(), preset)
+}
+
+fn repeating(words: &[String], preset: Option<&str>) -> String {
+    let mut line = "pricetime-bench".to_string();
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--out" {
+            words.next();
+        } else if !word.starts_with("--out=") {
+            let word = match preset {
+                Some(name) if word == "all" => name.to_string(),
+                Some(name) if word == "--preset=all" => format!("--preset={name}"),
+                _ => without_password(word),
+            };
+            line.push(' ');
+            line += &quoted(&word);
+        }
+    }
+    line
+}
+
+/// The URL of a database as it is shown; any other word as it is.
+fn without_password(word: &str) -> String {
+    let (flag, value) = match word.strip_prefix("--store=") {
+        Some(value) => ("--store=", value),
+        None => ("", word),
+    };
+    match value.parse() {
+        Ok(Store::Postgres(url)) => format!("{flag}{url}"),
+        Ok(Store::Journal) | Err(_) => word.to_string(),
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=,./:+@".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 fn found(server: PathBuf) -> Result<PathBuf, String> {
@@ -47,5 +96,19 @@ mod tests {
         assert!(why.contains("cargo build --release -p pricetime") && why.contains("--server"), "{why}");
         std::fs::write(&place, "").expect("a file");
         assert_eq!(found(place.clone()), Ok(place.canonicalize().expect("a path")));
+    }
+
+    #[test]
+    fn the_command_that_repeats_it_names_a_new_folder_and_one_preset() {
+        let words = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<_>>();
+        let line = repeating(&words("/bin/x sweep --preset all --out d --runs 2"), Some("one-shot"));
+        assert_eq!(line, "pricetime-bench sweep --preset one-shot --runs 2");
+        let line =
+            repeating(&words("x sweep --preset all --store postgres://me:s3cret@db/x?connect_timeout=2 --quick"), None);
+        assert_eq!(line, "pricetime-bench sweep --preset all --store postgres://me@db:5432/x --quick");
+        let line = repeating(&words("x sweep --preset all --store=postgres://me:s3cret@db/x"), None);
+        assert_eq!(line, "pricetime-bench sweep --preset all --store=postgres://me@db:5432/x");
+        let line = repeating(&words("x sweep --out=d --axis cores --values 1,2 --client-cores $1"), None);
+        assert_eq!(line, "pricetime-bench sweep --axis cores --values 1,2 --client-cores '$1'");
     }
 }

@@ -1,17 +1,44 @@
 //! The raw files of experiments: one record a run with all that is needed to compute everything again, and one file
-//! that says what a series of runs is. Written by runs and sweeps, read by the report; knows neither.
+//! that says what the runs are. Sweeps, comparisons and live benchmarks write them, the report reads them; it knows none.
 //!
 //! A folder of results holds `experiment.json` and `runs/NNNN.json`; a folder of such folders is several experiments.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use clap::ValueEnum;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Of these files. A reader refuses another.
-pub const FORMAT: u32 = 1;
+use crate::number::{figure, short};
 
-/// What one run was, and what came out.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Of these files. A reader refuses another.
+pub const FORMAT: u32 = 3;
+
+/// Writes a file of JSON whole: beside it, then renamed, so that whoever reads sees the old text or the new one. Errors: the
+/// system's, with its name.
+pub fn write_json(file: &Path, content: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(content).map_err(|error| format!("{}: {error}", file.display()))? + "\n";
+    if file.exists() && !file.is_file() {
+        // A pipe or a terminal is written to, and not replaced.
+        return write_text(file, &text);
+    }
+    let unfinished = file.with_extension("unfinished");
+    write_text(&unfinished, &text)?;
+    std::fs::rename(&unfinished, file).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// Writes a file. Errors: the system's, with its name.
+pub fn write_text(file: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// What one run was, and what came out: of our load on any server, or of another program's load on its own server, of which
+/// less is known.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunRecord {
     pub format: u32,
     /// UTC, as RFC 3339.
@@ -36,16 +63,88 @@ pub struct RunRecord {
     /// Why the figures must not be used; empty for a valid run.
     pub invalid_because: Vec<String>,
     /// What to keep in mind when reading the figures of a valid run.
-    #[serde(default)]
     pub warnings: Vec<String>,
+    /// How busy the machine was with other things just before, in percent of all its cores, where somebody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_percent: Option<f64>,
+    /// The database that the market is kept in, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseUse>,
+    /// What subscribers were told meanwhile, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Heard>,
+    /// From when an order was due to be sent until a subscriber had read of its trade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trade_to_socket: Option<Latency>,
+}
+
+impl RunRecord {
+    /// Whether its figures may be used.
+    pub fn is_valid(&self) -> bool {
+        self.invalid_because.is_empty()
+    }
+
+    /// One that could not be made.
+    pub fn failed(why: String) -> RunRecord {
+        RunRecord { format: FORMAT, invalid_because: vec![why], ..RunRecord::default() }
+    }
+
+    /// How fast it was, in a line.
+    pub fn text(&self) -> String {
+        let speed = format!("{} requests/s, {} s", figure(self.throughput), figure(self.seconds));
+        match self.invalid_because.as_slice() {
+            [] => speed,
+            reasons => format!("{speed}, NOT VALID: {}", reasons.join("; ")),
+        }
+    }
+
+    /// Replies of this kind in the measured part.
+    pub fn replies(&self, kind: &str) -> u64 {
+        self.counts.kinds.get(kind).copied().unwrap_or(0)
+    }
+}
+
+/// The loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recipe {
+    /// New accounts
+    Create,
+    /// Two orders in three requests, half of them executing, and cancels that keep the number of open orders
+    Order,
+    /// Orders, none of which executes
+    OrderResting,
+    /// Orders, all of which execute
+    OrderCrossing,
+    /// An account, its order, a query, a cancel
+    Lifecycle,
+    /// 60% orders, 30% cancels, 10% queries
+    Mix,
+    /// Queries of open orders
+    Query,
+    /// The published 173 bytes
+    EchoExample,
+    /// Orders without accounts; any reply is right
+    Raw,
+}
+
+/// How requests use connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Connections stay open, with one request in flight on each
+    Persistent,
+    /// A new connection for each request
+    PerRequest,
+    /// Connections stay open, with --depth requests in flight on each
+    Pipelined,
 }
 
 /// What was asked of the load generator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSettings {
-    pub workload: String,
-    /// `persistent`, `per-request` or `pipelined`.
-    pub mode: String,
+    pub workload: Recipe,
+    pub mode: Mode,
     pub connections: u64,
     /// Requests in flight on each connection.
     pub depth: u64,
@@ -64,8 +163,28 @@ pub struct LoadSettings {
     pub threads: u64,
 }
 
+impl Default for LoadSettings {
+    /// The load of a run that is told nothing, without a length.
+    fn default() -> LoadSettings {
+        LoadSettings {
+            workload: Recipe::Order,
+            mode: Mode::Persistent,
+            connections: 50,
+            depth: 1,
+            requests: None,
+            duration: None,
+            rate: None,
+            warmup: 0.0,
+            accounts: 10_000,
+            symbols: 4,
+            seed: 1,
+            threads: 1,
+        }
+    }
+}
+
 /// The server that was driven.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServerRecord {
     pub address: String,
     /// Started by the run on a fresh data folder or database; the fields below are known only then.
@@ -88,8 +207,38 @@ pub struct ServerRecord {
     pub memory_peak: Option<u64>,
 }
 
+/// What a run took of a database, in the measured part.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DatabaseUse {
+    pub cpu_seconds: Option<f64>,
+    /// Transactions that wrote.
+    pub transactions: u64,
+    /// Those that were begun again because of a conflict.
+    pub retries: Option<u64>,
+}
+
+/// What subscribers were told in the measured part, and what was wrong with it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Heard {
+    pub subscribers: u64,
+    pub seconds: f64,
+    pub messages: u64,
+    pub bytes: u64,
+    /// Updates of books that were missing.
+    pub gaps: u64,
+    /// Subscribers that the server disconnected because too much waited for them.
+    pub dropped: u64,
+    /// Anything that a subscriber must not be told.
+    pub wrong: u64,
+    pub first_wrong: Option<String>,
+    /// Who heard nothing.
+    pub deaf: u64,
+    /// Part of a core that reading took.
+    pub cpu_share: f64,
+}
+
 /// Where it ran.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     pub cpu: String,
     pub cores: u64,
@@ -127,25 +276,93 @@ pub struct Counts {
     pub first_wrong: Option<String>,
 }
 
-/// From sending to the whole reply in a closed loop, from the scheduled time of sending in an open one. Microseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+impl Counts {
+    /// Adds those of another, but for the kinds.
+    pub fn add(&mut self, other: &Counts) {
+        self.sent += other.sent;
+        self.answered += other.answered;
+        self.errors_expected += other.errors_expected;
+        self.errors += other.errors;
+        self.wrong += other.wrong;
+        self.lost += other.lost;
+        self.broken += other.broken;
+        self.first_wrong = self.first_wrong.take().or_else(|| other.first_wrong.clone());
+    }
+}
+
+impl Counts {
+    /// Why the figures of a run with these must not be used.
+    pub fn faults(&self) -> Vec<String> {
+        let faults = [
+            (self.errors, "unexpected errors"),
+            (self.wrong, "wrong replies"),
+            (self.lost, "requests without a reply"),
+            (self.broken, "broken connections"),
+        ];
+        let faults = faults.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let nothing = (self.answered == 0).then(|| "nothing was answered in the measured part".to_string());
+        faults.chain(nothing).collect()
+    }
+}
+
+/// From sending to the whole reply in a closed loop, from the scheduled time of sending in an open one. Microseconds; none
+/// where nothing is known of it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// `closed` or `open`.
     pub from: String,
-    pub mean: f64,
-    pub deviation: f64,
-    pub min: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
-    pub p999: f64,
-    pub max: f64,
-    /// The histogram of nanoseconds in HdrHistogram's V2 form, compressed by nothing, in base64.
+    pub mean: Option<f64>,
+    pub deviation: Option<f64>,
+    pub min: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub max: Option<f64>,
+    pub count: u64,
+    /// The histogram of nanoseconds in HdrHistogram's V2 form, compressed by nothing, in base64; empty where there is none.
     pub histogram: String,
 }
 
+impl Latency {
+    /// Of a histogram in nanoseconds.
+    pub fn of(histogram: &Histogram<u64>, from: &str) -> Latency {
+        let from = from.to_string();
+        if histogram.is_empty() {
+            return Latency { from, ..Latency::default() };
+        }
+        let us = |nanoseconds: f64| Some((nanoseconds / 10.0).round() / 100.0);
+        let at = |quantile| us(histogram.value_at_quantile(quantile) as f64);
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(histogram, &mut bytes).expect("invariant: writing to memory does not fail");
+        Latency {
+            from,
+            mean: us(histogram.mean()),
+            deviation: us(histogram.stdev()),
+            min: us(histogram.min() as f64),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: us(histogram.max() as f64),
+            count: histogram.len(),
+            histogram: STANDARD.encode(bytes),
+        }
+    }
+
+    /// All of them, in nanoseconds. Errors: a damaged histogram.
+    pub fn decode(&self) -> Result<Histogram<u64>, String> {
+        if self.histogram.is_empty() {
+            return Histogram::new(3).map_err(|error| error.to_string());
+        }
+        let bytes =
+            STANDARD.decode(&self.histogram).map_err(|error| format!("a histogram that is no base64: {error}"))?;
+        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| format!("a damaged histogram: {error}"))
+    }
+}
+
 /// What the load generator itself used.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientRecord {
     pub cores: Vec<usize>,
     /// The largest part of a core that one of its threads used in the measured part.
@@ -155,10 +372,11 @@ pub struct ClientRecord {
 }
 
 /// Whether money and shares at the end are those that were created.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conservation {
     /// The server is somebody else's.
+    #[default]
     NotChecked,
     /// They are.
     Holds,
@@ -166,44 +384,120 @@ pub enum Conservation {
     Broken(String),
 }
 
-/// A series of runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What a series of runs varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// Cores of the server; the load runs on the others where there are any
+    Cores,
+    /// Clients at once: each opens a connection, sends one request, and begins again when it is answered
+    Clients,
+    /// Connections at once
+    Connections,
+    /// Requests of a run
+    Requests,
+    /// Worker threads of the server
+    Workers,
+    /// Requests in flight on each connection
+    Depth,
+}
+
+impl Axis {
+    /// What it counts, for labels: `server cores`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Axis::Cores => "server cores",
+            Axis::Clients => "clients",
+            Axis::Connections => "connections",
+            Axis::Requests => "requests",
+            Axis::Workers => "server workers",
+            Axis::Depth => "requests in flight on each connection",
+        }
+    }
+}
+
+/// What a point of a series shows first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// Requests a second.
+    #[default]
+    Throughput,
+    /// From the first request to the last reply.
+    Seconds,
+    /// The 99th percentile, in microseconds.
+    Latency,
+}
+
+/// Runs that belong together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Experiment {
     pub format: u32,
-    /// Of its folder: `one-shot`, or `sweep-cores`.
+    /// Of its folder and its plots: `one-shot`, `sweep-cores`, `compare`.
     pub name: String,
     /// A line for people.
     pub title: String,
     /// What is done, in a paragraph: also where it differs from what was published, and what this machine cannot do.
     pub description: String,
-    /// `cores`, `clients`, `connections`, `requests`, `workers` or `depth`.
-    pub axis: String,
     /// The command line that repeats it.
     pub command: String,
+    /// UTC, as RFC 3339.
     pub started: String,
-    /// Of the order of runs.
+    /// What a sweep varies; none where several take turns in rounds, and are compared mode by mode.
+    pub axis: Option<Axis>,
+    /// Of the order of a sweep's runs.
     pub seed: u64,
-    /// What a point of it shows first: `throughput`, `seconds` or `latency`.
-    pub shows: String,
+    pub shows: Shows,
     /// Draw the axis logarithmically.
     pub log_axis: bool,
     pub published: Vec<Published>,
-    /// How many runs there are when it is done; not known of files from before this was written.
-    #[serde(default)]
-    pub planned: Option<u64>,
+    /// Who takes part in a comparison, with versions and settings.
+    pub subjects: Vec<String>,
+    /// Who does not, and why.
+    pub left_out: Vec<String>,
+    /// How many runs there are when it is done.
+    pub planned: u64,
     /// The runs, in the order in which they were made.
     pub runs: Vec<RunEntry>,
 }
 
-/// One run of a series.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+impl Experiment {
+    /// What it is, for a terminal.
+    pub fn introduction(&self) -> String {
+        let lines = self.subjects.iter().map(|subject| format!("with {subject}\n"));
+        let lines = lines.chain(self.left_out.iter().map(|left_out| format!("left out: {left_out}\n")));
+        format!("{}\n{}\n{}", self.title, self.description, lines.collect::<String>())
+    }
+}
+
+/// One run of an experiment.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunEntry {
     /// `runs/0001.json`.
     pub file: String,
+    /// What those who are compared have in common: `persistent`; empty where that is nothing.
+    pub mode: String,
+    /// Its line in the plot, or its row in the table: `published size`, `2 cores`, `raw durable echo`.
+    pub series: String,
     /// Its place on the axis.
     pub value: f64,
-    /// Its line in the plot: `published size`, `scaled to 5 s`, `2 cores`.
-    pub series: String,
+    /// From 1; 0 where there are no rounds.
+    pub round: u32,
+}
+
+impl RunEntry {
+    /// Which one it is.
+    pub fn text(&self) -> String {
+        match self.round {
+            0 => format!("{} at {}", self.series, short(self.value)),
+            round => format!("round {round}, {}", self.label()),
+        }
+    }
+
+    /// Its mode and series.
+    pub fn label(&self) -> String {
+        if self.mode.is_empty() { self.series.clone() } else { format!("{}, {}", self.mode, self.series) }
+    }
 }
 
 /// What an earlier system reported for the same experiment, on other hardware.
@@ -221,4 +515,21 @@ pub struct PublishedPoint {
     pub value: f64,
     pub mean: f64,
     pub deviation: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_survives_the_record() {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3).expect("bounds");
+        (1..1000).for_each(|value| histogram.record(value * 977).expect("within the bounds"));
+        let mut latency = Latency::of(&histogram, "closed");
+        assert_eq!(latency.decode(), Ok(histogram));
+        for damaged in ["????", "AAAA"] {
+            latency.histogram = damaged.to_string();
+            assert!(latency.decode().is_err());
+        }
+    }
 }

@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 use crate::record::{
-    ClientRecord, Conservation, Counts, Experiment, FORMAT, Latency, LoadSettings, Machine, Published, PublishedPoint,
-    RunEntry, RunRecord, ServerRecord,
+    Axis, ClientRecord, Conservation, Counts, Experiment, FORMAT, Latency, LoadSettings, Machine, Mode, Published,
+    PublishedPoint, RunEntry, RunRecord, ServerRecord, Shows,
 };
 
 /// Latencies of a run of `requests` around a median of `micros`, with a tail.
@@ -23,25 +20,7 @@ pub fn latency(micros: f64, requests: u64, salt: u64) -> Latency {
         let value = micros * 1e3 * wobble * (0.6 + 0.8 * place + 0.06 / (1.0 - place).powf(0.55));
         histogram.record(value as u64).expect("resizes itself");
     }
-    of_histogram(&histogram, "closed")
-}
-
-pub fn of_histogram(histogram: &Histogram<u64>, from: &str) -> Latency {
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).expect("memory takes it");
-    let at = |quantile: f64| histogram.value_at_quantile(quantile) as f64 / 1e3;
-    Latency {
-        from: from.to_string(),
-        mean: histogram.mean() / 1e3,
-        deviation: histogram.stdev() / 1e3,
-        min: histogram.min() as f64 / 1e3,
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: histogram.max() as f64 / 1e3,
-        histogram: STANDARD.encode(bytes),
-    }
+    Latency::of(&histogram, "closed")
 }
 
 pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
@@ -50,20 +29,7 @@ pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
         format: FORMAT,
         started: "2026-01-02T03:04:05Z".to_string(),
         command: format!("pricetime-bench run -c 50 -n {requests} --workload order --seed 1"),
-        load: LoadSettings {
-            workload: "order".to_string(),
-            mode: "persistent".to_string(),
-            connections: 50,
-            depth: 1,
-            requests: Some(requests),
-            duration: None,
-            rate: None,
-            warmup: 1.0,
-            accounts: 10_000,
-            symbols: 4,
-            seed: 1,
-            threads: 1,
-        },
+        load: LoadSettings { requests: Some(requests), warmup: 1.0, ..LoadSettings::default() },
         server: server(seconds),
         machine: machine(),
         seconds,
@@ -79,8 +45,7 @@ pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
         connections_max: 50,
         client: ClientRecord { cores: vec![4], cpu_share: 0.62, source_addresses: 1 },
         conservation: Conservation::Holds,
-        invalid_because: Vec::new(),
-        warnings: Vec::new(),
+        ..RunRecord::default()
     }
 }
 
@@ -115,107 +80,89 @@ fn machine() -> Machine {
     }
 }
 
-pub fn experiment(name: &str, axis: &str, shows: &str) -> Experiment {
+pub fn experiment(name: &str, axis: Axis, shows: Shows) -> Experiment {
     Experiment {
         format: FORMAT,
         name: name.to_string(),
         title: format!("Example of {name}, synced"),
         description: "Made by hand for tests, with figures that nobody measured.".to_string(),
-        axis: axis.to_string(),
+        axis: Some(axis),
         command: format!("pricetime-bench sweep --preset {name} --seed 7"),
         started: "2026-01-02T03:04:05Z".to_string(),
         seed: 7,
-        shows: shows.to_string(),
-        log_axis: false,
-        published: Vec::new(),
-        planned: None,
-        runs: Vec::new(),
+        shows,
+        ..Experiment::default()
     }
 }
 
 /// An experiment's files: one for each of the runs, which are (series, value, record).
-pub fn write(folder: &Path, mut experiment: Experiment, runs: &[(&str, f64, RunRecord)]) {
+pub fn write(folder: &Path, experiment: Experiment, runs: &[(&str, f64, RunRecord)]) {
+    let entry = |series: &str, value| RunEntry { series: series.to_string(), value, ..RunEntry::default() };
+    let runs: Vec<_> = runs.iter().map(|(series, value, record)| (entry(series, *value), record.clone())).collect();
+    write_entries(folder, experiment, &runs);
+}
+
+/// The same, of runs that say where they stand.
+pub fn write_entries(folder: &Path, mut experiment: Experiment, runs: &[(RunEntry, RunRecord)]) {
     fs::create_dir_all(folder.join("runs")).expect("a folder");
-    for (index, (series, value, record)) in runs.iter().enumerate() {
+    for (index, (entry, record)) in runs.iter().enumerate() {
         let file = format!("runs/{:04}.json", index + 1);
         fs::write(folder.join(&file), serde_json::to_vec(record).expect("JSON")).expect("a file");
-        experiment.runs.push(RunEntry { file, value: *value, series: (*series).to_string() });
+        experiment.runs.push(RunEntry { file, ..entry.clone() });
     }
     fs::write(folder.join("experiment.json"), serde_json::to_vec(&experiment).expect("JSON")).expect("a file");
 }
 
-fn published(points: &[(f64, f64, Option<f64>)]) -> Vec<Published> {
-    let point = |&(value, mean, deviation): &(f64, f64, Option<f64>)| PublishedPoint { value, mean, deviation };
-    vec![Published { label: "4 server processes".to_string(), points: points.iter().map(point).collect() }]
-}
-
-/// 3 numbers of cores × 10 runs in two series, with an invalid run and published figures far below.
-pub fn cores(folder: &Path) {
-    let mut experiment = experiment("one-shot", "cores", "throughput");
-    experiment.published = published(&[
-        (1.0, 419.0, Some(40.0)),
-        (2.0, 836.0, Some(72.0)),
-        (3.0, 1022.0, Some(64.0)),
-        (4.0, 1022.0, Some(59.0)),
-    ]);
+/// Five runs of each value in two series, one of them invalid, beside published figures far below or above.
+pub fn sweep(folder: &Path, name: &str, axis: Axis, shows: Shows, values: &[u64]) {
+    let mut all = experiment(name, axis, shows);
+    all.log_axis = axis != Axis::Cores;
+    let point = |&value: &u64| PublishedPoint {
+        value: value as f64,
+        mean: 400.0 + value as f64 / 1e3,
+        deviation: (axis == Axis::Cores).then_some(40.0),
+    };
+    all.published =
+        vec![Published { label: "4 server processes".to_string(), points: values.iter().map(point).collect() }];
     let mut runs = Vec::new();
-    for run in 0..10u64 {
-        for cores in [4usize, 1, 2] {
-            for (series, base, requests) in [("published size", 14_000.0, 4_000), ("scaled to 5 s", 21_000.0, 20_000)] {
-                let wobble = 1.0 + ((run * 37 + cores as u64 * 11) % 10) as f64 * 0.012 - 0.05;
-                let throughput = base * (cores as f64).powf(0.6) * wobble;
-                let mut record = record(throughput, requests, latency(1e6 * 50.0 / throughput, requests, run));
-                record.server.cores = Some((0..cores).collect());
-                record.client.cpu_share = if cores == 4 { 0.91 } else { 0.62 };
-                record.server.cpu_seconds = Some(record.seconds * (cores as f64).powf(0.65) * 0.9);
-                if run == 3 && cores == 2 && series == "scaled to 5 s" {
-                    record.throughput *= 0.55;
+    for run in 0..5u64 {
+        for &value in values {
+            for (series, speed) in [("published size", 14_000.0), ("scaled to 5 s", 21_000.0)] {
+                let sized = axis != Axis::Cores && series == "published size";
+                let requests = if sized { value } else { 4_000 };
+                let throughput = speed * (value as f64).powf(0.2) * (1.0 + run as f64 * 0.01);
+                let mut record =
+                    record(throughput, requests, latency(5e7 / throughput, requests.clamp(20, 20_000), run));
+                match axis {
+                    Axis::Cores => record.server.cores = Some((0..value as usize).collect()),
+                    Axis::Clients => (record.load.connections, record.connections_max) = (value, value),
+                    Axis::Connections | Axis::Requests | Axis::Workers | Axis::Depth => {
+                        record.load.mode = Mode::PerRequest;
+                    }
+                }
+                if run == 3 && value == values[0] {
                     record.counts.lost = 3;
                     record.invalid_because = vec!["3 requests got no reply".to_string()];
                 }
-                runs.push((series, cores as f64, record));
+                runs.push((series, value as f64, record));
             }
         }
     }
-    write(folder, experiment, &runs);
+    write(folder, all, &runs);
 }
 
-/// Requests on a logarithmic axis, seconds, published seconds that are far larger.
+/// Few values of server cores.
+pub fn cores(folder: &Path) {
+    sweep(folder, "one-shot", Axis::Cores, Shows::Throughput, &[1, 2, 4]);
+}
+
+/// Requests on a logarithmic axis, in seconds.
 pub fn requests(folder: &Path) {
-    let mut experiment = experiment("connect-send-receive", "requests", "seconds");
-    experiment.log_axis = true;
-    let sizes: [(u64, f64); 6] =
-        [(2_000, 9.86), (8_000, 10.95), (32_000, 23.85), (48_000, 126.0), (64_000, 185.0), (1_024_000, 4387.0)];
-    experiment.published = published(&sizes.map(|(size, seconds)| (size as f64, seconds, None)));
-    let mut runs = Vec::new();
-    for (size, _) in sizes {
-        for run in 0..if size > 100_000 { 1 } else { 5u64 } {
-            let throughput = 22_000.0 + (run * 311) as f64 - if size < 5_000 { 4_000.0 } else { 0.0 };
-            let mut record = record(throughput, size, latency(1_400.0, size.min(20_000), run));
-            record.load.mode = "per-request".to_string();
-            runs.push(("published size", size as f64, record));
-        }
-    }
-    write(folder, experiment, &runs);
+    sweep(folder, "connect-send-receive", Axis::Requests, Shows::Seconds, &[2_000, 8_000, 64_000, 1_024_000]);
 }
 
 /// Many values on a logarithmic axis of clients.
 pub fn clients(folder: &Path) {
-    let mut experiment = experiment("many-clients", "clients", "throughput");
-    experiment.log_axis = true;
-    experiment.published =
-        published(&[(100.0, 180.0, None), (1_000.0, 410.0, None), (5_000.0, 550.0, None), (10_000.0, 550.0, None)]);
-    let mut runs = Vec::new();
-    for clients in [1u64, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] {
-        for run in 0..5u64 {
-            let throughput = 30_000.0 * clients as f64 / (clients as f64 + 20.0) * (1.0 + run as f64 * 0.01);
-            let mut record =
-                record(throughput, clients, latency(1e6 * clients as f64 / throughput, clients.max(20), run));
-            record.load.connections = clients;
-            record.in_flight_max = clients;
-            record.connections_max = clients;
-            runs.push(("published size", clients as f64, record));
-        }
-    }
-    write(folder, experiment, &runs);
+    let clients = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+    sweep(folder, "many-clients", Axis::Clients, Shows::Throughput, &clients);
 }

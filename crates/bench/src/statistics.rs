@@ -35,6 +35,17 @@ pub fn summarize(values: &[f64]) -> Option<Summary> {
     Some(Summary { runs, mean, deviation, t95, median, min, max })
 }
 
+/// Different values in the order in which they first came.
+pub fn different<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,10 +26,11 @@ struct Column {
 
 impl Table {
     /// Columns whose heads start with `#` hold numbers.
-    pub fn new(caption: impl Into<String>, heads: &[&str]) -> Table {
+    pub fn new(caption: impl Into<String>, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
         let column =
-            |head: &&str| Column { head: head.trim_start_matches('#').to_string(), numbers: head.starts_with('#') };
-        Table { caption: caption.into(), columns: heads.iter().map(column).collect(), rows: Vec::new(), long: false }
+            |head: &str| Column { head: head.trim_start_matches('#').to_string(), numbers: head.starts_with('#') };
+        let columns = heads.into_iter().map(|head| column(head.as_ref())).collect();
+        Table { caption: caption.into(), columns, rows: Vec::new(), long: false }
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_table_is_a_grid_on_a_terminal_and_markup_on_the_page() {
-        let mut table = Table::new("what it took", &["who", "#requests/s"]);
+        let mut table = Table::new("what it took", ["who", "#requests/s"]);
         table.row(["a <b> & c".to_string(), "1,000".to_string()]);
         let text = table.text();
         assert!(text.starts_with("what it took\n") && text.contains("│ a <b> & c"), "{text}");

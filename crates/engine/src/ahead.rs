@@ -4,12 +4,9 @@
 use std::hint::black_box;
 
 use crate::command::{Command, NewOrder, Op, OrderName, Query};
-use crate::engine::Engine;
+use crate::engine::{AHEAD, Engine};
 use crate::ids::OrderId;
 use crate::slab::NONE;
-
-/// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
-pub const AHEAD: usize = 32;
 
 /// With fewer orders all is near anyhow, and looking ahead only takes time.
 const FAR: usize = 1 << 16;

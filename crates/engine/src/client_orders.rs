@@ -1,8 +1,8 @@
-//! Orders that clients named: for each account's client order id the order it stands for and what was asked for. An id
-//! stands for its order while that is open and for a day after; then it is free again.
+//! Orders under client order ids: for each id of an account, the order that it stands for and what was asked for. An id
+//! stands for its order while the order is open and for a day after it is done; then the id is free again.
 //!
-//! Whether an id still stands for its order follows from the time alone, so that nothing shows when an entry whose day is
-//! over is in fact removed. Knows nothing of books or money. Orders without such an id never come here.
+//! Whether an id still stands for its order follows from the time alone. So it makes no difference when an entry whose
+//! day is over is removed. This file knows nothing of books or money. Orders without a client order id never come here.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 
 use crate::accounts::{Accounts, Positions, Symbols};
-use crate::ahead::AHEAD;
 use crate::amount::{Money, Position, Shares};
 use crate::book::Books;
 use crate::client_orders::ClientOrders;
@@ -17,7 +16,10 @@ use crate::orders::Orders;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
 
-/// All accounts, books and open orders, and the done orders that the archive does not hold yet.
+/// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
+pub const AHEAD: usize = 32;
+
+/// All accounts, books and open orders, and the done orders that are to be kept until somebody says `forget`.
 pub struct Engine {
     pub(crate) sequence: Sequence,
     pub(crate) time: Time,
@@ -40,9 +42,9 @@ pub struct Engine {
 /// What becomes of an order that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneOrders {
-    /// Kept until `forget`: an archive takes them.
+    /// Kept until `forget`: for whoever has to write them down before they are asked for elsewhere.
     Keep,
-    /// Dropped at once: for a replica whose done orders another engine's archive holds.
+    /// Dropped at once: whoever follows the events has them.
     Drop,
 }
 
@@ -209,7 +211,7 @@ impl Engine {
                 let open = self.orders.get(slot).open;
                 Some(Reply::Status(Status { order, open, canceled, executions: start..executions.len() }))
             }
-            Ok(None) => Some(Reply::Archived(order)),
+            Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
         }
     }
@@ -256,7 +258,7 @@ impl Engine {
         }
     }
 
-    /// Drops a done order that was taken and that the archive now holds. Changes no reply and no state hash.
+    /// Drops a done order that was taken and is kept elsewhere now. Changes no reply and no state hash.
     pub fn forget(&mut self, order: OrderId) {
         self.orders.remove(order);
         self.done_kept = self.done_kept.saturating_sub(1);
@@ -375,7 +377,7 @@ impl Engine {
         match self.find_order(account, order) {
             Ok(Some(slot)) if self.orders.get(slot).open.is_zero() => Err(Reply::Rejected(Reject::NothingOpen)),
             Ok(Some(slot)) => Ok(slot),
-            Ok(None) => Err(Reply::Archived(order)),
+            Ok(None) => Err(Reply::Done(order)),
             Err(reject) => Err(Reply::Rejected(reject)),
         }
     }
@@ -394,7 +396,7 @@ impl Engine {
         }
     }
 
-    /// An order has nothing open any more: it waits for the archive, or goes.
+    /// An order has nothing open any more: it waits to be forgotten, or goes.
     #[inline]
     pub(crate) fn finish(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
         if self.client_orders.open_count() > 0 {

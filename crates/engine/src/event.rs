@@ -1,5 +1,6 @@
-//! All that happened, in order: enough to rebuild rows of a database, market data and execution reports.
-//! Accounts and symbols are named by index; the creating event says which name an index has.
+//! Events: everything that commands did, in order. They are enough to rebuild rows of a database, market data and
+//! execution reports. Events name accounts and symbols by index; the event of their creation says which name an index
+//! has.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::NewOrder;
@@ -18,7 +19,8 @@ pub enum Event {
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.
     ClientOrderDone { order: OrderId },
-    /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed.
+    /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed. `maker_done` says
+    /// that nothing of the maker is open any more.
     Executed {
         symbol: SymbolIndex,
         maker: OrderId,
@@ -26,6 +28,7 @@ pub enum Event {
         aggressor: OrderId,
         price: Price,
         shares: Shares,
+        maker_done: bool,
     },
     /// What was open of an order was canceled.
     OrderCanceled { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares },

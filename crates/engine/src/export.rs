@@ -1,4 +1,4 @@
-//! The market written down, and the hash of what was written. Reads the engine, changes nothing.
+//! Exports the state as a stream of items, and computes their hash. Reads the engine, changes nothing.
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -1,8 +1,10 @@
-//! Slots of orders by their ids. It does not know what an order is: who looks up checks that the slot has the id.
+//! Finds the slots of orders by their ids. It does not know what an order is: the caller checks that the slot has the
+//! id.
 //!
-//! One look-up reads one cache line. A bucket fills a line: seven pairs of the id's low 32 bits and a slot, and a count of
-//! the pairs that found it full and went on to the next. Four neighbouring ids share a bucket, so that the entries of
-//! recent orders lie together. In shards, so that growing one stalls the engine for a 64th of what growing all would.
+//! One look-up reads one cache line. A bucket fills a line: it has seven pairs (the low 32 bits of an id, and a slot)
+//! and counts the pairs that found it full and went on to the next bucket. Four neighbouring ids share a bucket, so
+//! that the entries of recent orders lie together. The index has 64 shards, and each grows alone: this stalls the
+//! engine for a 64th of the time that growing everything would take.
 
 use crate::ids::OrderId;
 use crate::slab::NONE;

@@ -1,4 +1,4 @@
-//! Names of things: accounts, symbols, orders, and the positions of commands in their sequence and in time.
+//! Ids of accounts, symbols and orders, and the sequence and time of commands.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,4 @@
-//! The market read back from what `export` wrote. Checks that the items make a sound exchange.
+//! Builds an engine from the items that `export` made. Checks that they make a sound exchange.
 
 use std::fmt;
 

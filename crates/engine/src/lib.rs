@@ -24,13 +24,12 @@ mod reply;
 mod slab;
 mod state;
 
-pub use ahead::AHEAD;
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
 pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
 pub use command::{Command, Entry, NewOrder, Op, OrderName, Query, Side};
-pub use engine::{DoneOrders, Engine};
+pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
 pub use id_index::IdIndex;
 pub use ids::{

@@ -1,4 +1,4 @@
-//! Placing an order: hold what it may cost, match it by price and time, let the rest rest.
+//! Places an order: holds what it may cost, matches it by price and time, and lets what is left rest on the book.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
@@ -181,6 +181,7 @@ impl Engine {
             aggressor: aggressor.order,
             price,
             shares,
+            maker_done: maker_left.is_zero(),
         });
         if maker_left.is_zero() {
             self.books.remove(maker, &mut self.orders);

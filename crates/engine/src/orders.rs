@@ -1,4 +1,4 @@
-//! Orders by slot and by id, with their executions. Open orders, and done ones until the archive holds them.
+//! Orders by slot and by id, with their executions. Open orders, and done ones until they are forgotten.
 //! Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};

@@ -20,9 +20,9 @@ pub enum Reply {
     Status(Status),
     /// What a canceled order came to.
     Canceled(Status),
-    /// This order, which was asked about, is done and the engine no longer keeps it: the archive answers, through
+    /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
     /// [`DoneOrder::answer`].
-    Archived(OrderId),
+    Done(OrderId),
     /// Refused, with the facts.
     Rejected(Reject),
 }
@@ -60,7 +60,7 @@ pub struct Execution {
     pub time: Time,
 }
 
-/// An order with nothing open, on its way to the archive or read from it: all that a query for it needs.
+/// An order with nothing open, as whoever keeps it gives it: all that a query for it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoneOrder {
     /// Its id.

@@ -1,4 +1,4 @@
-//! The market written down and read back: a stream of items, in one order that depends on nothing but the state.
+//! The items of a market's state, in one order that depends on nothing but the state.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};

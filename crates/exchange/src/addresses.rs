@@ -1,5 +1,5 @@
-//! How many connections each source address has, over all listeners, so that one of them cannot take every place.
-//! It knows no sockets.
+//! Counts the connections of each source address over all listeners, so that one address cannot take every place. It
+//! knows no sockets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,4 +1,5 @@
-//! Answers: what the engine said, or why an op did not get as far as the engine. How they are written is a gateway's.
+//! Answers: what the engine said, or why an op did not reach the engine. How an answer is written is the gateway's
+//! business.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use crate::bound::Bound;
 /// The answer to one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// What the engine or the archive said. With [`Reply::Archived`] the archive is still to be asked.
+    /// What the engine said, or whoever keeps done orders. With [`Reply::Done`] these are still to be asked.
     Reply(Reply),
     /// The op did not get as far as the engine.
     Unavailable(Unavailable),
@@ -29,6 +30,8 @@ pub enum Unavailable {
     ReplyTooLarge,
     /// What is kept of the order cannot be read: bits of it have changed.
     RecordDamaged,
+    /// The order was done so long ago that it is not kept any more.
+    NoLongerKept,
     /// It would have the server keep more than its settings allow.
     Bound(Bound),
 }
@@ -43,6 +46,7 @@ impl fmt::Display for Unavailable {
             Unavailable::RecordDamaged => {
                 "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
             }
+            Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Bound(bound) => return bound.fmt(f),
         })
     }

@@ -7,7 +7,6 @@ use std::time::Instant;
 use engine::{Execution, Op};
 
 use crate::answer::{Answer, Unavailable};
-use crate::gateway_metrics::GatewayMetrics;
 use crate::lookup::Lookup;
 use crate::requests::Requests;
 
@@ -18,7 +17,7 @@ use crate::requests::Requests;
 pub trait Exchange: Send + Sync + 'static {
     /// Takes a batch and never blocks. It comes back, answered, through [`Batch::give_back`].
     fn submit(&self, batch: Box<Batch>);
-    /// Takes a look-up of archived orders and never blocks. It comes back through [`Lookup::give_back`].
+    /// Takes a look-up of done orders and never blocks. It comes back through [`Lookup::give_back`].
     fn look_up(&self, lookup: Lookup);
 }
 
@@ -30,7 +29,7 @@ pub struct Batch {
     pub answers: Vec<Answer>,
     /// To be filled with the executions that the answers refer to.
     pub executions: Vec<Execution>,
-    /// By this its submitter tells it from its other batches.
+    /// A number by which its submitter tells it from its other batches.
     pub ticket: u64,
     /// When it was handed inward.
     pub(crate) submitted: Option<Instant>,
@@ -38,12 +37,12 @@ pub struct Batch {
     back: Back,
 }
 
-/// What a batch came to as a whole.
+/// What became of a batch as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// There is an answer for each op.
     Answered,
-    /// Nothing was done of it: all its answers say why.
+    /// Nothing in it was done, and each of its answers says why.
     Refused,
     /// Nobody knows yet what becomes of its requests: there are no answers.
     Abandoned,
@@ -75,11 +74,10 @@ impl Batch {
     }
 
     /// Hands it inward with room for its answers, and says when.
-    pub fn hand_in(mut self: Box<Self>, exchange: &dyn Exchange, metrics: &GatewayMetrics) -> Instant {
+    pub(crate) fn hand_in(mut self: Box<Self>, exchange: &dyn Exchange) -> Instant {
         let now = Instant::now();
         self.answers.reserve(self.requests.ops().len());
         self.submitted = Some(now);
-        metrics.handed_in(&self);
         exchange.submit(self);
         now
     }
@@ -106,7 +104,7 @@ impl Batch {
         self.give_back();
     }
 
-    /// Whether it came back with nothing but a refusal, which a request without ops has no answer to tell from.
+    /// Whether the whole batch was refused. A request without ops has no answer that could tell.
     pub fn is_refused(&self) -> bool {
         self.fate == Fate::Refused
     }

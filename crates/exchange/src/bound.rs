@@ -1,4 +1,5 @@
-//! Bounds that the server's settings set on what clients may have it keep. Knows neither who checks them nor where they stand.
+//! Bounds that the settings set on what clients may store in the server. It knows neither who checks them nor how much
+//! of them is used.
 
 use std::fmt;
 

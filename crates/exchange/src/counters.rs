@@ -1,4 +1,4 @@
-//! What a gateway counts of its connections, as a value. It does not know how they are counted.
+//! The counts that a gateway has of its connections, as a value. It does not know how they are counted.
 
 /// What a gateway has done so far.
 #[derive(Clone, Debug, PartialEq, Eq)]

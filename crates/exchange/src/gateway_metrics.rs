@@ -1,5 +1,5 @@
-//! What a gateway measures: how long it reads and writes, how long its answers take, what was asked and what came of it.
-//! It does not know what is behind the port. All counts are since the start.
+//! What a gateway measures: how long it reads and writes, how long its requests take, what they asked for and what came
+//! of them. It does not know what is behind the port. All counts are since the start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use engine::Op;
 
 use crate::answer::Answer;
-use crate::batch::Batch;
+use crate::batch::{Batch, Exchange};
 use crate::histogram::{Histogram, Reading};
 use crate::outcome::{Kind, Outcome, RequestCounts, RequestTotals};
 
@@ -28,7 +28,7 @@ struct Figures {
     ops_out: AtomicU64,
 }
 
-/// Writing it down.
+/// Writing the figures.
 impl GatewayMetrics {
     /// Of a gateway of this name, nothing written down yet.
     pub fn new(name: &'static str) -> GatewayMetrics {
@@ -53,14 +53,15 @@ impl GatewayMetrics {
         self.0.reply.add_time(requests as u64, time);
     }
 
-    /// A batch is handed in.
-    pub(crate) fn handed_in(&self, batch: &Batch) {
+    /// Counts a batch, hands it inward, and says when.
+    pub fn hand_in(&self, batch: Box<Batch>, exchange: &dyn Exchange) -> Instant {
         self.0.ops_in.fetch_add(batch.requests.ops().len() as u64, Ordering::Relaxed);
+        batch.hand_in(exchange)
     }
 
-    /// A batch came back, with or without answers. `archived` says what becomes of an op about an order that the archive has;
-    /// none where that is written down when the archive has answered.
-    pub fn came_back(&self, batch: &Batch, now: Instant, archived: impl Fn(Kind) -> Option<Outcome>) {
+    /// Counts a batch that came back, with or without answers. `done` gives the outcome of an op about an order that
+    /// the history has; none if that is counted later, when the history has answered.
+    pub fn came_back(&self, batch: &Batch, now: Instant, done: impl Fn(Kind) -> Option<Outcome>) {
         let ops = batch.requests.ops();
         self.0.ops_out.fetch_add(ops.len() as u64, Ordering::Relaxed);
         if let Some(submitted) = batch.submitted {
@@ -72,7 +73,7 @@ impl GatewayMetrics {
         } else {
             for (op, answer) in ops.iter().zip(&batch.answers) {
                 let kind = Kind::of(op);
-                if let Some(outcome) = Outcome::of(answer).or_else(|| archived(kind)) {
+                if let Some(outcome) = Outcome::of(answer).or_else(|| done(kind)) {
                     counts.add(kind, outcome, 1);
                 }
             }
@@ -80,7 +81,7 @@ impl GatewayMetrics {
         self.0.outcomes.add(&counts);
     }
 
-    /// The archive said what an op of a batch that came back gets.
+    /// Counts an op of a batch that came back, now that the history has answered it.
     pub fn looked_up(&self, op: &Op, answer: &Answer) {
         if let Some(outcome) = Outcome::of(answer) {
             self.count(Kind::of(op), outcome, 1);
@@ -99,7 +100,7 @@ impl GatewayMetrics {
     }
 }
 
-/// Reading it. Times are in microseconds, their sums in nanoseconds.
+/// Reading the figures. Times are in microseconds, their sums in nanoseconds.
 impl GatewayMetrics {
     /// The gateway, as a label.
     pub fn name(&self) -> &'static str {
@@ -136,6 +137,7 @@ mod tests {
     use engine::{AccountId, Command, Money, OrderId, Query, Reject, Reply};
 
     use super::*;
+    use crate::lookup::Lookup;
 
     fn batch(answers: Vec<Answer>) -> Box<Batch> {
         let account = AccountId::parse(b"1").expect("digits");
@@ -148,17 +150,26 @@ mod tests {
         batch
     }
 
+    /// Keeps nothing.
+    struct Nobody;
+
+    impl Exchange for Nobody {
+        fn submit(&self, _: Box<Batch>) {}
+
+        fn look_up(&self, _: Lookup) {}
+    }
+
     #[test]
     fn what_came_of_a_batch_is_counted() {
         let metrics = GatewayMetrics::new("xml");
         let answers =
-            || vec![Answer::Reply(Reply::Rejected(Reject::AccountExists)), Answer::Reply(Reply::Archived(OrderId(7)))];
-        metrics.handed_in(&batch(answers()));
+            || vec![Answer::Reply(Reply::Rejected(Reject::AccountExists)), Answer::Reply(Reply::Done(OrderId(7)))];
+        metrics.hand_in(batch(Vec::new()), &Nobody);
         assert_eq!(metrics.ops_in_flight(), 2);
         metrics.came_back(&batch(answers()), Instant::now(), |_| None);
         assert_eq!(metrics.ops_in_flight(), 0);
         assert_eq!(metrics.requests(Kind::CreateAccount, Outcome::Conflict), 1);
-        assert_eq!(metrics.requests(Kind::Query, Outcome::Accepted), 0, "the archive has not answered");
+        assert_eq!(metrics.requests(Kind::Query, Outcome::Accepted), 0, "the history has not answered");
         let asked = batch(Vec::new());
         metrics.looked_up(&asked.requests.ops()[1], &Answer::Reply(Reply::Rejected(Reject::UnknownOrder)));
         assert_eq!(metrics.requests(Kind::Query, Outcome::Unknown), 1);

@@ -1,5 +1,5 @@
-//! How often values of which size came. Counts only grow, and many threads add to them without a lock; whoever wants to
-//! know about a span of time compares two readings.
+//! Counts of values by their size. Counts only grow, and many threads add to them without a lock; to learn about a span
+//! of time, compare two readings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,14 +1,16 @@
 //! The port of the exchange: what any protocol asks, what it gets back, and what is measured on the way.
 //!
-//! A gateway gathers ops into a [`Batch`], hands it to an [`Exchange`], and gets it back with one [`Answer`] an op. Orders that
-//! are done and no longer kept by the engine are asked for with a [`Lookup`]. Nothing here knows a socket, a protocol, a file or
-//! how the exchange does what it is asked.
+//! A gateway gathers ops into a [`Batch`], hands it to an [`Exchange`], and gets it back with one [`Answer`] for each
+//! op. It asks for done orders, which the engine no longer keeps, with a [`Lookup`]. Those who follow the market get
+//! what happens as an [`EventBatch`]. Nothing here knows a socket, a protocol, a file or how the exchange does what it
+//! is asked.
 
 mod addresses;
 mod answer;
 mod batch;
 mod bound;
 mod counters;
+mod events;
 mod gateway_metrics;
 mod histogram;
 mod lookup;
@@ -22,9 +24,10 @@ pub use answer::{Answer, Unavailable};
 pub use batch::{Batch, Exchange};
 pub use bound::Bound;
 pub use counters::Counters;
+pub use events::{EventBatch, EventFollower, EventFork, EventQueue, EventSink};
 pub use gateway_metrics::GatewayMetrics;
 pub use histogram::Reading;
-pub use lookup::{Asked, Found, LookedUp, Lookup};
+pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup};
 pub use metrics::{Gauge, Metrics, Stage};
 pub use outcome::{Kind, Outcome};
 pub use requests::Requests;

@@ -1,5 +1,5 @@
-//! A look-up: what a gateway asks the archive about the orders of one request, and what it is told. It does not know who
-//! reads the archive, nor when a gateway asks.
+//! A look-up: a gateway's question about the done orders that one request names, and its answer. It does not know who
+//! reads these orders, nor when a gateway asks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use crate::answer::{Answer, Unavailable};
 /// Executions of a short look-up at most, about 100 KB. One that needs more is asked again as a long one.
 const SHORT_EXECUTIONS_MAX: usize = 4096;
 
-/// A question to the archive: what became of orders that the engine no longer keeps, all those that one request names.
+/// A question: what became of orders that the engine no longer keeps, all those that one request names.
 ///
-/// Whoever reads the archive goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
+/// Whoever reads them goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
 /// as many at a time as it likes, and gives the look-up back when there is no next one.
 pub struct Lookup {
     /// Each order once, as the request names them first: an order that is asked for a thousand times is read once.
-    asked: Vec<Asked>,
+    asked: Vec<LookedUpOrder>,
     found: Vec<Found>,
     /// Executions that may still be read.
     room: usize,
-    /// The first order whose executions did not fit. Those of no order behind it are read.
+    /// The first order whose executions did not fit. No executions of the orders after it are read.
     cut: Option<usize>,
     long: bool,
     refused: Option<Unavailable>,
@@ -32,12 +32,12 @@ pub struct Lookup {
 /// How a look-up gets back to whoever asked.
 type Back = Box<dyn FnOnce(Lookup) + Send>;
 
-/// What became of an order: none when the archive holds no such order; or why that cannot be told.
+/// What became of an order: none if there is no such order, or why nobody can tell.
 pub type Found = Result<Option<DoneOrder>, Unavailable>;
 
 /// An order that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct LookedUpOrder {
     pub order: OrderId,
     /// Who asks: to anybody else the order is unknown.
     pub account: AccountId,
@@ -53,14 +53,14 @@ impl Lookup {
         executions_max: Option<usize>,
         back: impl FnOnce(Lookup) + Send + 'static,
     ) -> Lookup {
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: Vec<LookedUpOrder> = Vec::new();
         let mut places = HashMap::new();
         for (op, order) in ops {
             let (account, executions) = asker(op);
             let place = *places.entry((order, account)).or_insert(asked.len());
             match asked.get_mut(place) {
                 Some(asked) => asked.executions |= executions,
-                None => asked.push(Asked { order, account, executions }),
+                None => asked.push(LookedUpOrder { order, account, executions }),
             }
         }
         let (room, long) = (executions_max.unwrap_or(SHORT_EXECUTIONS_MAX), executions_max.is_some());
@@ -72,6 +72,12 @@ impl Lookup {
         self.long
     }
 
+    /// How many executions of the next order may be read, which is `account`'s; none if they are not asked for.
+    pub fn room_for(&self, account: AccountId) -> Option<usize> {
+        let asked = self.asked[self.found.len()];
+        (asked.executions && asked.account == account && self.cut.is_none()).then_some(self.room)
+    }
+
     /// Executions that may still be read.
     pub fn room(&self) -> usize {
         self.room
@@ -79,15 +85,15 @@ impl Lookup {
 
     /// The orders that are still to be looked up, the next one first. None is left when all were found, or when it is
     /// certain that a short look-up is not enough.
-    pub fn left(&self) -> &[Asked] {
+    pub fn left(&self) -> &[LookedUpOrder] {
         match self.is_too_short() {
             true => &[],
             false => &self.asked[self.found.len()..],
         }
     }
 
-    /// Whether the executions of the next order are to be read, which is `account`'s and has so many. When they do not fit,
-    /// the query is answered so, and no executions of orders behind it are read.
+    /// Whether to read the executions of the next order, which is `account`'s and has so many. If they do not fit, its
+    /// query is answered so, and no executions of the orders after it are read.
     pub fn takes(&mut self, account: AccountId, executions: usize) -> bool {
         let asked = self.asked[self.found.len()];
         if !asked.executions || asked.account != account || self.cut.is_some() {
@@ -113,7 +119,7 @@ impl Lookup {
         self.post();
     }
 
-    /// Tells the client why the archive cannot be asked.
+    /// Tells the client why done orders cannot be asked for.
     pub fn refuse(mut self, why: Unavailable) {
         self.refused = Some(why);
         self.post();
@@ -124,7 +130,7 @@ impl Lookup {
         !self.long && self.cut.is_some() && self.refused.is_none()
     }
 
-    /// Gives each of the ops that it was made of its answer. Executions are appended to `executions`.
+    /// Gives the answers to the ops that it was made from. Executions are appended to `executions`.
     pub fn answers(self, executions: &mut Vec<Execution>) -> LookedUp {
         let Lookup { asked, found, cut, refused, .. } = self;
         let places = asked.iter().enumerate().map(|(place, asked)| ((asked.order, asked.account), place)).collect();
@@ -147,7 +153,7 @@ impl Lookup {
 /// A done order, and where its executions are.
 type Answered = (DoneOrder, Range<usize>);
 
-/// What a look-up came to, for the ops that it was made of.
+/// The result of a look-up, for the ops that it was made from.
 pub struct LookedUp {
     places: HashMap<(OrderId, AccountId), usize>,
     found: Vec<Result<Option<Answered>, Unavailable>>,
@@ -167,10 +173,11 @@ impl LookedUp {
             Ok(None) => return Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
             Err(why) => return Answer::Unavailable(*why),
         };
-        match done.answer_at(op, executions.clone()) {
-            Reply::Status(_) if place >= self.cut => Answer::Unavailable(Unavailable::ReplyTooLarge),
-            reply => Answer::Reply(reply),
+        let reply = done.answer_at(op, executions.clone());
+        if matches!(reply, Reply::Status(_)) && place >= self.cut {
+            return Answer::Unavailable(Unavailable::ReplyTooLarge);
         }
+        Answer::Reply(reply)
     }
 }
 

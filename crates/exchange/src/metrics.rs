@@ -1,6 +1,6 @@
-//! What the server measures of itself: what its gateways do, how long the parts of a turn take, and how things stand. Written
-//! down once a batch or a turn by whoever knows it, and read by whoever watches; nobody waits for anybody. All counts are since
-//! the start.
+//! What the server measures of itself: what its gateways do, how long the parts of a turn take, and gauges such as the
+//! number of accounts. Each part of the server writes its own figures, once a batch or a turn, and nobody waits for
+//! anybody. All counts are since the start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::gateway_metrics::GatewayMetrics;
 use crate::histogram::{Histogram, Reading};
 
-/// A part of the way of a request behind the port. All requests of a turn take as long as it does.
+/// A part of a request's way behind the port. Every request of a turn counts with the time of the whole turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Until the turn begins that takes its batch.
@@ -19,11 +19,12 @@ pub enum Stage {
     Journal,
     /// Applying commands and answering queries.
     Apply,
-    /// With a database: from then until the transaction is committed, or, of queries alone, the market is seen to be ours.
+    /// With a database: from then until the transaction is committed or, in a turn of queries alone, until the sequence
+    /// row shows that no other server has taken over.
     Commit,
 }
 
-/// Something of which the last figure counts.
+/// A figure of which only the latest value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
     /// Commands sequenced since the market began.
@@ -43,9 +44,9 @@ pub enum Gauge {
     DataFreeBytes,
     /// WebSockets that are subscribed to something.
     Subscribers,
-    /// Records of the archive that were found damaged.
-    DamagedInArchive,
-    /// Records of the history that were.
+    /// Commands that the history has followed since the market began.
+    HistoryCommands,
+    /// Records of the history that were found damaged.
     DamagedInHistory,
     /// The time of the last command, in microseconds since the Unix epoch.
     MarketTime,
@@ -55,7 +56,7 @@ pub enum Gauge {
 
 const STAGES: usize = Stage::Commit as usize + 1;
 const GAUGES: usize = Gauge::ClockLeapMicros as usize + 1;
-/// What a gauge holds that was never set.
+/// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 
 /// A shared handle; clones write and read the same figures.
@@ -71,7 +72,7 @@ struct Figures {
     gauges: [AtomicU64; GAUGES],
 }
 
-/// Writing it down.
+/// Writing the figures.
 impl Metrics {
     /// Of a server with these gateways, nothing written down yet.
     pub fn new(gateways: &[&'static str]) -> Metrics {
@@ -109,18 +110,18 @@ impl Metrics {
         self.set(Gauge::TurnQueue, queue as u64);
     }
 
-    /// The disk, or the database, took so long to keep something.
+    /// The disk, or the database, took so long to store something.
     pub fn kept(&self, time: Duration) {
         self.0.syncs.add_time(1, time);
     }
 
-    /// How something stands from now on.
+    /// Sets a gauge.
     pub fn set(&self, gauge: Gauge, value: u64) {
         self.0.gauges[gauge as usize].store(value, Ordering::Relaxed);
     }
 }
 
-/// Reading it. Times are in microseconds, their sums in nanoseconds.
+/// Reading the figures. Times are in microseconds, their sums in nanoseconds.
 impl Metrics {
     /// What each gateway has written.
     pub fn gateways(&self) -> &[GatewayMetrics] {
@@ -160,7 +161,7 @@ impl Metrics {
         self.0.gateways.iter().map(GatewayMetrics::ops_in_flight).sum()
     }
 
-    /// How something stands; none where nobody has said so.
+    /// The value of a gauge; none if it was never set.
     pub fn get(&self, gauge: Gauge) -> Option<u64> {
         let value = self.0.gauges[gauge as usize].load(Ordering::Relaxed);
         (value != UNSET).then_some(value)

@@ -1,4 +1,4 @@
-//! What was asked and what came of it, counted. Nothing here knows how long it took.
+//! Counts of requests by what they asked for and what came of them. Nothing here knows how long a request took.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ pub enum Kind {
     Order,
     Cancel,
     Query,
-    /// It could not be told: its form is wrong.
+    /// Its form is wrong, so that nobody can tell what it asks for.
     Malformed,
 }
 
@@ -103,15 +103,16 @@ impl Outcome {
         }
     }
 
-    /// What an answer says; none while the archive has to say it.
+    /// The outcome of an answer; none while only the history can tell.
     pub fn of(answer: &Answer) -> Option<Outcome> {
         match answer {
-            Answer::Reply(Reply::Archived(_)) => None,
+            Answer::Reply(Reply::Done(_)) => None,
             Answer::Reply(
                 Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Canceled(_),
             ) => Some(Outcome::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
             Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
+            Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
             Answer::Unavailable(
                 Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
             ) => Some(Outcome::Unavailable),

@@ -1,15 +1,15 @@
-//! What the server says of itself, set by the composition root and read by the health endpoints.
+//! The state of the server (starting, ready, failed, …). The binary sets it and the health endpoints read it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the server stands.
+/// The state of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Waiting for another server to end, to take its place.
     Standby,
-    /// Reading what it knew; clients are not served yet.
+    /// Reading its data; clients are not served yet.
     Recovering,
-    /// The database that has to hold what is done cannot be reached: requests are refused until it is back.
+    /// The database cannot be reached; requests are refused until it is back.
     StoreAway,
     /// Serving.
     Ready,
@@ -29,7 +29,7 @@ impl Status {
         Status(Arc::new(Mutex::new(State::Recovering)))
     }
 
-    /// Says how the server stands from now on. What failed stays failed: its first reason is kept.
+    /// Sets the state. A server that has failed stays failed, with the first reason.
     pub fn set(&self, state: State) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*current, State::Failed(_)) {
@@ -37,7 +37,7 @@ impl Status {
         }
     }
 
-    /// Says how the server stands from now on, if it stood as `from`.
+    /// Sets the state to `to` if it is `from`.
     pub fn replace(&self, from: &State, to: State) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if *current == *from {
@@ -45,7 +45,7 @@ impl Status {
         }
     }
 
-    /// How the server stands.
+    /// The state of the server.
     pub fn get(&self) -> State {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -12,7 +12,8 @@ mod flow;
 use std::time::{Duration, Instant};
 
 use engine::{AHEAD, DoneOrders, Engine, Execution, Op, OrderId, Sequence, Time};
-use feed::{EventBatch, History, View};
+use exchange::EventBatch;
+use feed::{History, View};
 
 const MEASURED: usize = 1_000_000;
 
@@ -83,7 +84,10 @@ impl Both {
         self.engine.take_done(&mut |done| self.done.push(done.order));
         self.engine.forget_all(self.done.drain(..));
         let applied = Instant::now();
-        self.view.apply(&events, history).expect("the history's disk works");
+        self.view.apply(&events);
+        if let Some(history) = history {
+            history.follow(&events).expect("the history's disk works");
+        }
         self.applying += applied - begun;
         self.following += applied.elapsed();
     }

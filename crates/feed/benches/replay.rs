@@ -2,7 +2,7 @@
 //! them, and the last few; and to settle a history whose orders are all open.
 //!
 //! `cargo bench -p feed --bench replay -- [--orders N] [--open N]`
-#![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
+#![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId, Position, Price, Reply, Sequence,
-    Shares, Side, Symbol, Time,
+    Shares, Side, StateItem, Symbol, Time,
 };
-use feed::{EventBatch, History, ReportKey, View};
+use exchange::EventBatch;
+use feed::{History, ReportKey, View};
 
 /// Commands of a turn.
 const TURN: usize = 25;
@@ -52,7 +53,7 @@ fn replays(orders: u64) {
         }
     }
     market.turn();
-    let (history, view) = (market.history.as_ref().expect("it was opened"), &market.view);
+    let (history, view) = (&market.history, &market.view);
     let account = view.find_account(ours()).expect("it was created");
     let through = view.sequence();
     println!("an account with {orders} orders, {through} commands in all");
@@ -88,13 +89,19 @@ fn settles(open: u64) {
         market.place(ours(), Side::Buy, 100);
     }
     market.turn();
-    let Market { engine, view, mut history, .. } = market;
-    view.checkpoint(&mut history.take().expect("it was opened")).expect("the history's disk works");
+    let Market { engine, mut history, .. } = market;
+    history.checkpoint().expect("the history's disk works");
+    drop(history);
     let disk = journal::Disk::open(folder.path()).expect("a folder for the history");
     let mut history = History::open(&disk, &engine).expect("the history that was written");
-    let view = View::new(&engine, Some(&history));
+    let mut orders = Vec::new();
+    engine.export(&mut |item| {
+        if let StateItem::Order { order, .. } = item {
+            orders.push(order);
+        }
+    });
     let begun = Instant::now();
-    let taken_back = view.settle(&mut history).expect("a history that can be read");
+    let taken_back = history.settle(orders).expect("a history that can be read");
     println!("{open} open orders settled in {:.0} ms, {taken_back} taken back", milliseconds(begun.elapsed()));
 }
 
@@ -102,7 +109,7 @@ fn settles(open: u64) {
 struct Market {
     engine: Engine,
     view: View,
-    history: Option<History>,
+    history: History,
     events: EventBatch,
     commands: usize,
 }
@@ -111,8 +118,8 @@ impl Market {
     fn new(folder: &Path) -> Market {
         let engine = Engine::new(0x5EED, DoneOrders::Keep);
         let disk = journal::Disk::open(folder).expect("a folder for the history");
-        let history = Some(History::open(&disk, &engine).expect("a new history"));
-        let view = View::new(&engine, history.as_ref());
+        let history = History::open(&disk, &engine).expect("a new history");
+        let view = View::new(&engine, Some(&history));
         let mut market = Market { engine, view, history, events: EventBatch::default(), commands: 0 };
         market.apply(Command::CreateSymbol { symbol: symbol() });
         for account in [ours(), theirs()] {
@@ -151,7 +158,8 @@ impl Market {
     fn turn(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         events.seal(self.engine.sequence(), self.engine.time());
-        self.view.apply(&events, &mut self.history).expect("the history's disk works");
+        self.view.apply(&events);
+        self.history.follow(&events).expect("the history's disk works");
     }
 }
 

@@ -2,7 +2,7 @@
 //! and after, the time that it takes, and that of an order, a page and a replay from plain and from sealed parts.
 //!
 //! `cargo bench -p feed --bench sealing -- [--orders N] [--accounts N]`
-#![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
+#![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -12,7 +12,8 @@ use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Event, Money, NewOrder, OrderId,
     Position, Price, Reply, Sequence, Shares, Side, Symbol, Time,
 };
-use feed::{EventBatch, History, ReportKey, View};
+use exchange::EventBatch;
+use feed::{History, ReportKey, View};
 use history::{HISTORY_FOLDER, verify};
 use journal::Disk;
 use model::workload::Random;
@@ -41,19 +42,18 @@ fn main() {
     let mut market = Market::new(folder.path(), accounts);
     market.trade(orders);
     let Market { view, history, random, .. } = &mut market;
-    let mut history = history.take().expect("it was opened");
-    view.checkpoint(&mut history).expect("the history's disk works");
+    history.checkpoint().expect("the history's disk works");
     let trades = history.next_trade() - 1;
     println!(
         "{orders} orders of {accounts} accounts, {trades} trades; {} are open, {:.0}% executed",
         view.open_orders(),
-        executed(&history, orders) * 100.0
+        executed(history, orders) * 100.0
     );
     let plain = Files::of(folder.path());
     println!("plain: {:.1} bytes an order with its trades", plain.all() / orders as f64);
     let mut asked =
-        Asked { random: Random::new(random.below(1 << 30) as u64), orders, accounts, through: view.sequence() };
-    asked.ask("plain", &history);
+        LookedUpOrder { random: Random::new(random.below(1 << 30) as u64), orders, accounts, through: view.sequence() };
+    asked.ask("plain", history);
     let (mut steps, mut longest, begun) = (0_u64, Duration::ZERO, Instant::now());
     loop {
         let step = Instant::now();
@@ -84,7 +84,7 @@ fn main() {
     );
     asked.random = Random::new(7);
     asked.orders = in_parts;
-    asked.ask("sealed", &history);
+    asked.ask("sealed", history);
     let begun = Instant::now();
     verify(&Disk::open(folder.path()).expect("the folder"), &mut |fault| panic!("{fault}")).expect("a sound history");
     println!("verify: {:.2} s", begun.elapsed().as_secs_f64());
@@ -142,14 +142,14 @@ impl Files {
 }
 
 /// What is asked of old orders.
-struct Asked {
+struct LookedUpOrder {
     random: Random,
     orders: u64,
     accounts: u64,
     through: Sequence,
 }
 
-impl Asked {
+impl LookedUpOrder {
     fn ask(&mut self, how: &str, history: &History) {
         let orders: Vec<OrderId> =
             (0..ASKED).map(|_| OrderId(1 + self.random.below(self.orders as usize) as u64)).collect();
@@ -198,7 +198,7 @@ impl Asked {
 struct Market {
     engine: Engine,
     view: View,
-    history: Option<History>,
+    history: History,
     events: EventBatch,
     commands: usize,
     random: Random,
@@ -208,8 +208,8 @@ struct Market {
 impl Market {
     fn new(folder: &Path, accounts: u64) -> Market {
         let engine = Engine::new(0x5EED, DoneOrders::Drop);
-        let history = Some(History::open(&Disk::open(folder).expect("a folder"), &engine).expect("a new history"));
-        let view = View::new(&engine, history.as_ref());
+        let history = History::open(&Disk::open(folder).expect("a folder"), &engine).expect("a new history");
+        let view = View::new(&engine, Some(&history));
         let (events, commands, random) = (EventBatch::default(), 0, Random::new(1));
         let mut market = Market { engine, view, history, events, commands, random, accounts };
         for symbol in (0..SYMBOLS).map(symbol) {
@@ -271,7 +271,8 @@ impl Market {
     fn turn(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         events.seal(self.engine.sequence(), self.engine.time());
-        self.view.apply(&events, &mut self.history).expect("the history's disk works");
+        self.view.apply(&events);
+        self.history.follow(&events).expect("the history's disk works");
     }
 }
 

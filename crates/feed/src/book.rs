@@ -1,5 +1,5 @@
-//! The open orders of one symbol as price levels. A level is found by its limit; the trees, which are many steps deep, are
-//! only asked for the order of levels, and changed when one comes or goes.
+//! The open orders of one symbol as price levels. A level is found by its limit in a hash table. The trees, which take
+//! many steps, only keep the order of the levels: they are changed when a level comes or goes.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -8,7 +8,7 @@ use engine::{Position, Price, Shares, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::orders::{In, List, Open, Orders};
+use crate::orders::{In, List, Open, Orders, Terms};
 
 /// All open orders of one side at one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Book {
     }
 
     /// Open orders of a side in the order in which they execute.
-    pub(crate) fn queue<'a>(&'a self, orders: &'a Orders, side: Side) -> impl Iterator<Item = &'a Open> {
+    pub(crate) fn queue<'a>(&'a self, orders: &'a Orders, side: Side) -> impl Iterator<Item = Open> {
         self.levels(side).flat_map(|(_, level)| orders.forwards(level.queue, In::Queue))
     }
 
@@ -89,7 +89,7 @@ impl Book {
 
     /// Puts an order behind those of its level.
     pub(crate) fn rest(&mut self, orders: &mut Orders, slot: u32) {
-        let Open { side, limit, open, .. } = *orders.get(slot);
+        let Terms { side, limit, open, .. } = orders.terms(slot);
         let at = self.find(side, limit).unwrap_or_else(|| self.add(side, limit));
         let level = &mut self.levels[at as usize];
         level.shares = level.shares.plus(open.position());
@@ -100,7 +100,7 @@ impl Book {
     /// Takes shares of an order off its level, and the order too when nothing is left of it. The order's own `open` is
     /// its owner's to change.
     pub(crate) fn take(&mut self, orders: &mut Orders, slot: u32, shares: Shares, leaves: bool) {
-        let Open { side, limit, .. } = *orders.get(slot);
+        let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
         let level = &mut self.levels[at as usize];
         level.shares = level.shares.minus(shares.position());

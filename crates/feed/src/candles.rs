@@ -1,7 +1,7 @@
-//! Candles of any interval: from memory where it reaches far enough, else from the history.
+//! Candles of any interval: from memory where it reaches back far enough, otherwise from the history.
 
 use engine::{SymbolIndex, Time};
-use history::{Candle, History, HistoryError, Interval, Trade};
+use history::{Candle, HistoryAt, HistoryError, Interval, Trade};
 
 use crate::view::View;
 
@@ -11,7 +11,7 @@ const TRADES_MAX: usize = 5_000;
 /// The last `limit` candles that began before `before`, oldest first.
 pub(crate) fn candles(
     view: &View,
-    history: Option<&History>,
+    history: Option<&HistoryAt<'_>>,
     symbol: SymbolIndex,
     interval: Interval,
     before: Option<Time>,
@@ -46,7 +46,7 @@ fn joined(shorter: &[Candle], interval: Interval) -> Vec<Candle> {
 
 fn kept(
     view: &View,
-    history: Option<&History>,
+    history: Option<&HistoryAt<'_>>,
     symbol: SymbolIndex,
     interval: Interval,
     before: Option<Time>,
@@ -69,7 +69,7 @@ fn kept(
 /// Trades of so many seconds, newest first.
 fn trades(
     view: &View,
-    history: Option<&History>,
+    history: Option<&HistoryAt<'_>>,
     symbol: SymbolIndex,
     before: Option<Time>,
     seconds: usize,

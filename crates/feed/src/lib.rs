@@ -2,10 +2,9 @@
 //!
 //! ```text
 //! sequencer ─► Feed: a thread of its own ─► View      what is open now, in memory
-//!              events in, questions in      History   what was, in files
-//!                                           Watcher   what changed, told to whoever subscribed
+//!              events in, questions in      Watcher   what changed, told to whoever subscribed
 //! ```
-//! The history is a crate of its own; its words are the feed's, too.
+//! What was, in files, is the history's, which follows the same events on a thread of its own. Its words are the feed's, too.
 //! Events come before the replies that they belong to leave, and a question waits in the same line as events: so what is
 //! read is at least as new as the last reply that its asker got. It knows no socket, no JSON, no engine and no disk.
 
@@ -13,10 +12,8 @@ mod accounts;
 mod ahead;
 mod book;
 mod candles;
-mod events;
 mod feed;
 mod holdings;
-mod leisure;
 mod market;
 mod orders;
 mod symbols;
@@ -24,12 +21,12 @@ mod view;
 
 pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
-pub use events::EventBatch;
-pub use feed::{Asker, EventSink, Feed, Intake, Scene, Watcher};
+pub use feed::{Asker, Feed, ReadModel, Watcher};
 pub use history::{
-    Canceled, Candle, Ending, History, HistoryError, Interval, PastOrder, Report, ReportKey, Sweep, Trade,
+    Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, PastOrder, Report, ReportKey, SharedHistory,
+    Sweep, Trade,
 };
 pub use holdings::{Holding, Holdings};
-pub use market::{Day, Former, Listing, RECALLED, RECENT_MAX};
+pub use market::{Day, FormerMarket, Listing, RECALLED, RECENT_MAX};
 pub use orders::Open;
-pub use view::{Ended, Known, News, View};
+pub use view::{Ended, InitialHistory, News, View};

@@ -22,7 +22,7 @@ pub struct Listing {
     /// All its shares, of whoever has them.
     pub issued: Position,
     pub book: Book,
-    /// How often what people are told of the book has changed.
+    /// The number of updates of the book that watchers were told.
     pub update: u64,
     pub last: Option<Trade>,
     recent: VecDeque<Trade>,
@@ -46,15 +46,15 @@ pub struct Day {
     pub trades: u64,
 }
 
-/// What another history than ours knows of a symbol's market.
+/// What a history that is not in our files knows of a symbol's market.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Former {
+pub struct FormerMarket {
     pub symbol: SymbolIndex,
     /// The last ones, oldest first.
     pub trades: Vec<Trade>,
     /// All minutes with trades from `since` on, oldest first.
     pub minutes: Vec<Candle>,
-    /// See `Former::since_of`.
+    /// See `FormerMarket::since_of`.
     pub since: Time,
 }
 
@@ -109,8 +109,8 @@ impl Listing {
         KEPT.iter().position(|kept| *kept == interval).map(|at| &self.series[at])
     }
 
-    /// Takes in a trade. Candles that it closes are given to `closed`.
-    pub(crate) fn traded(&mut self, trade: &Trade, closed: &mut impl FnMut(Interval, &Candle)) {
+    /// Takes in a trade.
+    pub(crate) fn traded(&mut self, trade: &Trade) {
         self.remember(*trade);
         for (series, interval) in self.series.iter_mut().zip(KEPT) {
             let next = Candle::of(trade, interval);
@@ -118,7 +118,6 @@ impl Listing {
                 Some(current) if current.start == next.start => current.extend(&next),
                 current => {
                     if let Some(full) = current.replace(next) {
-                        closed(interval, &full);
                         series.keep(full);
                     }
                 }
@@ -129,7 +128,7 @@ impl Listing {
         }
     }
 
-    /// Puts back what is known of former trades, which are nobody's news.
+    /// Puts back trades from before the start. Nobody is told of them.
     pub(crate) fn remember(&mut self, trade: Trade) {
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
@@ -145,7 +144,7 @@ impl Listing {
     }
 
     /// Puts back what another history knows.
-    pub(crate) fn recognize(&mut self, former: &Former) {
+    pub(crate) fn recognize(&mut self, former: &FormerMarket) {
         for interval in KEPT {
             let mut candles = Vec::new();
             former.minutes.iter().for_each(|minute| Candle::join(&mut candles, minute, interval));
@@ -165,7 +164,7 @@ impl Listing {
     }
 }
 
-impl Former {
+impl FormerMarket {
     /// From where on minutes are needed when the last command was at `time`: a day before it and, so that longer candles are
     /// whole, from a full hour on.
     pub fn since_of(time: Time) -> Time {
@@ -214,7 +213,7 @@ mod tests {
         const DAY: u64 = 24 * 60;
         let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
         for (minute, price) in [(0, 9), (1, 1), (2, 5), (DAY, 4)] {
-            listing.traded(&trade(minute, price), &mut |_, _| {});
+            listing.traded(&trade(minute, price));
         }
         let day = |minute: u64| listing.day(Time(minute * 60_000_000));
         let shown = |minute| day(minute).map(|day| (day.open.units(), day.high.units(), day.low.units(), day.trades));

@@ -1,9 +1,14 @@
-//! The open orders: by id, in the queue of their price level, and in the list of their account. A slab with links, so
-//! that an order costs one place however it is looked for.
+//! The open orders: found by id, in the queue of their price level, and in the list of their account. They lie in one
+//! slab with links, so that each order takes one slot, however it is looked for. A slot is a line of the processor's cache,
+//! so what was paid, which few open orders have, lies beside them.
+
+use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, IdIndex, Money, NO_SLOT as NONE, OrderId, Price, Sequence, Shares, Side, Slab, SymbolIndex, Time,
+    AccountIndex, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, Price, Sequence, Shares, Side, Slab, SymbolIndex,
+    Time,
 };
+use foldhash::fast::RandomState;
 use history::PastOrder;
 
 /// An open order.
@@ -14,7 +19,7 @@ pub struct Open {
     pub symbol: SymbolIndex,
     pub side: Side,
     pub limit: Price,
-    /// When it was placed.
+    /// As it was placed.
     pub shares: Shares,
     /// What is left of them.
     pub open: Shares,
@@ -28,22 +33,7 @@ impl Open {
     /// As the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
         let Open { order, account, symbol, side, limit, shares, time, .. } = *self;
-        let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
-        PastOrder {
-            order,
-            account,
-            symbol,
-            side,
-            limit,
-            shares,
-            time,
-            sequence,
-            client_id,
-            ended,
-            before,
-            canceled_before,
-            last_trade,
-        }
+        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares }, time, sequence)
     }
 }
 
@@ -88,14 +78,61 @@ struct Link {
 
 #[derive(Clone, Copy)]
 struct Node {
-    open: Open,
+    order: OrderId,
+    account: AccountIndex,
+    symbol: SymbolIndex,
+    /// Negative for a sell: limits are above zero.
+    signed_limit: i64,
+    shares: Shares,
+    open: Shares,
+    time: Time,
     links: [Link; 2],
+}
+
+const _: () = assert!(size_of::<Node>() == 64);
+
+/// What an order is, and what is left of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) side: Side,
+    pub(crate) limit: Price,
+    pub(crate) open: Shares,
+}
+
+impl Node {
+    fn new(open: &Open) -> Node {
+        let Open { order, account, symbol, side, limit, shares, open, time, .. } = *open;
+        let signed_limit = match side {
+            Side::Buy => limit.units(),
+            Side::Sell => -limit.units(),
+        };
+        let links = [Link { before: NONE, behind: NONE }; 2];
+        Node { order, account, symbol, signed_limit, shares, open, time, links }
+    }
+
+    fn side(&self) -> Side {
+        if self.signed_limit > 0 { Side::Buy } else { Side::Sell }
+    }
+
+    fn limit(&self) -> Price {
+        Price::from_units(self.signed_limit.abs()).expect("invariant: it was a price")
+    }
+
+    /// Whether anything of it is executed.
+    fn has_traded(&self) -> bool {
+        self.open < self.shares
+    }
 }
 
 /// All open orders.
 pub struct Orders {
     nodes: Slab<Node>,
     by_id: IdIndex,
+    /// By slot: what was paid for the executed shares of orders that have any and are open.
+    paid: HashMap<u32, Money, RandomState>,
 }
 
 impl std::fmt::Debug for Orders {
@@ -106,22 +143,23 @@ impl std::fmt::Debug for Orders {
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { nodes: Slab::new(), by_id: IdIndex::new() }
+        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(crate) fn insert(&mut self, open: Open) -> u32 {
-        let slot = self.nodes.insert(Node { open, links: [Link { before: NONE, behind: NONE }; 2] });
-        self.by_id.insert(open.order, slot, |other| self.nodes[other].open.order);
+    /// Of which nothing is executed yet.
+    pub(crate) fn insert(&mut self, open: &Open) -> u32 {
+        let slot = self.nodes.insert(Node::new(open));
+        self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
         slot
     }
 
     /// Where an open order stands.
     pub(crate) fn find(&self, order: OrderId) -> Option<u32> {
-        self.by_id.find(order, |slot| self.nodes[slot].open.order == order)
+        self.by_id.find(order, |slot| self.nodes[slot].order == order)
     }
 
     /// Reads where an order is looked for.
@@ -129,17 +167,60 @@ impl Orders {
         self.by_id.touch(order)
     }
 
-    pub(crate) fn get(&self, slot: u32) -> &Open {
-        &self.nodes[slot].open
+    pub(crate) fn get(&self, slot: u32) -> Open {
+        self.open(slot, &self.nodes[slot])
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Open {
-        &mut self.nodes[slot].open
+    /// As `get`, without what only those who look at an order ask for.
+    pub(crate) fn terms(&self, slot: u32) -> Terms {
+        let node = &self.nodes[slot];
+        let Node { order, account, symbol, open, .. } = *node;
+        Terms { order, account, symbol, side: node.side(), limit: node.limit(), open }
+    }
+
+    fn open(&self, slot: u32, node: &Node) -> Open {
+        let Node { order, account, symbol, shares, open, time, .. } = *node;
+        let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
+        let (side, limit) = (node.side(), node.limit());
+        Open { order, account, symbol, side, limit, shares, open, money: money.unwrap_or(Money::ZERO), time }
+    }
+
+    /// When an order was placed.
+    pub(crate) fn set_time(&mut self, slot: u32, time: Time) {
+        self.nodes[slot].time = time;
+    }
+
+    /// An order was larger: of it this was executed before.
+    pub(crate) fn was_executed(&mut self, slot: u32, shares: Shares, money: Money) {
+        let node = &mut self.nodes[slot];
+        let placed = node.shares.units().checked_add(shares.units()).and_then(Shares::from_units);
+        node.shares = placed.expect("invariant: an order has at most so many shares");
+        let paid = self.paid.entry(slot).or_insert(Money::ZERO);
+        *paid = paid.plus(money);
+    }
+
+    /// Shares of an order are executed for so much money, or canceled for none. Gives what was paid for it in all; that is
+    /// forgotten when nothing is open.
+    pub(crate) fn take(&mut self, slot: u32, shares: Shares, money: Money) -> Money {
+        let node = &mut self.nodes[slot];
+        let had_traded = node.has_traded();
+        node.open = node.open.less(shares);
+        let is_over = node.open.is_zero();
+        let before = match (had_traded, is_over) {
+            (false, _) => Money::ZERO,
+            (true, false) => self.paid.get(&slot).copied().unwrap_or(Money::ZERO),
+            (true, true) => self.paid.remove(&slot).unwrap_or(Money::ZERO),
+        };
+        let paid = before.plus(money);
+        if !is_over {
+            self.paid.insert(slot, paid);
+        }
+        paid
     }
 
     /// Takes out an order that stands in no list any more.
     pub(crate) fn remove(&mut self, slot: u32) {
-        let order = self.get(slot).order;
+        let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
         self.nodes.remove(slot);
     }
@@ -175,37 +256,38 @@ impl Orders {
             slots.push(at);
             at = self.nodes[at].links[which as usize].behind;
         }
-        slots.sort_unstable_by_key(|slot| self.get(*slot).order);
+        slots.sort_unstable_by_key(|slot| self.nodes[*slot].order);
         *list = List::default();
         slots.into_iter().for_each(|slot| self.append(list, which, slot));
     }
 
     /// A list from its first.
-    pub(crate) fn forwards(&self, list: List, which: In) -> impl Iterator<Item = &Open> {
+    pub(crate) fn forwards(&self, list: List, which: In) -> impl Iterator<Item = Open> {
         self.walk(list.first, move |node| node.links[which as usize].behind)
     }
 
     /// A list from its last.
-    pub(crate) fn backwards(&self, list: List, which: In) -> impl Iterator<Item = &Open> {
+    pub(crate) fn backwards(&self, list: List, which: In) -> impl Iterator<Item = Open> {
         self.walk(list.last, move |node| node.links[which as usize].before)
     }
 
     /// A list from one of its orders on.
-    pub(crate) fn forwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = &Open> {
+    pub(crate) fn forwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = Open> {
         self.walk(slot, move |node| node.links[which as usize].behind)
     }
 
     /// A list from one of its orders back.
-    pub(crate) fn backwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = &Open> {
+    pub(crate) fn backwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = Open> {
         self.walk(slot, move |node| node.links[which as usize].before)
     }
 
-    fn walk(&self, from: u32, next: impl Fn(&Node) -> u32) -> impl Iterator<Item = &Open> {
+    fn walk(&self, from: u32, next: impl Fn(&Node) -> u32) -> impl Iterator<Item = Open> {
         let mut at = from;
         std::iter::from_fn(move || {
             let node = (at != NONE).then(|| &self.nodes[at])?;
+            let open = self.open(at, node);
             at = next(node);
-            Some(&node.open)
+            Some(open)
         })
     }
 }
@@ -230,7 +312,7 @@ mod tests {
         }
     }
 
-    fn ids<'a>(orders: impl Iterator<Item = &'a Open>) -> Vec<u64> {
+    fn ids(orders: impl Iterator<Item = Open>) -> Vec<u64> {
         orders.map(|open| open.order.0).collect()
     }
 
@@ -238,7 +320,7 @@ mod tests {
     fn an_order_leaves_from_anywhere_in_a_list() {
         let (mut orders, mut list) = (Orders::new(), List::default());
         for order in 1..=4 {
-            let slot = orders.insert(open(order));
+            let slot = orders.insert(&open(order));
             orders.append(&mut list, In::Queue, slot);
         }
         for (gone, left) in [(2, vec![1, 3, 4]), (4, vec![1, 3]), (1, vec![3]), (3, vec![])] {
@@ -250,6 +332,6 @@ mod tests {
             assert_eq!(orders.find(OrderId(gone)), None);
         }
         assert!(list.is_empty());
-        assert_eq!(orders.insert(open(9)), 2, "places are used again");
+        assert_eq!(orders.insert(&open(9)), 2, "places are used again");
     }
 }

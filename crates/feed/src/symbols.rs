@@ -1,4 +1,5 @@
-//! Symbols by their names, and which of them changed since whoever follows all of them was told. Knows nothing of their markets.
+//! Symbols by their names, and which of them changed since the watchers of all symbols were last told. It knows nothing
+//! of their markets.
 
 use std::collections::{HashMap, VecDeque};
 

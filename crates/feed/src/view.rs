@@ -1,22 +1,24 @@
-//! What is so now: accounts, open orders, books, last trades. Built from a state once, then kept by events alone.
+//! The view: the market as it stands now, with its accounts, open orders, books and last trades. It is built from a
+//! state once, and follows events from then on.
 
 mod beginning;
 mod past;
 
 use std::collections::HashMap;
 
-pub use beginning::Known;
+pub use beginning::InitialHistory;
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
     Symbol, SymbolIndex, Time,
 };
-use history::{Ending, History, HistoryError, Interval, PastOrder, Trade};
+use exchange::EventBatch;
+use history::{PastOrder, Trade};
+use past::Recalled;
 
 use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
-use crate::events::EventBatch;
 use crate::market::Listing;
-use crate::orders::{In, Open, Orders};
+use crate::orders::{In, Open, Orders, Terms};
 use crate::symbols::{Changed, Names};
 
 /// The market as it stands after a command.
@@ -27,14 +29,15 @@ pub struct View {
     accounts: Accounts,
     listings: Vec<Listing>,
     names: Names,
-    /// For those who follow all symbols.
+    /// The symbols that changed, for watchers of all symbols.
     changed: Changed,
     orders: Orders,
     next_trade: u64,
-    /// Trades up to here are known already, from the history: only orders and accounts follow these events.
+    /// Trades up to this command are known from the history already, so that events up to it change only orders and
+    /// accounts.
     trades_known: Sequence,
-    /// What the history knows of trades up to there was put back.
-    recalled: bool,
+    /// What the history knew of trades up to there, by symbol, until it is put back.
+    recalled: Vec<Recalled>,
     /// Of open orders that have one.
     client_ids: HashMap<OrderId, ClientOrderId>,
     /// The order that is being placed. It rests when all that it executed with is known.
@@ -48,6 +51,8 @@ pub struct View {
 struct Arriving {
     slot: u32,
     sequence: Sequence,
+    /// What was paid for what it executed.
+    paid: Money,
 }
 
 /// An order with nothing open.
@@ -65,7 +70,7 @@ pub struct Ended {
     pub sequence: Sequence,
 }
 
-/// Something that the owner of a watched account is told.
+/// News of a watched account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// Its money or shares changed.
@@ -78,13 +83,6 @@ pub enum News {
     Ended(AccountIndex, Ended),
     /// It traded: with the side that it took.
     Traded(AccountIndex, Trade, Side),
-}
-
-impl Ended {
-    /// What the history keeps of it.
-    fn ending(&self) -> Ending {
-        Ending { canceled: self.canceled, money: self.order.money, time: self.time, sequence: self.sequence }
-    }
 }
 
 impl View {
@@ -143,13 +141,7 @@ impl View {
         self.next_trade
     }
 
-    /// All of them, in no particular order.
-    pub(crate) fn open_order_ids(&self) -> impl Iterator<Item = OrderId> {
-        let lists = self.accounts.all().iter().map(|account| account.orders);
-        lists.flat_map(|list| self.orders.backwards(list, In::Account)).map(|open| open.order)
-    }
-
-    pub fn open_order(&self, order: OrderId) -> Option<&Open> {
+    pub fn open_order(&self, order: OrderId) -> Option<Open> {
         self.orders.find(order).map(|slot| self.orders.get(slot))
     }
 
@@ -159,29 +151,29 @@ impl View {
     }
 
     /// Open orders of an account, newest first.
-    pub fn orders_of(&self, account: AccountIndex) -> impl Iterator<Item = &Open> {
+    pub fn orders_of(&self, account: AccountIndex) -> impl Iterator<Item = Open> {
         self.orders.backwards(self.accounts.get(account).orders, In::Account)
     }
 
     /// Open orders of an account, oldest first.
-    pub fn orders_since(&self, account: AccountIndex) -> impl Iterator<Item = &Open> {
+    pub fn orders_since(&self, account: AccountIndex) -> impl Iterator<Item = Open> {
         self.orders.forwards(self.accounts.get(account).orders, In::Account)
     }
 
     /// Those of its account that were placed before an open order, newest first; none when it is open no more.
-    pub fn orders_before(&self, order: OrderId) -> Option<impl Iterator<Item = &Open>> {
+    pub fn orders_before(&self, order: OrderId) -> Option<impl Iterator<Item = Open>> {
         let slot = self.orders.find(order)?;
         Some(self.orders.backwards_from(slot, In::Account).skip(1))
     }
 
     /// Those of its account that were placed after an open order, oldest first; none when it is open no more.
-    pub fn orders_after(&self, order: OrderId) -> Option<impl Iterator<Item = &Open>> {
+    pub fn orders_after(&self, order: OrderId) -> Option<impl Iterator<Item = Open>> {
         let slot = self.orders.find(order)?;
         Some(self.orders.forwards_from(slot, In::Account).skip(1))
     }
 
     /// Open orders of a side in the order in which they execute.
-    pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = &Open> {
+    pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = Open> {
         self.listing(symbol).book.queue(&self.orders, side)
     }
 
@@ -228,45 +220,41 @@ impl View {
         (touched, std::mem::take(&mut listing.news))
     }
 
-    /// Follows a turn's events, and has the history follow them.
-    pub fn apply(&mut self, batch: &EventBatch, history: &mut Option<History>) -> Result<(), HistoryError> {
+    /// Follows a turn's events.
+    pub fn apply(&mut self, batch: &EventBatch) {
         let time = batch.time.unwrap_or(self.time);
-        for (at, (sequence, event)) in batch.events.iter().enumerate() {
+        let events = &batch.events;
+        for (at, (sequence, event)) in events.iter().enumerate() {
             if at % AHEAD == 0 && self.orders.len() >= FAR {
-                let events = &batch.events[at..];
-                self.ahead().look(&events[..events.len().min(AHEAD)]);
+                let next = &events[at..];
+                self.ahead().look(&next[..next.len().min(AHEAD)]);
             }
             if *sequence != self.sequence {
-                self.arrive(history)?;
-                self.recall_before(*sequence, history)?;
+                self.arrive();
+                self.recall_before(*sequence);
                 self.sequence = *sequence;
                 self.time = time;
             }
-            self.follow(event, history)?;
+            self.follow(event);
         }
-        self.arrive(history)?;
+        self.arrive();
         self.sequence = batch.through.unwrap_or(self.sequence).max(self.sequence);
         self.time = time;
-        self.recall_before(self.sequence.next(), history)
+        self.recall_before(self.sequence.next());
     }
 
     fn ahead(&self) -> Ahead<'_> {
         Ahead { accounts: &self.accounts, listings: &self.listings, orders: &self.orders }
     }
 
-    /// Puts back what the history knows of trades, once all events up to there were followed.
-    pub(crate) fn recall_before(&mut self, next: Sequence, history: &mut Option<History>) -> Result<(), HistoryError> {
-        if self.recalled || next <= self.trades_known {
-            return Ok(());
-        }
-        self.recalled = true;
-        match history {
-            Some(history) => self.recall(history),
-            None => Ok(()),
+    /// Puts back what the history knew of trades, once all events up to there were followed.
+    fn recall_before(&mut self, next: Sequence) {
+        if next > self.trades_known && !self.recalled.is_empty() {
+            self.put_back();
         }
     }
 
-    fn follow(&mut self, event: &Event, history: &mut Option<History>) -> Result<(), HistoryError> {
+    fn follow(&mut self, event: &Event) {
         match *event {
             Event::AccountCreated { id, .. } => self.accounts.add(id, Money::ZERO),
             Event::SymbolCreated { name, symbol } => {
@@ -290,12 +278,9 @@ impl View {
                 let time = self.time;
                 let open = Open { order, account, symbol, side, limit, shares, open: shares, money: Money::ZERO, time };
                 let placed = open.placed(self.sequence);
-                if let Some(history) = history {
-                    history.placed(&placed)?;
-                }
                 let slot = self.enter(open);
                 self.tell(account, News::Placed(account, placed));
-                self.arriving = Some(Arriving { slot, sequence: self.sequence });
+                self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
@@ -305,36 +290,24 @@ impl View {
                 {
                     placed.client_id = Some(id);
                 }
-                if let Some(history) = history {
-                    history.named(id, self.sequence);
-                }
             }
             // That the id is free again in a day is the engine's business.
             Event::ClientOrderDone { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
-                return self.executed(symbol, maker, aggressor, price, shares, history);
+                self.executed(symbol, maker, aggressor, price, shares);
             }
             Event::OrderCanceled { order, shares, .. } => {
                 let slot = self.find(order);
-                self.take_shares(slot, shares, Money::ZERO);
+                let paid = self.take_shares(slot, shares, Money::ZERO);
                 self.leave_book(slot, shares, true);
-                return self.end(slot, shares, history);
+                self.end(slot, shares, paid);
             }
         }
-        Ok(())
     }
 
-    fn executed(
-        &mut self,
-        symbol: SymbolIndex,
-        maker: OrderId,
-        aggressor: OrderId,
-        price: Price,
-        shares: Shares,
-        history: &mut Option<History>,
-    ) -> Result<(), HistoryError> {
+    fn executed(&mut self, symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares) {
         let (maker_slot, aggressor_slot) = (self.find(maker), self.find(aggressor));
-        let side = self.orders.get(aggressor_slot).side;
+        let Terms { side, account: aggressor_account, .. } = self.orders.terms(aggressor_slot);
         let trade = Trade {
             id: self.next_trade,
             symbol,
@@ -345,63 +318,42 @@ impl View {
             aggressor: side,
             maker_order: maker,
             aggressor_order: aggressor,
-            maker_account: self.orders.get(maker_slot).account,
-            aggressor_account: self.orders.get(aggressor_slot).account,
+            maker_account: self.orders.terms(maker_slot).account,
+            aggressor_account,
         };
-        self.take_shares(aggressor_slot, shares, trade.money());
-        self.take_shares(maker_slot, shares, trade.money());
-        let maker_done = self.orders.get(maker_slot).open.is_zero();
+        let paid = self.take_shares(aggressor_slot, shares, trade.money());
+        self.arriving.iter_mut().for_each(|arriving| arriving.paid = paid);
+        let maker_paid = self.take_shares(maker_slot, shares, trade.money());
+        let maker_done = self.orders.terms(maker_slot).open.is_zero();
         self.leave_book(maker_slot, shares, maker_done);
         if self.sequence > self.trades_known {
             self.next_trade += 1;
-            self.record(&trade, history)?;
+            self.listings[symbol.0 as usize].traded(&trade);
+            self.symbol_news(symbol);
         }
         self.tell(trade.maker_account, News::Traded(trade.maker_account, trade, side.opposite()));
         self.tell(trade.aggressor_account, News::Traded(trade.aggressor_account, trade, side));
         match maker_done {
-            true => self.end(maker_slot, Shares::ZERO, history),
-            false => {
-                self.tell(trade.maker_account, News::Order(trade.maker_account, maker));
-                Ok(())
-            }
+            true => self.end(maker_slot, Shares::ZERO, maker_paid),
+            false => self.tell(trade.maker_account, News::Order(trade.maker_account, maker)),
         }
-    }
-
-    /// What a trade means for the symbol's market, and for the history.
-    fn record(&mut self, trade: &Trade, history: &mut Option<History>) -> Result<(), HistoryError> {
-        let listing = &mut self.listings[trade.symbol.0 as usize];
-        let Some(history) = history else {
-            listing.traded(trade, &mut |_, _| {});
-            self.symbol_news(trade.symbol);
-            return Ok(());
-        };
-        history.traded(trade)?;
-        let mut kept = Ok(());
-        listing.traded(trade, &mut |interval: Interval, candle| {
-            if kept.is_ok() {
-                kept = history.candle(trade.symbol, interval, candle);
-            }
-        });
-        self.symbol_news(trade.symbol);
-        kept
     }
 
     /// The order that was being placed, once all that it executed with is known.
-    fn arrive(&mut self, history: &mut Option<History>) -> Result<(), HistoryError> {
-        let Some(Arriving { slot, sequence }) = self.arriving.take() else { return Ok(()) };
+    fn arrive(&mut self) {
+        let Some(Arriving { slot, sequence, paid }) = self.arriving.take() else { return };
         debug_assert!(sequence == self.sequence, "invariant: an order arrives with its own command");
-        let Open { account, order, open, .. } = *self.orders.get(slot);
+        let Terms { account, order, open, .. } = self.orders.terms(slot);
         if open.is_zero() {
-            return self.end(slot, Shares::ZERO, history);
+            return self.end(slot, Shares::ZERO, paid);
         }
         self.rest(slot);
         self.tell(account, News::Order(account, order));
-        Ok(())
     }
 
     /// Adds an open order to all but its book.
     fn enter(&mut self, open: Open) -> u32 {
-        let slot = self.orders.insert(open);
+        let slot = self.orders.insert(&open);
         let account = self.accounts.get_mut(open.account);
         self.orders.append(&mut account.orders, In::Account, slot);
         account.open_orders += 1;
@@ -410,7 +362,7 @@ impl View {
     }
 
     fn rest(&mut self, slot: u32) {
-        let Open { symbol, side, limit, .. } = *self.orders.get(slot);
+        let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
         let listing = &mut self.listings[symbol.0 as usize];
         listing.book.rest(&mut self.orders, slot);
         listing.touch(side, limit);
@@ -419,24 +371,22 @@ impl View {
 
     /// Shares of a resting order go, and the order too if it `leaves`.
     fn leave_book(&mut self, slot: u32, shares: Shares, leaves: bool) {
-        let Open { symbol, side, limit, .. } = *self.orders.get(slot);
+        let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
         let listing = &mut self.listings[symbol.0 as usize];
         listing.book.take(&mut self.orders, slot, shares, leaves);
         listing.touch(side, limit);
         self.symbol_news(symbol);
     }
 
-    /// Shares of an order are executed or canceled: it no longer holds what they took.
-    fn take_shares(&mut self, slot: u32, shares: Shares, money: Money) {
+    /// Shares of an order are executed or canceled: it no longer holds what they took. Gives what was paid for it in all.
+    fn take_shares(&mut self, slot: u32, shares: Shares, money: Money) -> Money {
         self.hold(slot, shares, false);
-        let order = self.orders.get_mut(slot);
-        order.open = order.open.less(shares);
-        order.money = order.money.plus(money);
+        self.orders.take(slot, shares, money)
     }
 
     /// What an order holds of its account grows or shrinks.
     fn hold(&mut self, slot: u32, shares: Shares, grows: bool) {
-        let Open { account, symbol, side, limit, .. } = *self.orders.get(slot);
+        let Terms { account, symbol, side, limit, .. } = self.orders.terms(slot);
         let account = self.accounts.get_mut(account);
         match side {
             Side::Buy => {
@@ -454,20 +404,16 @@ impl View {
         }
     }
 
-    /// Forgets an order with nothing open, which is in no book any more.
-    fn end(&mut self, slot: u32, canceled: Shares, history: &mut Option<History>) -> Result<(), HistoryError> {
-        let order = *self.orders.get(slot);
+    /// Forgets an order with nothing open, which is in no book any more, and for which so much was paid.
+    fn end(&mut self, slot: u32, canceled: Shares, money: Money) {
+        let order = Open { money, ..self.orders.get(slot) };
         let client_id = self.client_ids.remove(&order.order);
         let ended = Ended { order, client_id, canceled, time: self.time, sequence: self.sequence };
-        if let Some(history) = history {
-            history.ended(order.order, order.account, &ended.ending())?;
-        }
         let account = self.accounts.get_mut(order.account);
         account.open_orders -= 1;
         self.orders.unlink(&mut account.orders, In::Account, slot);
         self.orders.remove(slot);
         self.tell(order.account, News::Ended(order.account, ended));
-        Ok(())
     }
 
     fn find(&self, order: OrderId) -> u32 {

@@ -8,9 +8,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Market, Nobody, SMALL, apply, follow, follow_sized};
+use common::{Market, Nobody, SMALL, apply, follow, follow_sized, scene};
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{History, HistoryError, Interval, ReportKey, Scene, Trade, View};
+use feed::{History, HistoryError, Interval, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, verify as verify_history};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Damages, File, Storage};
@@ -64,8 +64,8 @@ fn once<T: Debug>(about: String, answer: Result<T, HistoryError>) -> Told {
 }
 
 /// Everything that can be asked of a history.
-fn ask_all(scene: &Scene<Nobody>, market: &Market) -> Vec<Told> {
-    let history = scene.history.as_ref().unwrap();
+fn ask_all(scene: &ReadModel<Nobody>, market: &Market) -> Vec<Told> {
+    let history = &*scene.history.as_ref().unwrap().read();
     let mut all = Vec::new();
     for order in 1..=market.placed.len() as u64 {
         all.push(once(format!("order {order}"), history.order(OrderId(order))));
@@ -125,12 +125,11 @@ fn market(seed: u64) -> Market {
 }
 
 /// All of it is on the disk.
-fn kept(market: &Market) -> (SimulatedDisk, Scene<Nobody>) {
+fn kept(market: &Market) -> (SimulatedDisk, ReadModel<Nobody>) {
     let disk = SimulatedDisk::new();
-    let (view, history) = follow(market, &disk, market.batches.len());
-    let mut scene = Scene { view, history, watcher: Nobody };
-    scene.checkpoint().unwrap();
-    (disk, scene)
+    let (view, mut history) = follow(market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
+    (disk, scene(view, history))
 }
 
 /// Bits of a file: one of every byte of a small one; of a larger one some hundreds, at every byte of some record.
@@ -210,10 +209,9 @@ fn a_bit_that_flips_in_a_sealed_part_is_named_and_hides_nothing_else() {
         markets.take(200).find(|market| market.model.open_orders().len() > 5 && market.placed.len() > 60).unwrap();
     let disk = SimulatedDisk::new();
     let (view, mut history) = follow_sized(&market, &disk, market.batches.len(), SMALL);
-    let known = history.as_mut().unwrap();
-    view.checkpoint(known).unwrap();
-    assert!((0..10_000).any(|_| !known.tend(view.time())), "there is no end to it");
-    let scene = Scene { view, history, watcher: Nobody };
+    history.checkpoint().unwrap();
+    assert!((0..10_000).any(|_| !history.tend(view.time())), "there is no end to it");
+    let scene = scene(view, history);
     let truth = ask_all(&scene, &market);
     assert!(truth.iter().all(|told| told.error.is_none()));
     let names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
@@ -240,20 +238,21 @@ fn a_bit_that_flips_in_a_sealed_part_is_named_and_hides_nothing_else() {
 }
 
 /// A start on a history that covers all there is.
-fn begin(market: &Market, disk: &SimulatedDisk) -> Result<Scene<Nobody>, HistoryError> {
-    let history = History::open(disk, &market.engine)?;
-    let view = View::new(&market.engine, Some(&history));
-    let mut scene = Scene { view, history: Some(history), watcher: Nobody };
-    scene.recall()?;
-    assert!(scene.settle(market.engine.sequence())?);
-    Ok(scene)
+fn begin(market: &Market, disk: &SimulatedDisk) -> Result<ReadModel<Nobody>, HistoryError> {
+    let mut history = History::open(disk, &market.engine)?;
+    let mut view = View::new(&market.engine, Some(&history));
+    view.recall(&history)?;
+    assert!(history.fit(&market.engine)?);
+    Ok(scene(view, history))
 }
 
 /// An ending that is written into a damaged record leaves it damaged, and one behind it is linked to it as ever.
 #[test]
 fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     let mut market = market(13);
-    let (disk, mut scene) = kept(&market);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow(&market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
     let orders = disk.contents(&path(TABLE_NAMES[0]));
     let records = orders.len() / TABLE_BYTES[0];
     // What every order was placed with.
@@ -264,9 +263,8 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     }
     let ended_later = market.ended.keys().filter(|order| order.0 <= records as u64).count();
     assert!(ended_later > 5, "orders with damaged records ended");
-    apply(&market, &mut scene.view, &mut scene.history, before..market.batches.len());
-    scene.checkpoint().unwrap();
-    let history = scene.history.as_ref().unwrap();
+    apply(&market, &mut view, &mut history, before..market.batches.len());
+    history.checkpoint().unwrap();
     for order in (1..=market.placed.len() as u64).map(OrderId) {
         match history.order(order) {
             Ok(found) => assert!(order.0 > records as u64 && found.unwrap().time == market.placed[&order]),
@@ -275,17 +273,19 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     }
     // Repaired, all of it is there.
     (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
-    market.check_history(history, 9);
+    market.check_history(&history, 9);
 }
 
 #[test]
 fn damage_is_counted_once_and_a_check_of_the_folder_names_each_record() {
     let market = market(14);
-    let (disk, mut scene) = kept(&market);
+    let (disk, kept) = kept(&market);
     let counted = Arc::new(AtomicU64::new(0));
     let count = counted.clone();
     let damages = Damages::new(move |found| count.store(found, Ordering::Relaxed));
-    scene.history = scene.history.map(|history| history.listing(damages));
+    drop(kept);
+    let (view, history) = (View::new(&market.engine, None), History::open(&disk, &market.engine).unwrap());
+    let scene = scene(view, history.listing(damages));
     let mut faults = Vec::new();
     let found = verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap().unwrap();
     assert_eq!((found.through, faults.len()), (market.engine.sequence(), 0));

@@ -5,10 +5,11 @@
 mod common;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use common::{Market, apply, follow, look, start};
-use feed::{EventBatch, History, View};
-use history::HISTORY_FOLDER;
+use common::{Market, apply, batch, follow, look, start};
+use feed::{History, View};
+use history::{HISTORY_FOLDER, HistoryError, Keeper};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 
@@ -29,11 +30,7 @@ fn a_view_is_what_the_model_says_at_every_turn() {
         let mut view = View::new(&market.engine, None);
         for turn in 0..300 {
             market.turn();
-            let (through, time, events) = &market.batches[turn];
-            let mut batch = EventBatch::default();
-            events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
-            batch.seal(*through, *time);
-            view.apply(&batch, &mut None).unwrap();
+            view.apply(&batch(&market, turn));
             market.check(&view);
             if turn % 50 == 0 {
                 market.check(&View::new(&market.engine, None));
@@ -61,26 +58,26 @@ fn a_history_survives_crashes_and_stops() {
             let half = begun + 20 + market.random.below(30);
             market.push(&feed, begun..half);
             if round % 3 != 2 {
-                assert!(feed.asker().checkpoint());
+                assert!(feed.checkpoint());
                 snapshot = snapshot.max(half - market.random.below(20));
             }
             market.push(&feed, half..market.batches.len());
             if round % 2 == 0 {
-                let scene = feed.stop().unwrap();
+                let scene = feed.stop();
                 market.check_all(&scene, 1 + round);
                 snapshot = market.batches.len() - market.random.below(30);
             } else {
                 look(&feed, |_| ());
                 let crashed = folder.path().join(format!("crashed-{round}"));
                 copy(&at.join(HISTORY_FOLDER), &crashed.join(HISTORY_FOLDER));
-                drop(feed.stop().unwrap());
+                drop(feed.stop());
                 at = crashed;
             }
             let engine = market.engine_after(snapshot);
             feed = start(&engine, &at);
             market.push(&feed, snapshot..market.batches.len());
         }
-        let scene = feed.stop().unwrap();
+        let scene = feed.stop();
         market.check_all(&scene, 7);
     }
 }
@@ -94,12 +91,12 @@ fn a_history_that_lacks_commands_is_set_aside() {
     }
     let feed = start(&market.engine_after(0), folder.path());
     market.push(&feed, 0..20);
-    drop(feed.stop().unwrap());
+    drop(feed.stop());
     let feed = start(&market.engine_after(30), folder.path());
     market.push(&feed, 30..50);
-    let scene = feed.stop().unwrap();
+    let scene = feed.stop();
     market.check(&scene.view);
-    let history = scene.history.unwrap();
+    let history = scene.history.as_ref().unwrap().read();
     assert!(history.through() == market.engine.sequence() && history.first_order().0 > 1);
     assert!(folder.path().join(format!("history-through-{}", market.batches[19].0)).exists());
 }
@@ -114,7 +111,7 @@ fn damage_is_named() {
     }
     let feed = start(&market.engine_after(0), folder.path());
     market.push(&feed, 0..50);
-    drop(feed.stop().unwrap());
+    drop(feed.stop());
     let checkpoint = std::fs::read(at.join("checkpoint")).unwrap();
     for byte in 0..checkpoint.len() {
         let mut damaged = checkpoint.clone();
@@ -143,17 +140,14 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
         let mut struck = false;
         for fault in [Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync] {
             let disk = SimulatedDisk::new();
-            let (mut view, history) = follow(&market, &disk, 40);
-            let mut history = history.unwrap();
-            view.checkpoint(&mut history).unwrap();
-            let mut history = Some(history);
+            let (mut view, mut history) = follow(&market, &disk, 40);
+            history.checkpoint().unwrap();
             apply(&market, &mut view, &mut history, 40..80);
-            let mut history = history.unwrap();
             let begun = disk.operations();
             disk.fail_at(begun + at, fault);
-            let first = view.checkpoint(&mut history).is_ok();
+            let first = history.checkpoint().is_ok();
             struck |= disk.operations() > begun + at;
-            let second = view.checkpoint(&mut history).is_ok();
+            let second = history.checkpoint().is_ok();
             refused += u64::from(!first);
             done_again += u64::from(!first && second);
             let found = disk.after_crash(at, PowerCut::LosesAll);
@@ -168,6 +162,42 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
         }
     }
     assert!(refused > 15 && done_again > 5, "{refused} refused, {done_again} of them done again");
+}
+
+/// While a server ended for a failed write, who asked for an order that was done since was told that its record is damaged: the
+/// history had ended, and was read as it stood.
+#[test]
+fn what_a_history_will_never_follow_is_not_answered_from_before() {
+    let mut market = Market::new(6);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let (mut refused, mut answered) = (0, 0);
+    for at in 0.. {
+        let disk = SimulatedDisk::new();
+        let (_, history) = follow(&market, &disk, 40);
+        let begun = disk.operations();
+        disk.fail_at(begun + at, Fault::NoSpace);
+        let keeper = Keeper::start(history, |_| {}, |_| {}).unwrap();
+        for turn in 40..80 {
+            keeper.follower().push(Arc::new(batch(&market, turn)));
+        }
+        let through = market.engine.sequence();
+        let history = keeper.history();
+        for asked in [history.at(through).map(drop), history.latest().map(drop)] {
+            match asked {
+                Err(HistoryError::Ended) => refused += 1,
+                Ok(()) if history.read().sequence() == through => answered += 1,
+                found => panic!("the fault is at operation {at}: {found:?}"),
+            }
+        }
+        let ended = keeper.stop();
+        if disk.operations() <= begun + at {
+            ended.unwrap();
+            break;
+        }
+    }
+    assert!(refused > 15 && answered > 0, "{refused} refused, {answered} answered");
 }
 
 /// Where the machine loses commands that were written and not synced, the history may have lost less: an order that a lost
@@ -185,14 +215,13 @@ fn what_commands_did_that_the_machine_lost_is_forgotten() {
         }
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow(&longer, &disk, 40);
-        view.checkpoint(history.as_mut().unwrap()).unwrap();
+        history.checkpoint().unwrap();
         apply(&longer, &mut view, &mut history, 40..80);
         drop(history);
         let found =
             disk.after_crash(seed, [PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders][seed as usize % 3]);
         let mut history = History::open(&found, &market.engine).unwrap();
-        let view = View::new(&market.engine, Some(&history));
-        taken_back += view.settle(&mut history).unwrap();
+        taken_back += history.settle(market.model.open_orders().map(|order| order.id)).unwrap();
         market.check_history(&history, 9);
     }
     assert!(taken_back > 20, "only {taken_back} endings were lost");

@@ -5,16 +5,17 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use engine::{AccountId, AccountIndex, Command, DoneOrders, Engine, Entry, Event, Money, Sequence, Time};
-use feed::{Feed, Scene, Watcher};
+use exchange::EventFork;
+use feed::{Feed, ReadModel, Watcher};
 
 /// Of a batch; sixteen of them are as much as may wait.
-const EVENTS: usize = 1 << 16;
+const EVENTS: usize = 1 << 11;
 const BATCHES: u64 = 20;
 
 struct Nobody;
 
 impl Watcher for Nobody {
-    fn look(_scene: &mut Scene<Nobody>) -> Duration {
+    fn look(_scene: &mut ReadModel<Nobody>) -> Duration {
         Duration::MAX
     }
 }
@@ -26,14 +27,14 @@ fn a_full_line_keeps_its_bringer_waiting_and_drops_nothing() {
     let account = AccountId::parse(b"1").unwrap();
     let command = Command::CreateAccount { account, balance: Money::ZERO };
     engine.apply(&Entry { sequence: Sequence(1), time: Time(1), command }, &mut Vec::new(), &mut |_| {});
-    let feed = Feed::start(&engine, None, Nobody, |fault| panic!("{fault}")).unwrap();
+    let feed = Feed::start(&engine, None, Nobody).unwrap();
     let ((begun, is_held), (free, held)) = (channel(), channel::<()>());
     feed.asker().ask(move |_| {
         begun.send(()).unwrap();
         let _ = held.recv();
     });
     is_held.recv().unwrap();
-    let (sink, (told, brought)) = (feed.sink(), channel());
+    let (sink, (told, brought)) = (EventFork::to(vec![feed.follower()]), channel());
     let bringer = std::thread::spawn(move || {
         for number in 1..=BATCHES {
             let mut batch = sink.batch();
@@ -55,5 +56,5 @@ fn a_full_line_keeps_its_bringer_waiting_and_drops_nothing() {
     let (tell, known) = channel();
     feed.asker().ask(move |scene| tell.send((scene.view.sequence(), scene.view.accounts()[0].balance)).unwrap());
     assert_eq!(known.recv().unwrap(), (Sequence(1 + BATCHES), Money::from_units(BATCHES.into())));
-    feed.stop().unwrap();
+    feed.stop();
 }

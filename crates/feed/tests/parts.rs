@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{Market, Nobody, SMALL, apply, follow_sized};
+use common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
 use engine::{AccountIndex, Event, OrderId, Sequence};
-use feed::{History, HistoryError, PastOrder, ReportKey, Scene, Trade, View};
+use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
 use history::{HISTORY_FOLDER, Keep, Sizes, verify};
 use journal::Storage;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
@@ -37,13 +37,12 @@ fn tend_to_all(history: &mut History, view: &View) {
     assert!(steps < 100_000, "there is no end to it");
 }
 
-fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<Scene<Nobody>, HistoryError> {
+fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<(View, History), HistoryError> {
     let engine = market.engine_after(turns);
     let history = History::open_sized(disk, &engine, SMALL)?;
-    let view = View::new(&engine, Some(&history));
-    let mut scene = Scene { view, history: Some(history), watcher: Nobody };
-    scene.recall()?;
-    Ok(scene)
+    let mut view = View::new(&engine, Some(&history));
+    view.recall(&history)?;
+    Ok((view, history))
 }
 
 fn files(disk: &SimulatedDisk, ending: &str) -> usize {
@@ -64,24 +63,22 @@ fn sealed_parts_tell_what_plain_ones_told() {
         let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
         for turn in 0..240 {
             apply(&market, &mut view, &mut history, turn..turn + 1);
-            let known = history.as_mut().unwrap();
             if turn % 17 == 3 {
-                view.checkpoint(known).unwrap();
+                history.checkpoint().unwrap();
             }
             // Endings come at every step of the way.
-            tend(known, &view, turn % 5);
+            tend(&mut history, &view, turn % 5);
         }
-        let known = history.as_mut().unwrap();
-        view.checkpoint(known).unwrap();
-        tend_to_all(known, &view);
+        history.checkpoint().unwrap();
+        tend_to_all(&mut history, &view);
         sealed += files(&disk, ".sealed");
         assert!(files(&disk, ".tab") <= 2 + 2 + 2, "plain parts of orders and trades, candles and the carried ones");
         open += view.open_orders();
         carried += files(&disk, "carried-4.tab");
-        market.check_all(&Scene { view, history, watcher: Nobody }, 7);
+        market.check_all(&scene(view, history), 7);
         is_sound(&disk);
-        let scene = self::open(&disk, &market, 240).unwrap();
-        market.check_all(&scene, 5);
+        let (view, history) = self::open(&disk, &market, 240).unwrap();
+        market.check_all(&scene(view, history), 5);
     }
     assert!(sealed > 100 && carried == 6 && open > 20, "{sealed} sealed, {carried} carried, {open} open");
 }
@@ -105,34 +102,34 @@ fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
         ] {
             let disk = SimulatedDisk::new();
             let (mut view, mut history) = follow_sized(&market, &disk, turns, SMALL);
-            view.checkpoint(history.as_mut().unwrap()).unwrap();
+            history.checkpoint().unwrap();
             let begun = disk.operations();
             disk.fail_at(begun + at, fault);
             for turn in turns..later {
                 if turn % 4 == 0 {
-                    tend(history.as_mut().unwrap(), &view, 2 * turn);
+                    tend(&mut history, &view, 2 * turn);
                 }
-                tend(history.as_mut().unwrap(), &view, 9);
+                tend(&mut history, &view, 9);
                 if !try_apply(&market, &mut view, &mut history, turn) {
                     break;
                 }
-                if turn % 5 == 0 && view.checkpoint(history.as_mut().unwrap()).is_err() {
+                if turn % 5 == 0 && history.checkpoint().is_err() {
                     break;
                 }
             }
             struck |= disk.operations() > begun + at;
             let found = disk.after_crash(at, how);
-            let mut scene =
+            let (mut view, mut history) =
                 self::open(&found, &market, turns).unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
-            apply(&market, &mut scene.view, &mut scene.history, turns..later);
-            assert!(scene.settle(market.engine.sequence()).unwrap());
+            apply(&market, &mut view, &mut history, turns..later);
+            assert!(history.fit(&market.engine).unwrap());
             if at % 3 == 0 {
-                scene.checkpoint().unwrap();
+                history.checkpoint().unwrap();
             }
-            tend_to_all(scene.history.as_mut().unwrap(), &scene.view);
+            tend_to_all(&mut history, &view);
+            let scene = self::scene(view, history);
             market.check_all(&scene, 9);
-            scene.checkpoint().unwrap();
-            drop(scene);
+            scene.history.unwrap().checkpoint().unwrap();
             is_sound(&found);
         }
         if !struck {
@@ -151,30 +148,27 @@ fn a_checkpoint_while_orders_are_carried_counts_whole_parts_alone() {
     let market = busy_market(31, later);
     let disk = SimulatedDisk::new();
     let (mut view, mut history) = follow_sized(&market, &disk, turns, sizes);
-    view.checkpoint(history.as_mut().unwrap()).unwrap();
+    history.checkpoint().unwrap();
     for turn in turns..later {
-        tend(history.as_mut().unwrap(), &view, 3);
+        tend(&mut history, &view, 3);
         apply(&market, &mut view, &mut history, turn..turn + 1);
-        view.checkpoint(history.as_mut().unwrap()).unwrap();
+        history.checkpoint().unwrap();
         let found = disk.after_crash(0, PowerCut::LosesAll);
         let engine = market.engine_after(turn);
         let mut again = History::open_sized(&found, &engine, sizes).unwrap();
         let mut known = View::new(&engine, Some(&again));
         tend_to_all(&mut again, &known);
-        let mut again = Some(again);
         apply(&market, &mut known, &mut again, turn..later);
-        market.check_history(again.as_ref().unwrap(), 9);
+        market.check_history(&again, 9);
     }
     assert!(files(&disk, ".sealed") > 5);
 }
 
 /// False when the disk failed.
-fn try_apply(market: &Market, view: &mut View, history: &mut Option<History>, turn: usize) -> bool {
-    let (through, time, events) = &market.batches[turn];
-    let mut batch = feed::EventBatch::default();
-    events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
-    batch.seal(*through, *time);
-    view.apply(&batch, history).is_ok()
+fn try_apply(market: &Market, view: &mut View, history: &mut History, turn: usize) -> bool {
+    let batch = batch(market, turn);
+    view.apply(&batch);
+    history.follow(&batch).is_ok()
 }
 
 /// Where the machine loses commands that were written and not synced, orders that are carried may have ended by one of these.
@@ -185,17 +179,17 @@ fn endings_of_carried_orders_are_taken_back_as_those_of_others() {
         let (kept, longer) = (market(seed, 60), market(seed, 100));
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow_sized(&longer, &disk, 60, SMALL);
-        view.checkpoint(history.as_mut().unwrap()).unwrap();
+        history.checkpoint().unwrap();
         // Before some of what is lost happens, or behind all of it.
         apply(&longer, &mut view, &mut history, 60..60 + seed as usize);
-        tend_to_all(history.as_mut().unwrap(), &view);
+        tend_to_all(&mut history, &view);
         apply(&longer, &mut view, &mut history, 60 + seed as usize..100);
         drop(history);
         let found =
             disk.after_crash(seed, [PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders][seed as usize % 3]);
-        let mut scene = self::open(&found, &kept, 60).unwrap();
-        taken_back += scene.view.settle(scene.history.as_mut().unwrap()).unwrap();
-        kept.check_history(scene.history.as_ref().unwrap(), 9);
+        let (_, mut history) = self::open(&found, &kept, 60).unwrap();
+        taken_back += history.settle(kept.model.open_orders().map(|order| order.id)).unwrap();
+        kept.check_history(&history, 9);
     }
     assert!(taken_back > 20, "only {taken_back} endings were lost");
 }
@@ -212,24 +206,23 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         let market = market(seed, 240);
         let disk = SimulatedDisk::new();
         let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
-        let mut history = Some(history.unwrap().keeping(keep));
+        let mut history = history.keeping(keep);
         for turn in 0..240 {
             apply(&market, &mut view, &mut history, turn..turn + 1);
-            let known = history.as_mut().unwrap();
             if turn % 20 == 3 {
-                view.checkpoint(known).unwrap();
+                history.checkpoint().unwrap();
             }
-            tend(known, &view, 9);
+            tend(&mut history, &view, 9);
         }
-        let known = history.as_mut().unwrap();
-        view.checkpoint(known).unwrap();
-        tend_to_all(known, &view);
+        history.checkpoint().unwrap();
+        tend_to_all(&mut history, &view);
         is_sound(&disk);
-        let scene = Scene { view, history, watcher: Nobody };
+        let scene = self::scene(view, history);
         market.check(&scene.view);
         let first = check_kept(&market, &scene, keep);
         (gone, kept, replays) = (gone + first[0], kept + first[1], replays + first[2]);
-        let again = self::open(&disk, &market, 240).unwrap();
+        let (view, history) = self::open(&disk, &market, 240).unwrap();
+        let again = self::scene(view, history);
         market.check(&again.view);
         assert_eq!(check_kept(&market, &again, keep), first);
     }
@@ -238,8 +231,8 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
 
 /// What is told is so, what is not is no longer kept, and what is to be kept is there. Gives how many orders are gone and kept,
 /// and how many replays were whole although others are not.
-fn check_kept(market: &Market, scene: &Scene<Nobody>, keep: Keep) -> [usize; 3] {
-    let history = scene.history.as_ref().unwrap();
+fn check_kept(market: &Market, scene: &ReadModel<Nobody>, keep: Keep) -> [usize; 3] {
+    let history = &*scene.history.as_ref().unwrap().read();
     let now = scene.view.time().0;
     let is_old = |time: u64| keep.age_us.is_none_or(|age| now - time > age) || keep.bytes.is_some();
     let mut counts = [0; 3];
@@ -278,8 +271,8 @@ fn check_kept(market: &Market, scene: &Scene<Nobody>, keep: Keep) -> [usize; 3] 
 }
 
 /// Reports behind any command are all that there were, or no longer kept: never some of them.
-fn check_reports(market: &Market, scene: &Scene<Nobody>, account: AccountIndex) -> usize {
-    let (history, through) = (scene.history.as_ref().unwrap(), market.engine.sequence());
+fn check_reports(market: &Market, scene: &ReadModel<Nobody>, account: AccountIndex) -> usize {
+    let (history, through) = (scene.history.as_ref().unwrap().read(), market.engine.sequence());
     let (mut whole, mut gone) = (0, 0);
     for from in (0..=through.0).step_by(1 + through.0 as usize / 23).map(Sequence) {
         let mut sweep = history.sweep(account, ReportKey::after(from), through);

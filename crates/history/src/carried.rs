@@ -1,5 +1,5 @@
-//! Orders that were open when their part was sealed, with the records in which they end, by id. A sealed part never changes and
-//! may be removed: these are found here then.
+//! Orders that were open when their part was sealed. Their records are copied here, by id, and end here, because a
+//! sealed part never changes and may be removed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,13 +11,17 @@ use crate::record::{ORDER_BYTES, PLACED_BYTES};
 use crate::table::{Kind, Near, Reach, Sizes, Table};
 
 /// The number of an order's record, and the record.
-const CARRIED_BYTES: usize = KEY_BYTES + ORDER_BYTES;
+pub(crate) const CARRIED_BYTES: usize = KEY_BYTES + ORDER_BYTES;
 const KEY_BYTES: usize = 8;
 /// Bytes that wait to be written.
 const WAITING_MAX: usize = 64 * 1024;
 
 pub(crate) const CARRIED: Kind<CARRIED_BYTES> =
     Kind { stem: "carried-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
+
+/// Orders that were open when the history began, by the order's id.
+pub(crate) const BEGUN: Kind<CARRIED_BYTES> =
+    Kind { stem: "begun-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
 #[derive(Debug)]
 pub(crate) struct Carried {
@@ -26,8 +30,17 @@ pub(crate) struct Carried {
 
 impl Carried {
     pub(crate) fn open(folder: &Arc<dyn Folder>, len: u64, sizes: &Sizes) -> Result<Carried, HistoryError> {
-        let table = Table::open(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX)?;
-        Ok(Carried { table })
+        Carried::open_as(&CARRIED, folder, len, sizes)
+    }
+
+    /// In another file.
+    pub(crate) fn open_as(
+        kind: &'static Kind<CARRIED_BYTES>,
+        folder: &Arc<dyn Folder>,
+        len: u64,
+        sizes: &Sizes,
+    ) -> Result<Carried, HistoryError> {
+        Ok(Carried { table: Table::open(folder, kind, (0, len, Reach::default()), sizes, WAITING_MAX)? })
     }
 
     /// As `open`, whatever its file is.
@@ -53,6 +66,14 @@ impl Carried {
 
     pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
         self.table.sync()
+    }
+
+    pub(crate) fn write_all(&mut self) -> Result<(), HistoryError> {
+        self.table.write_all()
+    }
+
+    pub(crate) fn sync_written(&self) -> Result<(), HistoryError> {
+        self.table.sync_written()
     }
 
     /// Forgets all behind the first `len`.
@@ -85,7 +106,7 @@ impl Carried {
         Ok(None)
     }
 
-    /// As `find`, one by one: a damaged record does not say on which side of it others are.
+    /// As `find`, but reads all of them, because a damaged record does not say on which side of it another one is.
     fn find_among_damaged(&self, at: u64) -> Result<Option<u64>, HistoryError> {
         let (mut near, mut damaged) = (Near::default(), None);
         for slot in 0..self.len() {
@@ -112,7 +133,7 @@ impl Carried {
         self.table.patch(slot, KEY_BYTES + from, bytes)
     }
 
-    /// That the record here is not what was written.
+    /// The error that this record is damaged.
     pub(crate) fn damaged(&self, slot: u64) -> HistoryError {
         self.table.damaged(slot)
     }

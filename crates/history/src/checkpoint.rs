@@ -1,4 +1,5 @@
-//! How far the history goes, on disk: written aside, synced and renamed, so that there is always a whole one.
+//! The checkpoint says how far the files of the history count. It is written to a file beside, synced and renamed, so
+//! that there is always a whole one.
 
 use engine::{Engine, OrderId, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,21 +12,21 @@ use crate::record::{put_candle, take_candle};
 use crate::sealed::Newest;
 use crate::table::{Reach, Sizes};
 
-/// The file that says how far the others go.
+/// The file that says how far the other files count.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
-/// Of the format before, which knew no parts and no trades of orders.
+/// Format 3, which had no parts and did not link trades by order.
 const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 
 pub(crate) struct Checkpoint {
     pub(crate) heads: Heads,
     pub(crate) kept: Kept,
-    /// The tables are of the format before.
+    /// Whether the tables are of format 3.
     pub(crate) is_former: bool,
 }
 
-/// Which records there are, and in which files.
+/// Which records the history has, and in which files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Orders, trades and candles, those that are gone among them.
@@ -39,7 +40,7 @@ pub(crate) struct Kept {
 }
 
 impl Checkpoint {
-    /// Of a history that begins where an engine stands.
+    /// The checkpoint of a history that begins where an engine stands.
     pub(crate) fn begin(engine: &Engine, sizes: &Sizes) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let (accounts, symbols, executed) = Default::default();

@@ -1,12 +1,12 @@
-//! Numbers to bytes and back, little-endian, one behind the other; and the checksum of such bytes.
+//! Numbers as bytes and back, little-endian, one after the other; and the checksum of such bytes.
 
 use engine::{Money, Position, Price, Sequence, Shares, Side, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Of a checksum.
+/// Bytes of a checksum.
 pub(crate) const SUM_BYTES: usize = 4;
 
-/// Of what record `at` of a file holds.
+/// The checksum of the bytes of record `at`.
 pub(crate) fn sum(at: u64, bytes: &[u8]) -> u32 {
     xxh3_64_with_seed(bytes, at) as u32
 }
@@ -18,13 +18,13 @@ pub(crate) fn seal(at: u64, part: &mut [u8]) {
     }
 }
 
-/// The bytes that were sealed; none if they are not those any more.
+/// The bytes without their checksum; none if the checksum is wrong.
 pub(crate) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
     let (bytes, last) = part.split_last_chunk::<SUM_BYTES>()?;
     (*last == sum(at, bytes).to_le_bytes()).then_some(bytes)
 }
 
-/// Writes into an array or a vector.
+/// Writes values to a vector.
 pub(crate) struct Put<'a>(pub(crate) &'a mut Vec<u8>);
 
 impl Put<'_> {
@@ -60,13 +60,13 @@ impl Put<'_> {
         })
     }
 
-    /// A number from 1, or none.
+    /// A link: a number from 1, or none.
     pub(crate) fn link(&mut self, number: Option<u64>) -> &mut Self {
         self.u64(number.unwrap_or(0))
     }
 }
 
-/// Reads what `Put` wrote; none where it never wrote such a thing.
+/// Reads what `Put` wrote; none if `Put` cannot have written it.
 pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
 
 impl Take<'_> {

@@ -1,6 +1,6 @@
-//! Records of one size as columns of bits: a block of a sealed part. Of each field the smallest value of the block is taken
-//! off and what all values have in common divided out, and the rest is as many bits wide as the largest needs. So a record is
-//! found in its block without reading those before it. It does not know what the fields mean.
+//! A block of a sealed part: records of one size, packed field by field. The smallest value of a field in the block is
+//! subtracted, common factors are divided out, and the rest takes as many bits as the largest needs. All codes of a
+//! field have the same width, so one record can be read without those before it. It does not know what the fields mean.
 
 /// How a field of a record is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +19,14 @@ pub(crate) struct Field(pub(crate) usize, pub(crate) usize, pub(crate) How);
 
 /// Bits of a column at most.
 const BITS_MAX: u32 = 127;
-/// In front of a column whose values are all zero, which has nothing else.
+/// The tag of a column whose values are all zero. Nothing follows it.
 const ALL_ZERO: u8 = 1;
 
-/// What stands in front of a column.
+/// The head of a column.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     bits: u32,
-    /// 0 stands for 0, and every other code for one value more.
+    /// Whether code 0 stands for the value 0. Then the codes of the other values are one higher.
     escaped: bool,
     base: u128,
     unit: u128,
@@ -87,7 +87,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// What is packed of a field. Zero stays zero: it says that there is none.
+/// The value that is packed for a field. Zero stays zero, because it stands for none.
 fn coded(field: &Field, own: u64, record: &[u8]) -> u128 {
     let Field(first, bytes, how) = *field;
     let value = number(&record[first..][..bytes]);
@@ -102,7 +102,7 @@ fn coded(field: &Field, own: u64, record: &[u8]) -> u128 {
     u128::from(((apart << 1) ^ (apart >> 63)) as u64) + 1
 }
 
-/// Turns `coded` round.
+/// The inverse of `coded`.
 fn near(from: u64, code: u128) -> u128 {
     let folded = (code - 1) as u64;
     let apart = ((folded >> 1) as i64) ^ -((folded & 1) as i64);

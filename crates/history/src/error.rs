@@ -1,8 +1,9 @@
-//! What can be wrong with a history.
+//! What can go wrong with a history.
 
 use std::io;
 
 use engine::Time;
+use journal::ArchiveError;
 
 use crate::folder::HISTORY_FOLDER;
 
@@ -13,28 +14,31 @@ pub enum HistoryError {
     Io { name: String, source: io::Error },
     #[error(
         "the history's {name} is damaged: {fault}; move the folder {HISTORY_FOLDER} out of the data folder: the market is \
-         whole, and a new history begins"
+         whole, and a new history begins with what the journal has"
     )]
     Damaged { name: String, fault: String },
-    /// What was written is not what is there.
+    /// A record is damaged: it is not what was written.
     #[error(
         "record {record} of {HISTORY_FOLDER}/{name}, at byte {byte}, is damaged: its checksum does not hold; restore the folder \
-         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins"
+         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins with what the journal has"
     )]
     Record { name: String, record: u64, byte: u64 },
     /// As `Record`, of all records of a block.
     #[error(
         "block {block} of {HISTORY_FOLDER}/{name}, at byte {byte}, is damaged: its checksum does not hold; restore the folder \
-         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins"
+         {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins with what the journal has"
     )]
     Block { name: String, block: u64, byte: u64 },
-    /// It was there, and was removed as it was to be. All that was removed happened up to this time.
+    /// It is no longer kept: it was removed, as the settings say. All that was removed happened up to this time.
     #[error("no longer kept: the history keeps what is newer")]
     NoLongerKept { until: Time },
     #[error("the history's {name} could not be written before; start again: it is written again from the journal")]
     Failed { name: &'static str },
     #[error("the history has ended")]
     Ended,
+    /// What the version before kept of done orders cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
 }
 
 impl HistoryError {
@@ -45,7 +49,8 @@ impl HistoryError {
             HistoryError::Io { .. }
             | HistoryError::Failed { .. }
             | HistoryError::NoLongerKept { .. }
-            | HistoryError::Ended => false,
+            | HistoryError::Ended
+            | HistoryError::Archive(_) => false,
         }
     }
 }

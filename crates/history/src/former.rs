@@ -1,6 +1,6 @@
-//! A history of format 3, which had each table in one file and did not link trades by order: it is converted when it is opened,
-//! into files of other names beside, piece by piece. The checkpoint says which files count, and is replaced at once: so a crash
-//! leaves either the one history or the other.
+//! Converts a history of format 3, which has each table in one file and does not link trades by order. The new files
+//! have other names and are written beside the old ones. The checkpoint says which files count and is replaced at once,
+//! so a crash leaves either the old history or the new one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where the chains through the history begin, and how far it goes.
+//! The newest record of each chain through the history, and the command that the history goes up to.
 
 use std::collections::HashMap;
 

@@ -1,15 +1,20 @@
-//! The files, and where the chains through them begin: told what happens, and asked for it later.
+//! The history: its files, and the newest record of each chain through them. It is told what happens and can be asked
+//! for it later.
 
+use std::fmt;
+use std::io;
 use std::sync::Arc;
 
-use engine::{AccountIndex, ClientOrderId, Engine, OrderId, Sequence, SymbolIndex};
-use journal::{Damages, Storage};
+use engine::{AccountIndex, ClientOrderId, DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
+use journal::{ARCHIVE_NAME, Archive, Damages, Storage};
 
-use crate::candle::{Candle, Interval};
+use crate::before::Before;
+use crate::candle::{Candle, Interval, KEPT};
 use crate::carried::Carried;
 use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, HISTORY_FOLDER};
+use crate::following::Following;
 use crate::heads::Heads;
 use crate::record::{
     CANDLE_BYTES, CANDLES, CandleRecord, Ending, ORDER_BYTES, ORDERS, PastOrder, TRADE_BYTES, TRADES, TradeRecord,
@@ -29,7 +34,7 @@ const PART_RECORDS: u64 = 1 << 18;
 /// Records of a block.
 const BLOCK_RECORDS: u64 = 128;
 
-/// The files, and where the chains through them begin.
+/// The files, and the newest record of each chain through them.
 #[derive(Debug)]
 pub struct History {
     pub(crate) folder: Arc<dyn Folder>,
@@ -42,9 +47,30 @@ pub struct History {
     pub(crate) kept: Kept,
     /// Orders that the checkpoint counted when the history was opened.
     covered_orders: u64,
+    pub(crate) following: Following,
+    /// None where it begins with the market.
+    pub(crate) before: Option<Before>,
     pub(crate) tending: Tending,
     sizes: Sizes,
     pub(crate) damages: Damages,
+    journal: Option<SyncJournal>,
+}
+
+/// Makes durable what the events that were followed are of.
+#[derive(Clone)]
+struct SyncJournal(Arc<dyn Fn() -> io::Result<()> + Send + Sync>);
+
+impl fmt::Debug for SyncJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("syncs the journal")
+    }
+}
+
+/// A checkpoint that is being made.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    through: Sequence,
+    kept: Kept,
 }
 
 impl Sizes {
@@ -57,21 +83,54 @@ impl Sizes {
 }
 
 impl History {
-    /// Opens the history of a data folder, or begins one that goes on from `engine`. One that ended before the engine's state
-    /// has a gap that nothing can fill: it is set aside, and a new one begins.
+    /// Opens the history of a data folder, or begins one that goes on from `engine`, whose state it follows events from. One that
+    /// ended before that state has a gap that nothing can fill: it is set aside, and a new one begins.
     pub fn open<S: Storage>(home: &S, engine: &Engine) -> Result<History, HistoryError> {
         History::open_sized(home, engine, Sizes::USUAL)
     }
 
     /// As `open`, with other sizes than a server's.
     pub fn open_sized<S: Storage>(home: &S, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
-        History::open_in(folder::open(home).map_err(in_folder)?, engine, sizes)
+        let has_archive = journal::has_archive(home).map_err(in_folder)?;
+        let archive = has_archive.then(|| Archive::open(home)).transpose()?;
+        let history = History::open_in(folder::open(home).map_err(in_folder)?, engine, sizes, archive.as_ref())?;
+        if archive.is_some() {
+            tracing::info!("the orders of {ARCHIVE_NAME} are in the history now");
+            drop(archive);
+            journal::remove_archive(home).map_err(in_folder)?;
+        }
+        Ok(history)
     }
 
-    fn open_in(folder: Arc<dyn Folder>, engine: &Engine, sizes: Sizes) -> Result<History, HistoryError> {
+    /// Begins one where an engine stands, in a data folder that has none, with all orders that were done before: `done` goes
+    /// through them by id.
+    pub fn begin_behind<S: Storage>(
+        home: &S,
+        engine: &Engine,
+        mut done: impl FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        let folder = folder::open(home).map_err(in_folder)?;
+        let begun = Checkpoint::begin(engine, &Sizes::USUAL);
+        Before::write(&folder, engine, &mut done, &Sizes::USUAL)?;
+        Checkpoint::write(&*folder, &begun.heads, begun.heads.through, &begun.kept)
+    }
+
+    /// `archive` is what the version before kept of done orders: it is needed where the history does not have them all.
+    fn open_in(
+        folder: Arc<dyn Folder>,
+        engine: &Engine,
+        sizes: Sizes,
+        archive: Option<&Archive>,
+    ) -> Result<History, HistoryError> {
         let (folder, checkpoint) = match Checkpoint::read(&*folder)? {
-            Some(checkpoint) if checkpoint.heads.through < engine.sequence() => {
-                (set_aside(&*folder, checkpoint.heads.through)?, Checkpoint::begin(engine, &sizes))
+            Some(checkpoint)
+                if checkpoint.heads.through < engine.sequence()
+                    || (archive.is_some() && checkpoint.heads.first_order > OrderId(1)) =>
+            {
+                let folder = set_aside(&*folder, checkpoint.heads.through)?;
+                let begun = Checkpoint::begin(engine, &sizes);
+                begin(&folder, &begun, engine, archive, &sizes)?;
+                (folder, begun)
             }
             Some(former) if former.is_former => {
                 names::remove_others(&*folder, &former.names())?;
@@ -79,7 +138,11 @@ impl History {
                 (folder, converted)
             }
             Some(checkpoint) => (folder, checkpoint),
-            None => (folder, Checkpoint::begin(engine, &sizes)),
+            None => {
+                let begun = Checkpoint::begin(engine, &sizes);
+                begin(&folder, &begun, engine, archive, &sizes)?;
+                (folder, begun)
+            }
         };
         let Checkpoint { heads, kept, .. } = checkpoint;
         if (kept.part_records, kept.block_records) != (sizes.part_records, sizes.block_records) {
@@ -90,18 +153,22 @@ impl History {
         let [orders, trades, candles] = kept.records;
         let [of_orders, of_trades] = kept.reach.clone();
         let first = heads.first_order.0;
+        let before = (first > 1).then(|| Before::open(&folder, &sizes)).transpose()?.flatten();
         Ok(History {
+            before,
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
             trades: Table::open(&folder, &TRADES, (1, trades, of_trades), &sizes, sizes.waiting_max[1])?,
             candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
             carried: Carried::open(&folder, kept.carried, &sizes)?,
             covered_orders: orders,
+            following: Following::from(engine, &heads),
             tending: Tending::new(&kept),
             kept,
             heads,
             folder,
             sizes,
             damages: Damages::default(),
+            journal: None,
         })
     }
 
@@ -111,16 +178,36 @@ impl History {
         self
     }
 
-    /// With a list of what is found damaged.
+    /// For a journal that acknowledges before it syncs: `sync` syncs it before a checkpoint is made. Otherwise the
+    /// history could hold commands that the machine lost, and would have to be set aside.
+    pub fn syncing_journal(self, sync: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> History {
+        History { journal: Some(SyncJournal(Arc::new(sync))), ..self }
+    }
+
+    /// Notes damaged records in this list.
     pub fn listing(self, damages: Damages) -> History {
         History { damages, ..self }
     }
 
-    /// Puts the files aside, because they tell of commands that never happened, and begins anew.
-    pub fn begin_anew(self, engine: &Engine) -> Result<History, HistoryError> {
-        let History { folder, heads, sizes, damages, tending, .. } = self;
-        let folder = set_aside(&*folder, heads.through)?;
-        Ok(History::open_in(folder, engine, sizes)?.listing(damages).keeping(tending.kept()))
+    /// After a replay that ended where `engine` stands. Where the history tells of commands behind that, the machine lost what
+    /// was written and not synced: its files are put aside and it begins anew. Else it takes back what lost commands did in it.
+    /// Gives whether it goes on.
+    pub fn fit(&mut self, engine: &Engine) -> Result<bool, HistoryError> {
+        if self.heads.through > engine.sequence() {
+            let folder = set_aside(&*self.folder, self.heads.through)?;
+            let (damages, keep, journal) = (self.damages.clone(), self.tending.kept(), self.journal.take());
+            let anew = History::open_in(folder, engine, self.sizes, None)?.listing(damages).keeping(keep);
+            *self = History { journal, ..anew };
+            return Ok(false);
+        }
+        let mut open = Vec::new();
+        engine.export(&mut |item| {
+            if let StateItem::Order { order, .. } = item {
+                open.push(order);
+            }
+        });
+        self.settle(open)?;
+        Ok(true)
     }
 
     /// All events up to this command are in it.
@@ -139,7 +226,7 @@ impl History {
     }
 
     /// An order was placed.
-    pub fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
+    pub(crate) fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
         if placed.sequence <= self.heads.through {
             return Ok(());
         }
@@ -152,19 +239,22 @@ impl History {
         self.orders.append(&order_record(self.orders.len(), placed, before))
     }
 
-    /// What its client calls the order that was placed last.
-    pub fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
+    /// Notes the client order id of the order that was placed last.
+    pub(crate) fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
         if sequence > self.heads.through {
             self.orders.change_last(|at, record| record::name(at, record, id));
         }
     }
 
     /// An order of an account ended.
-    pub fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
-        if ended.sequence <= self.heads.through || order < self.heads.first_order {
+    pub(crate) fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
+        if ended.sequence <= self.heads.through {
             return Ok(());
         }
         let trade = self.heads.executed.remove(&order);
+        if order < self.heads.first_order {
+            return self.end_begun(order, ended, trade);
+        }
         let before = match ended.canceled.is_zero() {
             true => None,
             false => self.heads.account(account).canceled.replace(order),
@@ -173,6 +263,23 @@ impl History {
         // Whatever its record holds: nothing on the order path reads what may be damaged.
         let (from, bytes) = record::ending(at, ended, trade, before);
         self.patch_order(at, from, &bytes)
+    }
+
+    /// An order ended that was open when the history began. It is in no chain.
+    fn end_begun(&mut self, order: OrderId, ended: &Ending, trade: Option<u64>) -> Result<(), HistoryError> {
+        let Some(before) = &mut self.before else { return Ok(()) };
+        match before.begun.find(order.0) {
+            Ok(Some(slot)) => {
+                let (from, bytes) = record::ending(order.0, ended, trade, None);
+                before.begun.patch(slot, from, &bytes)
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.is_damage() => {
+                self.list(&error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Changes the record of an order, wherever that is.
@@ -191,7 +298,7 @@ impl History {
     }
 
     /// Two orders executed: the next trade.
-    pub fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
         let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);
@@ -207,60 +314,114 @@ impl History {
 
     /// Notes the last trade of an order. Gives the one before.
     fn executed(&mut self, order: OrderId, trade: u64) -> Option<u64> {
-        (order >= self.heads.first_order).then(|| self.heads.executed.insert(order, trade)).flatten()
+        self.heads.executed.insert(order, trade)
     }
 
     /// A candle that is complete.
-    pub fn candle(&mut self, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Result<(), HistoryError> {
+    pub(crate) fn candle(
+        &mut self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        candle: &Candle,
+    ) -> Result<(), HistoryError> {
         let number = self.candles.len() + 1;
         let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
         let before = chain.last.replace(number);
         self.candles.append(&CandleRecord { candle: *candle, before }.encode(number - 1))
     }
 
-    /// Makes all that it was told durable, which is all up to `through`, so that the journal may forget it. `current` are the
-    /// candles of kept intervals that are not complete.
-    pub fn checkpoint(
-        &mut self,
-        through: Sequence,
-        current: impl IntoIterator<Item = (SymbolIndex, Interval, Candle)>,
-    ) -> Result<(), HistoryError> {
+    /// Makes all that it followed durable, so that the journal may forget it.
+    pub fn checkpoint(&mut self) -> Result<(), HistoryError> {
+        match self.begin_checkpoint()? {
+            Some(pending) => {
+                self.sync_checkpoint(&pending)?;
+                self.finish_checkpoint(pending);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what waits in memory; none if the last checkpoint counts all there is.
+    pub(crate) fn begin_checkpoint(&mut self) -> Result<Option<Pending>, HistoryError> {
         self.orders.check()?;
         self.trades.check()?;
         self.candles.check()?;
         self.carried.check()?;
+        if let Some(before) = &self.before {
+            before.begun.check()?;
+        }
+        let through = self.following.sequence;
         if through < self.heads.through || (through == self.heads.through && !self.is_ahead_of_checkpoint()) {
-            return Ok(());
+            return Ok(None);
         }
-        for (symbol, interval, candle) in current {
-            self.heads.symbol_mut(symbol).candles_mut(interval).current = Some(candle);
+        for (at, symbol) in (0..self.following.symbols()).zip((0..).map(SymbolIndex)) {
+            for (current, interval) in self.following.candles(at).into_iter().zip(KEPT) {
+                if current.is_some() {
+                    self.heads.symbol_mut(symbol).candles_mut(interval).current = current;
+                }
+            }
         }
-        self.orders.sync()?;
-        self.trades.sync()?;
-        self.candles.sync()?;
-        self.carried.sync()?;
+        self.orders.write_all()?;
+        self.trades.write_all()?;
+        self.candles.write_all()?;
+        self.carried.write_all()?;
+        if let Some(before) = &mut self.before {
+            before.begun.write_all()?;
+        }
+        let records = [self.orders.len(), self.trades.len(), self.candles.len()];
+        Ok(Some(Pending { through, kept: Kept { records, ..self.tending.plan().clone() } }))
+    }
+
+    /// Makes durable what was written, and then the checkpoint. Only who changes the history may call it; whoever reads it may
+    /// do so meanwhile.
+    pub(crate) fn sync_checkpoint(&self, pending: &Pending) -> Result<(), HistoryError> {
+        if let Some(SyncJournal(sync)) = &self.journal {
+            sync().map_err(|source| HistoryError::Io { name: "journal".to_owned(), source })?;
+        }
+        self.orders.sync_written()?;
+        self.trades.sync_written()?;
+        self.candles.sync_written()?;
+        self.carried.sync_written()?;
+        if let Some(before) = &self.before {
+            before.begun.sync_written()?;
+        }
         if self.is_ahead_of_checkpoint() {
             // What was sealed got its name.
             self.folder.sync().map_err(in_folder)?;
         }
-        let records = [self.orders.len(), self.trades.len(), self.candles.len()];
-        let kept = Kept { records, ..self.tending.plan().clone() };
-        Checkpoint::write(&*self.folder, &self.heads, through, &kept)?;
-        // Not before: until the checkpoint is there, whoever asks again has to be told the same.
+        Checkpoint::write(&*self.folder, &self.heads, pending.through, &pending.kept)
+    }
+
+    /// The checkpoint counts from now on. Call this only when it is on the disk: until then a reader has to be told the
+    /// same as before.
+    pub(crate) fn finish_checkpoint(&mut self, Pending { through, kept }: Pending) {
         self.heads.through = through;
         self.settle_parts(kept);
-        Ok(())
+    }
+
+    /// Syncs what was written if that is much, as whoever writes would have to soon. As `sync_checkpoint`, whoever reads may do so
+    /// meanwhile.
+    pub(crate) fn sync_some(&self) -> Result<(), HistoryError> {
+        self.orders.sync_if_much()?;
+        self.trades.sync_if_much()?;
+        self.candles.sync_if_much()
     }
 
     /// Takes back what commands did that the machine lost, after a replay: an order is among those that are `open`, and
     /// ended in its record. Only records that the checkpoint counts can be such; the replay wrote the others.
     /// Gives how many there were.
-    pub fn settle(&mut self, open: impl Iterator<Item = OrderId>) -> Result<u64, HistoryError> {
-        let first = self.heads.first_order;
-        let mut open: Vec<u64> = open.filter_map(|order| order.0.checked_sub(first.0)).collect();
+    pub fn settle(&mut self, open: impl IntoIterator<Item = OrderId>) -> Result<u64, HistoryError> {
+        let first = self.heads.first_order.0;
+        let mut open: Vec<u64> = open.into_iter().map(|order| order.0).collect();
         // In the order of the file, which is the order in which a disk is read soonest.
         open.sort_unstable();
-        let mut taken_back = self.settle_carried(&open)?;
+        let mut taken_back = match &mut self.before {
+            Some(before) => take_back(&mut before.begun, &open)?,
+            None => 0,
+        };
+        let open: Vec<u64> = open.into_iter().filter_map(|order| order.checked_sub(first)).collect();
+        taken_back += take_back(&mut self.carried, &open)?;
         let (at, empty) = record::NOT_ENDED;
         let mut near = Near::default();
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {
@@ -278,26 +439,46 @@ impl History {
         }
         Ok(taken_back)
     }
+}
 
-    /// As `settle`, of those that are carried.
-    fn settle_carried(&mut self, open: &[u64]) -> Result<u64, HistoryError> {
-        let (at, empty) = record::NOT_ENDED;
-        let (mut near, mut taken_back, mut open) = (Near::default(), 0, open.iter().copied().peekable());
-        for slot in 0..self.carried.len() {
-            let (number, record) = match self.carried.read_near(slot, &mut near) {
-                Ok(read) => read,
-                // Told to whoever asks for it.
-                Err(error) if error.is_damage() => continue,
-                Err(error) => return Err(error),
-            };
-            while open.next_if(|open| *open < number).is_some() {}
-            if open.peek() == Some(&number) && record::has_ending(&record) {
-                self.carried.patch(slot, at, &empty)?;
-                taken_back += 1;
-            }
+/// As `settle`, of those that are carried. Gives how many there were.
+fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
+    let (at, empty) = record::NOT_ENDED;
+    let (mut near, mut taken_back, mut open) = (Near::default(), 0, open.iter().copied().peekable());
+    for slot in 0..carried.len() {
+        let (number, record) = match carried.read_near(slot, &mut near) {
+            Ok(read) => read,
+            // Told to whoever asks for it.
+            Err(error) if error.is_damage() => continue,
+            Err(error) => return Err(error),
+        };
+        while open.next_if(|open| *open < number).is_some() {}
+        if open.peek() == Some(&number) && record::has_ending(&record) {
+            carried.patch(slot, at, &empty)?;
+            taken_back += 1;
         }
-        Ok(taken_back)
     }
+    Ok(taken_back)
+}
+
+/// Begins a history where an engine stands. Where that is not the market's beginning, all that is known of what was before is
+/// written down first: nothing but the checkpoint says that it is there.
+fn begin(
+    folder: &Arc<dyn Folder>,
+    begun: &Checkpoint,
+    engine: &Engine,
+    archive: Option<&Archive>,
+    sizes: &Sizes,
+) -> Result<(), HistoryError> {
+    if begun.heads.first_order == OrderId(1) {
+        return Ok(());
+    }
+    tracing::warn!(
+        through = begun.heads.through.0,
+        "the history begins behind this command: of orders before it knows what it could be told"
+    );
+    Before::write(folder, engine, &mut |visit| archive.map_or(Ok(()), |archive| archive.each(visit)), sizes)?;
+    Checkpoint::write(&**folder, &begun.heads, begun.heads.through, &begun.kept)
 }
 
 /// Moves a history to a folder beside, named after where it ends. Gives the folder for a new one.

@@ -6,18 +6,25 @@
 //! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
 //! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
 //!
-//! It is told what happened in plain values, and knows no event, no market and no thread.
+//! It follows the events of a market and of nothing else. [`Keeper`] is the thread that does; whoever reads a [`SharedHistory`]
+//! waits until all is in it that was handed over before. It knows no protocol.
 
+mod before;
 mod candle;
 mod carried;
 mod checkpoint;
 mod codec;
 mod columns;
+mod done;
 mod error;
+mod event_queue;
 mod folder;
+mod following;
 mod former;
 mod heads;
 mod history;
+mod keeper;
+mod leisure;
 mod names;
 mod pages;
 mod parts;
@@ -25,6 +32,7 @@ mod record;
 mod reports;
 mod sealed;
 mod sealing;
+mod shared;
 mod table;
 mod tending;
 mod trade;
@@ -32,13 +40,17 @@ mod verify;
 
 pub use candle::{Candle, Interval, KEPT};
 pub use checkpoint::CHECKPOINT_NAME;
+pub use done::{Done, Executions};
 pub use error::HistoryError;
+pub use event_queue::{EventQueue, Item};
 pub use folder::HISTORY_FOLDER;
 pub use history::History;
-pub use names::file_names;
+pub use keeper::{Checkpoints, Keeper};
+pub use names::{file_names, through};
 pub use pages::Page;
 pub use record::{Ending, PastOrder};
 pub use reports::{Canceled, Report, ReportKey, Sweep};
+pub use shared::{HistoryAt, SharedHistory};
 pub use table::Sizes;
 pub use tending::Keep;
 pub use trade::Trade;

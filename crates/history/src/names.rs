@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use engine::{OrderId, Sequence};
 use journal::Storage;
 
+use crate::before::{BEGUN_NAME, OLD_NAME};
 use crate::carried::Carried;
 use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
@@ -14,6 +16,15 @@ use crate::table::{Reach, Table};
 
 /// What names of files of records begin with.
 const OURS: [&str; 4] = ["orders-", "trades-", "candles-", "carried-"];
+
+/// How far the checkpoint of a data folder's history goes; none without a history.
+pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
+    let folder = match folder::look_at(home) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(in_folder)?,
+    };
+    Ok(Checkpoint::read(&*folder)?.map(|checkpoint| checkpoint.heads.through))
+}
 
 /// The files of records that the checkpoint of a data folder's history counts; none without a history.
 pub fn file_names<S: Storage>(home: &S) -> Result<Vec<String>, HistoryError> {
@@ -28,6 +39,10 @@ impl Checkpoint {
     pub(crate) fn names(&self) -> Vec<String> {
         match self.is_former {
             true => former::NAMES.into_iter().map(str::to_owned).chain(candles(&self.kept)).collect(),
+            false if self.heads.first_order > OrderId(1) => {
+                let before = [BEGUN_NAME, OLD_NAME].map(str::to_owned);
+                self.kept.names().into_iter().chain(before).collect()
+            }
             false => self.kept.names(),
         }
     }

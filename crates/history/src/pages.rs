@@ -1,6 +1,6 @@
-//! What the history is asked: orders, trades and candles, one by one or in pages along a chain.
+//! Questions to the history: orders, trades and candles, one by one or in pages along a chain.
 
-use engine::{AccountIndex, OrderId, SymbolIndex, Time};
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
@@ -11,6 +11,8 @@ use crate::trade::Trade;
 
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
+/// All that happened.
+const EVER: Sequence = Sequence(u64::MAX);
 
 /// A page, and where the next one begins.
 pub type Page<T, C> = (Vec<T>, Option<C>);
@@ -31,19 +33,42 @@ impl History {
         limit: usize,
         wanted: &mut dyn FnMut(&PastOrder) -> bool,
     ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
-        let first = match before {
+        self.orders_as_of(EVER, account, before, limit, wanted)
+    }
+
+    /// As `orders_of`, of what the command `through` left.
+    pub(crate) fn orders_as_of(
+        &self,
+        through: Sequence,
+        account: AccountIndex,
+        before: Option<OrderId>,
+        limit: usize,
+        wanted: &mut dyn FnMut(&PastOrder) -> bool,
+    ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
+        let mut first = match before {
             None => self.heads.get_account(account).and_then(|chain| chain.order),
             Some(before) => match self.order(before)?.filter(|order| order.account == account) {
                 Some(order) => order.before,
                 None => return Ok(None),
             },
         };
-        walk(first, limit, |order: OrderId| {
+        let read = |order: OrderId| {
             let order = self.read_order(self.place(order))?;
             match order.account == account {
-                true => Ok((order.before, wanted(&order).then_some(order))),
+                true => Ok(order.as_of(through)),
                 false => Err(self.lost_order(order.order)),
             }
+        };
+        // Nothing is newer unless somebody asks for what was.
+        while let Some(newer) = first.filter(|_| through < self.following.sequence) {
+            match read(newer) {
+                Ok(order) if order.sequence > through => first = order.before,
+                Ok(_) | Err(_) => break,
+            }
+        }
+        walk(first, limit, |order: OrderId| {
+            let order = read(order)?;
+            Ok((order.before, wanted(&order).then_some(order)))
         })
         .map(Some)
     }
@@ -56,14 +81,37 @@ impl History {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        self.trades_as_of(EVER, symbol, before, limit)
+    }
+
+    /// As `trades_of`, of what the command `through` left.
+    pub(crate) fn trades_as_of(
+        &self,
+        through: Sequence,
+        symbol: SymbolIndex,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
         let last = self.heads.symbol(symbol).and_then(|chain| chain.trade);
         let next = |record: &TradeRecord| (record.trade.symbol == symbol).then_some(record.of_symbol);
-        self.walk_trades(last, before, limit, next, |_| true)
+        self.walk_trades(through, (last, before), limit, next, |_| true)
     }
 
     /// Trades of an account that `wanted` likes, as `trades_of`; where both orders were its own, once.
     pub fn trades_of_account(
         &self,
+        account: AccountIndex,
+        before: Option<u64>,
+        limit: usize,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        self.account_trades_as_of(EVER, account, before, limit, wanted)
+    }
+
+    /// As `trades_of_account`, of what the command `through` left.
+    pub(crate) fn account_trades_as_of(
+        &self,
+        through: Sequence,
         account: AccountIndex,
         before: Option<u64>,
         limit: usize,
@@ -75,19 +123,19 @@ impl History {
             trade if trade.aggressor_account == account => Some(record.of_aggressor),
             _ => None,
         };
-        self.walk_trades(last, before, limit, next, wanted)
+        self.walk_trades(through, (last, before), limit, next, wanted)
     }
 
     /// Follows a chain; `next` gives where it goes on from a record, none if that is not of this chain.
     fn walk_trades(
         &self,
-        last: Option<u64>,
-        before: Option<u64>,
+        through: Sequence,
+        (last, before): (Option<u64>, Option<u64>),
         limit: usize,
         next: impl Fn(&TradeRecord) -> Option<Option<u64>>,
         wanted: impl Fn(&Trade) -> bool,
     ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
-        let first = match before {
+        let mut first = match before {
             None => last,
             Some(before) if (1..=self.trades.len()).contains(&before) => match next(&self.read_trade(before)?) {
                 Some(first) => first,
@@ -95,6 +143,12 @@ impl History {
             },
             Some(_) => return Ok(None),
         };
+        while let Some(newer) = first.filter(|_| through < self.following.sequence) {
+            match self.read_trade(newer) {
+                Ok(record) if record.trade.sequence > through => first = next(&record).flatten(),
+                Ok(_) | Err(_) => break,
+            }
+        }
         walk(first, limit, |number: u64| {
             let record = self.read_trade(number)?;
             let next = next(&record).ok_or_else(|| self.lost_trade(number))?;
@@ -141,20 +195,20 @@ impl History {
             if found.len() == most {
                 return Ok(None);
             }
-            let record = self.read_trade_near(number, &mut near)?;
-            at = match record.trade {
-                trade if trade.maker_order == order => record.of_maker_order,
-                trade if trade.aggressor_order == order => self.trade_of_aggressor_before(&trade, &mut near)?,
-                _ => return Err(self.lost_trade(number)),
-            };
+            let (record, before) = self.execution_before(order, number, &mut near)?;
             found.push(record.trade);
+            at = before;
         }
         found.reverse();
         Ok(Some(found))
     }
 
     /// The trade of the same aggressor's order before this one: it is the one before, as nothing comes between them.
-    fn trade_of_aggressor_before(&self, trade: &Trade, near: &mut Near) -> Result<Option<u64>, HistoryError> {
+    pub(crate) fn trade_of_aggressor_before(
+        &self,
+        trade: &Trade,
+        near: &mut Near,
+    ) -> Result<Option<u64>, HistoryError> {
         let before = trade.id - 1;
         if before == 0 {
             return Ok(None);
@@ -253,7 +307,8 @@ impl History {
             HistoryError::Io { .. }
             | HistoryError::NoLongerKept { .. }
             | HistoryError::Failed { .. }
-            | HistoryError::Ended => {}
+            | HistoryError::Ended
+            | HistoryError::Archive(_) => {}
         }
     }
 

@@ -1,10 +1,10 @@
-//! The files that a table is kept in: parts of so many records each, plain while they may change and sealed afterwards. Few
+//! The files of a table: parts with a fixed number of records, plain while they may change and sealed afterwards. Few
 //! of them are open at a time. It does not know what the records hold.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use journal::File;
 
@@ -32,9 +32,9 @@ pub(crate) struct Parts {
     /// All records are in one file that has no number.
     single: bool,
     /// The one used last is in front.
-    open: RefCell<VecDeque<Open>>,
+    open: Mutex<VecDeque<Open>>,
     /// Files were made since the folder was synced.
-    made: bool,
+    made: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ struct Open {
 
 impl Parts {
     pub(crate) fn new(folder: Arc<dyn Folder>, stem: &'static str, single: bool) -> Parts {
-        Parts { folder, stem, single, open: RefCell::default(), made: false }
+        Parts { folder, stem, single, open: Mutex::default(), made: AtomicBool::new(false) }
     }
 
     /// What a file of it is called.
@@ -61,9 +61,11 @@ impl Parts {
             return Ok(file);
         }
         let name = self.name(form, part);
-        let file = self.folder.existing(&name).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => HistoryError::Damaged { name, fault: "it is missing".to_owned() },
-            _ => HistoryError::Io { name, source },
+        let file = self.folder.existing(&name).map_err(|source| {
+            if source.kind() == io::ErrorKind::NotFound {
+                return HistoryError::Damaged { name, fault: "it is missing".to_owned() };
+            }
+            HistoryError::Io { name, source }
         })?;
         Ok(self.keep(Open { form, part, file: file.into(), unsynced: false }))
     }
@@ -73,35 +75,46 @@ impl Parts {
         if let Some(file) = self.find(Form::Plain, part, true) {
             return Ok(file);
         }
-        if self.open.get_mut().iter().filter(|open| open.unsynced).count() >= UNSYNCED_MAX {
+        if self.lock().iter().filter(|open| open.unsynced).count() >= UNSYNCED_MAX {
             self.sync()?;
         }
         let name = self.name(Form::Plain, part);
         let file = self.folder.open(&name).map_err(|source| HistoryError::Io { name, source })?;
-        self.made = true;
+        *self.made.get_mut() = true;
         Ok(self.keep(Open { form: Form::Plain, part, file: file.into(), unsynced: true }))
     }
 
-    /// Makes what was changed durable.
-    pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
-        for open in self.open.get_mut().iter_mut().filter(|open| open.unsynced) {
-            let name = || name(self.stem, self.single, open.form, open.part);
-            open.file.sync().map_err(|source| HistoryError::Io { name: name(), source })?;
-            open.unsynced = false;
+    /// Makes what was changed durable. Files may be read meanwhile.
+    pub(crate) fn sync(&self) -> Result<(), HistoryError> {
+        let changed: Vec<(Form, u64, Arc<dyn File>)> = self
+            .lock()
+            .iter()
+            .filter(|open| open.unsynced)
+            .map(|open| (open.form, open.part, open.file.clone()))
+            .collect();
+        for (form, part, file) in changed {
+            file.sync().map_err(|source| HistoryError::Io { name: self.name(form, part), source })?;
+            if let Some(open) = self.lock().iter_mut().find(|open| (open.form, open.part) == (form, part)) {
+                open.unsynced = false;
+            }
         }
-        if std::mem::take(&mut self.made) {
+        if self.made.swap(false, Ordering::Relaxed) {
             self.folder.sync().map_err(crate::error::in_folder)?;
         }
         Ok(())
     }
 
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Closes a file that is to be removed.
     pub(crate) fn close(&self, form: Form, part: u64) {
-        self.open.borrow_mut().retain(|open| (open.form, open.part) != (form, part));
+        self.lock().retain(|open| (open.form, open.part) != (form, part));
     }
 
     fn find(&self, form: Form, part: u64, to_change: bool) -> Option<Arc<dyn File>> {
-        let mut all = self.open.borrow_mut();
+        let mut all = self.lock();
         let at = all.iter().position(|open| (open.form, open.part) == (form, part))?;
         let mut open = all.remove(at)?;
         open.unsynced |= to_change;
@@ -111,7 +124,7 @@ impl Parts {
     }
 
     fn keep(&self, open: Open) -> Arc<dyn File> {
-        let mut all = self.open.borrow_mut();
+        let mut all = self.lock();
         if all.len() >= OPEN_MAX
             && let Some(last) = all.iter().rposition(|open| !open.unsynced)
         {

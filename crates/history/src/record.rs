@@ -1,10 +1,11 @@
-//! The records: an order, a trade, a candle. Each names the one before it in every chain that it is in, and has a checksum that
-//! is seeded with its number: neither a changed bit nor another record in its place passes for it. In a sealed part the
-//! checksums are those of blocks: its records are written without theirs, and get them back when they are read.
+//! The records of an order, a trade and a candle as bytes. Each record links to the one before it in each of its
+//! chains. Its checksum is seeded with its number, so neither a changed bit nor another record in its place passes. In
+//! a sealed part the blocks have the checksums: records are written without theirs, and get them back when they are
+//! read.
 
 use engine::{
-    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex,
-    Time,
+    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, NewOrder, OrderId, Price, Sequence, Shares, Side,
+    SymbolIndex, Time,
 };
 
 use crate::candle::Candle;
@@ -18,19 +19,19 @@ pub(crate) const ORDER_BYTES: usize = 152;
 pub(crate) const TRADE_BYTES: usize = 96;
 pub(crate) const CANDLE_BYTES: usize = 92;
 
-/// Where in an order's record the length of what its client calls it is, and the characters.
+/// Where in an order's record the client order id is: its length, and then its characters.
 const CLIENT_ID_AT: usize = 49;
 /// The checksum of what an order was placed with, which stands before it.
 const PLACED_SUM_AT: usize = 88;
-/// Where its ending is: all zero while it is open. It has a checksum of its own at its end, for it is written in place: what
-/// stands before it may be damaged by then, and must not seem sound because of the writing.
+/// Where the ending is; it is all zero while the order is open. It has a checksum of its own, because it is written in
+/// place: the bytes before it may be damaged by then, and writing the ending must not make them seem sound.
 const ENDING_AT: usize = PLACED_SUM_AT + SUM_BYTES;
 const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
 /// What an order was placed with, and its checksum.
 pub(crate) const PLACED_BYTES: usize = ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
 const DONE: u64 = 1;
-/// What to write into an order's record that has not ended, and where.
+/// Where to write, and what, to make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
 /// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
 const TRADE_SUM_AT: usize = 12;
@@ -116,8 +117,8 @@ const TRADE_FIELDS: [Field; 14] = [
     Field(88, 8, How::Link),
 ];
 
-/// Takes the checksums out of the record of an order, and an ending that `covered` does not cover. Gives the last that is left
-/// in it and whether it is open; none if it is damaged.
+/// Removes the checksums from the record of an order, and an ending after the command `covered`. Gives the newest that
+/// is left in it, and whether it is open; none if it is damaged.
 fn strip_order(at: u64, record: &mut [u8; ORDER_BYTES], covered: Sequence) -> Option<(Newest, bool)> {
     sound(at, &record[..ENDING_AT])?;
     let mut newest =
@@ -154,7 +155,7 @@ pub(crate) fn is_sound_trade(at: u64, record: &[u8]) -> bool {
     sum(at, &unsealed) & !SELL == sealed & !SELL
 }
 
-/// Gives the record of a trade its checksum, whatever stood there.
+/// Writes the checksum of a trade's record.
 pub(crate) fn seal_trade(at: u64, record: &mut [u8; TRADE_BYTES]) {
     let side = number(record, TRADE_SUM_AT) as u32 & SELL;
     record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
@@ -195,15 +196,15 @@ pub struct PastOrder {
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
-    /// What its client calls it.
+    /// Its client order id.
     pub client_id: Option<ClientOrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<Ending>,
-    /// The order that its account placed before it; none too where the history is no chain of files, as below.
+    /// The order that its account placed before it. In a database this and the two below are none.
     pub before: Option<OrderId>,
-    /// Of one that was canceled, wholly or in part: the order of its account that was so before it.
+    /// If anything of it was canceled: the order of its account of which something was canceled before.
     pub canceled_before: Option<OrderId>,
-    /// Of one that is done: its last trade.
+    /// If it is done: its last trade.
     pub last_trade: Option<u64>,
 }
 
@@ -219,7 +220,7 @@ pub struct Ending {
     pub sequence: Sequence,
 }
 
-/// Of an order that was just placed, as record `at`.
+/// Record `at`, of an order that was just placed.
 pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
     let mut bytes = Vec::with_capacity(ORDER_BYTES);
     Put(&mut bytes)
@@ -236,7 +237,7 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
     record
 }
 
-/// Writes what its client calls it into the record of an order that was just placed.
+/// Writes the client order id into the record of an order that was just placed.
 pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     let text = id.as_bytes();
     record[CLIENT_ID_AT] = text.len() as u8;
@@ -244,8 +245,8 @@ pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     seal(at, &mut record[..ENDING_AT]);
 }
 
-/// What to write into record `at` of an order when it ends, and where: with the last trade of it, and with the order of its
-/// account that was canceled before.
+/// Where to write, and what, into record `at` when its order ends: with its last trade, and with the order of its
+/// account of which something was canceled before.
 pub(crate) fn ending(
     at: u64,
     ended: &Ending,
@@ -265,12 +266,49 @@ pub(crate) fn ending(
     (ENDING_AT, ending)
 }
 
-/// Whether there is anything where a record's ending is: whole, torn or damaged.
+/// Whether a record has an ending, be it whole, torn or damaged.
 pub(crate) fn has_ending(record: &[u8; ORDER_BYTES]) -> bool {
     record[ENDING_AT..] != NOT_ENDED.1
 }
 
 impl PastOrder {
+    /// One that the command of this number has just placed.
+    pub fn placed(
+        order: OrderId,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        time: Time,
+        sequence: Sequence,
+    ) -> PastOrder {
+        let NewOrder { symbol, side, limit, shares } = placed;
+        let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
+        PastOrder {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            time,
+            sequence,
+            client_id,
+            ended,
+            before,
+            canceled_before,
+            last_trade,
+        }
+    }
+
+    /// As it was after the command `through`, which did not come before it was placed.
+    pub(crate) fn as_of(self, through: Sequence) -> PastOrder {
+        match self.ended {
+            Some(ended) if ended.sequence > through => {
+                PastOrder { ended: None, canceled_before: None, last_trade: None, ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// What record `at` says of an order; none if it is damaged.
     pub(crate) fn decode(at: u64, order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
         let (placed, ending) = bytes.split_at(ENDING_AT);
@@ -318,7 +356,8 @@ pub(crate) struct TradeRecord {
     pub(crate) of_symbol: Option<u64>,
     pub(crate) of_maker: Option<u64>,
     pub(crate) of_aggressor: Option<u64>,
-    /// Of the maker's order. Those of the aggressor's have the numbers before this one.
+    /// The trade before in which the maker's order was the maker. The trades of the aggressor's order have the numbers
+    /// before this one.
     pub(crate) of_maker_order: Option<u64>,
 }
 

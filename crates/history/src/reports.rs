@@ -1,6 +1,6 @@
-//! What was reported of an account's orders, found again: every placing, execution and cancel after some command, in
-//! order. Placings, cancels and trades of an account are a chain each, newest first, and nothing behind what is asked for is
-//! looked at; of that each record twice at most, a few at a time.
+//! Finds again what was reported of an account's orders: every placing, execution and cancel after some command, in
+//! order. Placings, cancels and trades of an account are a chain each, newest first. A search looks at no record older
+//! than it needs, and at each of the others at most twice, a few at a time.
 
 use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
@@ -54,11 +54,11 @@ pub struct ReportKey {
     what: What,
 }
 
-/// In the order in which one command does them.
+/// Kinds of reports, in the order in which one command makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Placed(OrderId),
-    /// Of an account that trades with itself the order that was there first comes first.
+    /// If an account trades with itself, the report of the older order comes first.
     Executed(u64, Role),
     Canceled(OrderId),
     /// Behind all that a command does.
@@ -91,8 +91,9 @@ impl ReportKey {
     }
 }
 
-/// A search for the reports of an account behind one and up to a command, newest first, from chain to chain. What it finds
-/// first is told last: so it keeps only the piece that it is at, and where the pieces behind that begin.
+/// A search for the reports of an account after one report and up to a command. It goes through the chains from the
+/// newest record back, but the oldest reports are told first. So it keeps only the piece that it is at, and where the
+/// later pieces begin.
 #[derive(Debug)]
 pub struct Sweep {
     account: AccountIndex,
@@ -109,20 +110,20 @@ pub struct Sweep {
     last: Option<ReportKey>,
     found: Vec<ReportKey>,
     /// Where what was found begins.
-    began: Place,
+    began: Cursor,
     /// Where the pieces behind it begin, the newest first.
-    later: Vec<Place>,
+    later: Vec<Cursor>,
 }
 
 /// A place in all chains of an account.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Cursor {
     placed: Option<OrderId>,
     canceled: Option<OrderId>,
     trade: Option<(u64, bool)>,
 }
 
-/// A place in one chain, and what stands there as soon as it was read, with where the chain goes on.
+/// A place in one chain: the number of a record and, once it was read, what it says and where the chain goes on.
 #[derive(Debug)]
 struct Chain<C> {
     at: Option<C>,
@@ -185,8 +186,8 @@ impl Sweep {
         (found, more)
     }
 
-    fn place(&self) -> Place {
-        Place { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at }
+    fn place(&self) -> Cursor {
+        Cursor { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at }
     }
 }
 
@@ -200,7 +201,7 @@ impl History {
     pub fn sweep(&self, account: AccountIndex, behind: ReportKey, through: Sequence) -> Sweep {
         let chain = self.heads.get_account(account).copied().unwrap_or_default();
         let place =
-            Place { placed: chain.order, canceled: chain.canceled, trade: chain.trade.map(|number| (number, false)) };
+            Cursor { placed: chain.order, canceled: chain.canceled, trade: chain.trade.map(|number| (number, false)) };
         Sweep {
             account,
             behind,

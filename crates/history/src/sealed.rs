@@ -1,5 +1,5 @@
-//! A sealed part: blocks of packed records behind an index, which never change. Written beside, block by block, and synced
-//! before it gets its name. It does not know what the records mean.
+//! A sealed part: an index and blocks of packed records, which never change. It is written block by block under another
+//! name, and synced before it gets its own. It does not know what the records mean.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::error::HistoryError;
 const HEAD_BYTES: usize = 64;
 /// The last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-seal\x01");
-/// Of an entry of the index: where a block begins, how many bytes it has, their checksum.
+/// Bytes of an entry of the index: where a block begins, how many bytes it has, their checksum.
 const ENTRY_BYTES: usize = 16;
-/// A block has fewer bytes than its records would have, and some.
+/// A longer block is taken for damaged: a packed block is about as long as its records at most.
 const BLOCK_BYTES_MAX: u32 = 1 << 20;
 /// Bytes written at once, and synced at once: see the table's.
 const WRITTEN_AT_ONCE: usize = 64 * 1024;
 const SYNCED_AT_ONCE: usize = 1024 * 1024;
 
-/// What a sealed part says of itself.
+/// The head of a sealed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) part: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Head {
     pub(crate) newest: Newest,
 }
 
-/// The last that a part tells of.
+/// Time and command of the newest that happened in a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) time: Time,
@@ -45,7 +45,7 @@ impl Newest {
     }
 }
 
-/// One that is being written.
+/// A sealed part that is being written.
 #[derive(Debug)]
 pub(crate) struct Writer {
     name: String,
@@ -59,7 +59,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Of so many blocks.
+    /// A writer of a part with so many blocks.
     pub(crate) fn new(name: String, file: Arc<dyn File>, seed: u64, blocks: u64) -> Writer {
         let position = HEAD_BYTES as u64 + blocks * ENTRY_BYTES as u64;
         Writer { name, file, seed, index: Vec::new(), waiting: Vec::new(), position, unsynced: 0 }
@@ -108,12 +108,12 @@ impl Writer {
     }
 }
 
-/// Where the index says where a block is.
+/// Where in the file the index entry of a block is.
 pub(crate) fn entry_at(block: u64) -> u64 {
     HEAD_BYTES as u64 + block * ENTRY_BYTES as u64
 }
 
-/// Reads what a sealed part says of itself; none if that is damaged, or of another table.
+/// Reads the head of a sealed part; none if it is damaged or of another table.
 pub(crate) fn read_head(file: &dyn File, seed: u64) -> std::io::Result<Option<Head>> {
     let mut bytes = [0; HEAD_BYTES];
     if file.len()? < HEAD_BYTES as u64 {
@@ -165,7 +165,7 @@ pub(crate) fn read_block(
     Ok(sound)
 }
 
-/// Whether the file was as long as that.
+/// Whether a read found as many bytes as it asked for.
 fn whole(read: std::io::Result<()>) -> std::io::Result<bool> {
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),

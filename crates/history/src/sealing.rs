@@ -1,5 +1,6 @@
-//! Sealing a part of a table, a block at a time: records are read, checked, packed and written beside. The part stays as it is
-//! until a checkpoint says otherwise. A damaged record keeps its part from being sealed: nothing else would know of it.
+//! Seals a part of a table, one block at a time: reads the records, checks them, packs them and writes them to a new
+//! file. The plain part counts until a checkpoint says otherwise. A part with a damaged record is not sealed, because
+//! its plain record is the only thing that shows the damage.
 
 use std::sync::Arc;
 
@@ -12,19 +13,19 @@ use crate::parts::Form;
 use crate::sealed::{Head, Newest, Writer};
 use crate::table::Table;
 
-/// A part on its way.
+/// A part that is being sealed.
 #[derive(Debug)]
 pub(crate) struct Sealing {
     pub(crate) part: u64,
-    /// Records that are in it so far.
+    /// How many records are in it so far.
     done: u64,
     writer: Writer,
     newest: Newest,
-    /// Numbers of records to which something is still to come.
+    /// Numbers of records that still get an ending.
     pub(crate) open: Vec<u64>,
 }
 
-/// How far it is.
+/// How far the sealing has come.
 #[derive(Debug)]
 pub(crate) enum Progress {
     More,
@@ -45,7 +46,7 @@ impl<const N: usize> Table<N> {
         Ok(Sealing { part, done: 0, writer, newest: Newest::NOTHING, open: Vec::new() })
     }
 
-    /// Seals a block more. What happened behind `covered` is still to come: only up to there it is certain.
+    /// Seals one more block. What happened after the command `covered` is left out, because it is not durable yet.
     pub(crate) fn seal_on(&self, sealing: &mut Sealing, covered: Sequence) -> Result<Progress, HistoryError> {
         let records = self.block_records().min(self.part_records() - sealing.done);
         let first = sealing.part * self.part_records() + sealing.done;
@@ -68,8 +69,8 @@ impl<const N: usize> Table<N> {
         Ok(if sealing.done == self.part_records() { Progress::Whole } else { Progress::More })
     }
 
-    /// Makes it durable, under its name as soon as the folder is synced. Gives the records to which something is still to come,
-    /// and how many bytes it has.
+    /// Syncs the file and gives it its name, which is durable when the folder is synced. Gives the records that still
+    /// get an ending, and the file's length in bytes.
     pub(crate) fn finish_sealing(
         &self,
         folder: &dyn Folder,

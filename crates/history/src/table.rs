@@ -1,10 +1,11 @@
-//! Records of one size, numbered from 0, in parts: the newest are plain, older ones sealed, and the oldest may be gone. What is
-//! appended waits in memory until there is enough to write, or while it is likely to be changed: a change there costs no call of
-//! the system.
+//! A table: records of one size, numbered from 0, in parts. The newest parts are plain, older ones sealed, and the
+//! oldest may be gone. New records wait in memory until there are enough to write, or as long as they are likely to be
+//! changed, because changing them there costs no system call.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use engine::Sequence;
 use journal::File;
@@ -15,19 +16,21 @@ use crate::folder::Folder;
 use crate::parts::{Form, Parts};
 use crate::sealed::{self, Newest};
 
-/// Bytes of one write. The system keeps a larger write in larger pieces of memory, and a change of a record then takes it
-/// longer than the whole write did.
+/// Bytes of one write. The system caches a larger write in larger pieces of memory, and changing one record of it then
+/// takes longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
-/// With so many bytes written the file is synced. Were all left to the checkpoint, a disk busy with hundreds of megabytes would
-/// keep the journal waiting, and with it everybody's replies.
+/// After so many written bytes the file is synced. If all of this were left to the checkpoint, the disk would be busy
+/// with hundreds of megabytes, and the journal and everybody's replies would wait.
 const SYNCED_AT_ONCE: usize = 1024 * 1024;
+/// After so many written bytes it is synced between two turns, where no reader waits for it.
+const SYNCED_EARLY: usize = SYNCED_AT_ONCE / 2;
 
-/// Bytes that are read at once for whoever reads many records near each other: a page of the system. More would cost those
-/// whose records lie far apart.
+/// Bytes that are read at once for a reader of many records near each other: one page of the system. More would slow
+/// down readers whose records lie far apart.
 const READ_AT_ONCE: usize = 4096;
 
-/// How much is kept together.
+/// Sizes of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Bytes of orders, trades and candles that wait to be written, at most.
@@ -38,24 +41,24 @@ pub struct Sizes {
     pub block_records: u64,
 }
 
-/// Takes out of record `at` what can be made again, and what happened behind the command `covered`. Gives the last that is left,
-/// and whether something is still to come; none if the record is damaged.
+/// Removes from record `at` what can be made again, and what happened after the command `covered`. Gives the newest
+/// that is left, and whether something is still to come; none if the record is damaged.
 pub(crate) type Strip<const N: usize> = fn(at: u64, record: &mut [u8; N], covered: Sequence) -> Option<(Newest, bool)>;
 
-/// What records a table has.
+/// The kind of records in a table.
 #[derive(Debug)]
 pub(crate) struct Kind<const N: usize> {
     /// What its files are called, before the number.
     pub(crate) stem: &'static str,
     /// All are in one file.
     pub(crate) single: bool,
-    /// Of the checksums of its sealed parts.
+    /// Seed of the checksums of its sealed parts.
     pub(crate) seed: u64,
     /// What a sealed part keeps of a record.
     pub(crate) fields: &'static [Field],
-    /// Takes out of a record what a sealed part does not keep.
+    /// Removes from a record what a sealed part does not keep.
     pub(crate) strip: Strip<N>,
-    /// Turns it round.
+    /// Restores what `strip` removed.
     pub(crate) restore: fn(at: u64, record: &mut [u8; N]),
 }
 
@@ -64,11 +67,11 @@ pub(crate) struct Kind<const N: usize> {
 pub(crate) struct Reach {
     /// Parts before this one are gone.
     pub(crate) gone: u64,
-    /// The last that was gone.
+    /// Time and command of the newest that is gone.
     pub(crate) gone_until: Newest,
     /// Parts before this one are sealed or gone.
     pub(crate) sealed: u64,
-    /// But for these, which are damaged and stay as they are.
+    /// Parts before `sealed` that are damaged, and so stay plain.
     pub(crate) unsealed: BTreeSet<u64>,
 }
 
@@ -85,7 +88,7 @@ impl Reach {
     }
 }
 
-/// Records as they were read, for others near them.
+/// Records that were read at once, kept for reading others near them.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     held: Held,
@@ -111,16 +114,17 @@ pub(crate) struct Table<const N: usize> {
     /// The number of the first record, as links count.
     own: u64,
     reach: Reach,
-    /// Records in the files.
+    /// How many records are in the files.
     written: u64,
-    /// Those behind them.
+    /// The records after those, which wait to be written.
     waiting: Vec<u8>,
     /// Bytes that wait at most; with so many, the older half is written.
     waiting_max: usize,
     /// Bytes written since the last sync.
-    unsynced: usize,
-    /// A write or a sync failed: what the file holds is not known, and a later sync that succeeds would say nothing.
-    failed: bool,
+    unsynced: AtomicUsize,
+    /// Set after a failed write or sync: nobody knows what the file holds, and a later sync that succeeds would prove
+    /// nothing.
+    failed: AtomicBool,
 }
 
 impl<const N: usize> Table<N> {
@@ -159,8 +163,8 @@ impl<const N: usize> Table<N> {
             written: len,
             waiting: Vec::new(),
             waiting_max,
-            unsynced: 0,
-            failed: false,
+            unsynced: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -243,7 +247,7 @@ impl<const N: usize> Table<N> {
         if self.waiting.len() >= self.waiting_max {
             self.write(self.waiting.len() / N / 2)?;
         }
-        match self.unsynced >= SYNCED_AT_ONCE {
+        match *self.unsynced.get_mut() >= SYNCED_AT_ONCE {
             true => self.sync_written(),
             false => Ok(()),
         }
@@ -293,14 +297,16 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// Records of one plain part.
+    /// Reads records of one plain part.
     pub(crate) fn read_plain(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
         let (part, in_part) = (first / self.part_records, first % self.part_records);
         let file = self.parts.file(Form::Plain, part)?;
-        file.read_exact_at(bytes, in_part * N as u64).map_err(|source| match source.kind() {
+        file.read_exact_at(bytes, in_part * N as u64).map_err(|source| {
             // It was longer when it was opened.
-            io::ErrorKind::UnexpectedEof => self.damaged(first),
-            _ => HistoryError::Io { name: self.parts.name(Form::Plain, part), source },
+            if source.kind() == io::ErrorKind::UnexpectedEof {
+                return self.damaged(first);
+            }
+            HistoryError::Io { name: self.parts.name(Form::Plain, part), source }
         })
     }
 
@@ -328,7 +334,7 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// That what a sealed part says of itself is damaged.
+    /// The error that the head of a sealed part is damaged.
     pub(crate) fn damaged_head(&self, part: u64) -> HistoryError {
         let fault = "what it says of itself fails its checksum".to_owned();
         HistoryError::Damaged { name: self.parts.name(Form::Sealed, part), fault }
@@ -338,7 +344,7 @@ impl<const N: usize> Table<N> {
         HistoryError::Block { name: self.parts.name(Form::Sealed, part), block, byte: sealed::entry_at(block) }
     }
 
-    /// That a record is not what was written.
+    /// The error that a record is damaged.
     pub(crate) fn damaged(&self, at: u64) -> HistoryError {
         let (part, in_part) = (at / self.part_records, at % self.part_records);
         if at < self.written && self.reach.is_sealed(part) {
@@ -378,7 +384,7 @@ impl<const N: usize> Table<N> {
             }
             None => {
                 let (part, in_part) = (at / self.part_records, at % self.part_records);
-                self.unsynced += bytes.len();
+                *self.unsynced.get_mut() += bytes.len();
                 self.change(part, |file| file.write_all_at(bytes, in_part * N as u64 + from as u64))
             }
         }
@@ -386,14 +392,28 @@ impl<const N: usize> Table<N> {
 
     /// Makes all of it durable.
     pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
-        self.write(self.waiting.len() / N)?;
+        self.write_all()?;
         self.sync_written()
     }
 
-    fn sync_written(&mut self) -> Result<(), HistoryError> {
-        self.unsynced = 0;
+    /// Writes all that waits.
+    pub(crate) fn write_all(&mut self) -> Result<(), HistoryError> {
+        self.write(self.waiting.len() / N)
+    }
+
+    /// Makes what was written durable. Whoever reads may do so meanwhile, but nothing may be changed.
+    pub(crate) fn sync_written(&self) -> Result<(), HistoryError> {
+        self.unsynced.store(0, Ordering::Relaxed);
         self.check()?;
-        self.parts.sync().inspect_err(|_| self.failed = true)
+        self.parts.sync().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+    }
+
+    /// As `sync_written`, before so much is written that a change would have to wait for it.
+    pub(crate) fn sync_if_much(&self) -> Result<(), HistoryError> {
+        match self.unsynced.load(Ordering::Relaxed) >= SYNCED_EARLY {
+            true => self.sync_written(),
+            false => Ok(()),
+        }
     }
 
     /// Writes the first of those that wait.
@@ -412,7 +432,7 @@ impl<const N: usize> Table<N> {
         }
         self.waiting = waiting;
         written?;
-        self.unsynced += records * N;
+        *self.unsynced.get_mut() += records * N;
         self.written = at;
         self.waiting.drain(..records * N);
         Ok(())
@@ -420,16 +440,16 @@ impl<const N: usize> Table<N> {
 
     /// Whether it can still be made durable.
     pub(crate) fn check(&self) -> Result<(), HistoryError> {
-        if self.failed { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
+        if self.failed.load(Ordering::Relaxed) { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
     }
 
-    /// Has the file of a part changed, unless that failed before.
+    /// Runs a change of the file of a part, unless an earlier one failed.
     fn change(&mut self, part: u64, change: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<(), HistoryError> {
         self.check()?;
         let changed = self.parts.changing(part).and_then(|file| {
             change(&*file).map_err(|source| HistoryError::Io { name: self.parts.name(Form::Plain, part), source })
         });
-        changed.inspect_err(|_| self.failed = true)
+        changed.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
 }
 

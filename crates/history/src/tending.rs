@@ -1,6 +1,5 @@
-//! What is done at leisure, a little at a time, by whoever has the history: old parts are sealed, the oldest removed, as far as
-//! that is wanted. What was done counts with a checkpoint, and only then files go: so a crash leaves all that its checkpoint
-//! counts.
+//! Seals old parts and removes the oldest ones, as the settings say, a little at a time. What was done counts when a
+//! checkpoint says so, and files are removed only then. So a crash leaves all files that its checkpoint counts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,13 +30,13 @@ pub struct Keep {
 pub(crate) struct Tending {
     keep: Keep,
     job: Option<Job>,
-    /// What the next checkpoint is to count, but for the numbers of records.
+    /// What the next checkpoint will count. The numbers of records are added then.
     plan: Kept,
     /// Files that no checkpoint counts any more.
     obsolete: VecDeque<(Which, Form, u64)>,
     /// Bytes of sealed parts, as far as they were looked at.
     sealed_bytes: BTreeMap<(Which, u64), u64>,
-    /// Something failed: it is tried again after the next checkpoint.
+    /// Set after a failure: the work is tried again after the next checkpoint.
     resting: bool,
 }
 
@@ -114,7 +113,8 @@ impl History {
         self.tending.plan.reach != self.kept.reach
     }
 
-    /// Has the last checkpoint count what is sealed and gone by now, and nothing else that happened since.
+    /// Writes the last checkpoint again, so that it counts the parts that are sealed and gone by now, and nothing else
+    /// that is new.
     fn commit(&mut self) -> Result<bool, HistoryError> {
         if !self.is_ahead_of_checkpoint() {
             return Ok(false);
@@ -281,7 +281,8 @@ impl History {
         Ok(bytes)
     }
 
-    /// A checkpoint counts this now: sealed parts are read, and what they were made of may go.
+    /// Called when a checkpoint counts this: sealed parts are read from now on, and the plain files that they were made
+    /// from may go.
     pub(crate) fn settle_parts(&mut self, kept: Kept) {
         for (at, which) in BOTH.into_iter().enumerate() {
             let (old, new) = (&self.kept.reach[at], &kept.reach[at]);

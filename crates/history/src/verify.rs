@@ -1,10 +1,11 @@
-//! Every record of a history read and checked, and nothing changed: also of one that a server is writing.
+//! Reads and checks every record of a history, also while a server writes to it. It changes nothing.
 
 use std::sync::Arc;
 
 use engine::{OrderId, Sequence};
 use journal::Storage;
 
+use crate::before::Before;
 use crate::carried::Carried;
 use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
@@ -64,11 +65,14 @@ fn tables(
     first: OrderId,
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
+    if first > OrderId(1) {
+        before_records(folder, kept, fault)?;
+    }
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
     let [orders, trades, candles] = kept.records;
     let [of_orders, of_trades] = kept.reach.clone();
     let carried = Carried::unchecked(folder, kept.carried, &sizes);
-    carried_records(&carried, first, fault)?;
+    carried_records(&carried, first.0, fault)?;
     let orders = Table::unchecked(folder, &ORDERS, (first.0, orders, of_orders), &sizes, 0);
     table(&orders, fault, &|at, record| {
         let must_be_carried = orders.is_settled(at) && !has_ending(record);
@@ -83,12 +87,34 @@ fn tables(
     table(&candles, fault, &|at, record| CandleRecord::decode(at, record).is_some())
 }
 
-fn carried_records(carried: &Carried, first: OrderId, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
+/// What is known of orders from before the history began.
+fn before_records(
+    folder: &Arc<dyn Folder>,
+    kept: &Kept,
+    fault: &mut dyn FnMut(HistoryError),
+) -> Result<(), HistoryError> {
+    let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
+    match Before::open(folder, &sizes) {
+        Ok(None) => Ok(()),
+        Ok(Some(before)) => {
+            before.old.verify(fault)?;
+            carried_records(&before.begun, 0, fault)
+        }
+        Err(error) if error.is_damage() => {
+            fault(error);
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// `first` is the order of record 0.
+fn carried_records(carried: &Carried, first: u64, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
     for slot in 0..carried.len() {
         let mut reads = 1;
         loop {
             let read = carried.read_near(slot, &mut Near::default());
-            let sound = read.map(|(at, record)| PastOrder::decode(at, OrderId(first.0.saturating_add(at)), &record));
+            let sound = read.map(|(at, record)| PastOrder::decode(at, OrderId(first.saturating_add(at)), &record));
             match sound {
                 Ok(Some(_)) => break,
                 Ok(None) if reads < READS => reads += 1,

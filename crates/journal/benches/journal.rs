@@ -5,30 +5,19 @@
 use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, AccountIndex, Command, DoneOrder, Execution, NewOrder, OrderId, Price, Sequence, Shares, Side,
-    StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, Command, NewOrder, OrderId, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
-use journal::{
-    Archive, ArchiveBatch, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
-};
+use journal::{Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot};
 
 const MIB: u64 = 1 << 20;
 
 /// A part of the bench and its name.
 type Part = (&'static str, fn(&Disk));
 
-/// Words, rows a transaction, whether each is synced, and the id of an order by its number.
-type Case<'a> = (&'static str, u64, bool, &'a dyn Fn(u64) -> u64);
-
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [Part; 5] = [
-        ("sync", sync_latency),
-        ("append", append_latency),
-        ("replay", replay),
-        ("snapshot", snapshots),
-        ("archive", archives),
-    ];
+    let parts: [Part; 4] =
+        [("sync", sync_latency), ("append", append_latency), ("replay", replay), ("snapshot", snapshots)];
     for (name, run) in parts {
         if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
             let folder = tempfile::tempdir().unwrap();
@@ -180,66 +169,4 @@ fn snapshots(disk: &Disk) {
         median(writes),
         median(reads)
     );
-}
-
-fn done_order(order: u64) -> DoneOrder {
-    let (shares, price) = (Shares::from_units(100_000_000).unwrap(), Price::from_units(14_567_000_000).unwrap());
-    let execution = Execution { shares, price, time: Time(1_760_000_000_000_000 + order * 50) };
-    let account = AccountId::parse(format!("{:06}", order * 7919 % 100_000).as_bytes()).unwrap();
-    DoneOrder { order: OrderId(order), account, canceled: None, executions: vec![execution; 1 + order as usize % 2] }
-}
-
-/// Inserts into the archive, in transactions of several lengths, and look-ups.
-fn archives(disk: &Disk) {
-    const ORDERS: u64 = 3_000_000;
-    let near = |number: u64| number ^ (((number * 0x9e37) >> 3) & 0xff);
-    let scattered = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let cases: [Case<'_>; 6] = [
-        ("near-sequential ids, 10 k a transaction, each synced", 10_000, true, &near),
-        ("near-sequential ids, 100 k a transaction, each synced", 100_000, true, &near),
-        ("near-sequential ids, 100 k a transaction, every 8th synced", 100_000, false, &near),
-        ("near-sequential ids, 500 k a transaction, each synced", 500_000, true, &near),
-        ("scattered ids, 100 k a transaction, each synced", 100_000, true, &scattered),
-        ("scattered ids, 100 k a transaction, every 8th synced", 100_000, false, &scattered),
-    ];
-    for (words, rows, all_synced, id) in cases {
-        let folder = tempfile::tempdir_in(disk.path()).unwrap();
-        let archive = Archive::open(&Disk::open(folder.path()).unwrap()).unwrap();
-        let mut batch = ArchiveBatch::new();
-        let (start, cpu) = (Instant::now(), cpu_ns());
-        let mut longest = Duration::ZERO;
-        for first in (0..ORDERS).step_by(rows as usize) {
-            batch.clear();
-            (first..first + rows).for_each(|number| batch.push(&done_order(id(number))));
-            let store = Instant::now();
-            archive.store(&batch, Sequence(first), all_synced || first / rows % 8 == 7).unwrap();
-            longest = longest.max(store.elapsed());
-        }
-        let rate = ORDERS as f64 / start.elapsed().as_secs_f64() / 1e3;
-        let cpu_rate = ORDERS as f64 * 1e6 / (cpu_ns() - cpu) as f64;
-        let file_mb = std::fs::metadata(folder.path().join(journal::ARCHIVE_NAME)).unwrap().len() / 1_000_000;
-        let looked_up = Instant::now();
-        for number in 0..100_000 {
-            assert!(archive.get(OrderId(id(number * 29))).unwrap().is_some());
-        }
-        println!(
-            "archive, {words}: {rate:.0} k/s ({cpu_rate:.0} k/s of processor time), longest {longest:?}, {file_mb} MB for {} M orders, look-up {:?}, resident {} MB",
-            ORDERS / 1_000_000,
-            looked_up.elapsed() / 100_000,
-            resident_mb()
-        );
-    }
-}
-
-/// The memory that this process has.
-fn resident_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS"));
-    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
-}
-
-/// The processor time of this thread.
-fn cpu_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! What was found damaged of what is kept: each record is counted and logged once, however often it is asked for.
+//! Records that were found damaged. Each is counted and logged once, however often it is read.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Records that are told apart. Past it no more are counted or logged: so much damage is no news.
+/// The most records that are remembered. Beyond that no more are counted or logged, because so much damage is no news.
 const KNOWN_MAX: usize = 10_000;
 
 /// A shared handle; clones count together.
@@ -30,7 +30,7 @@ impl Default for Damages {
 }
 
 impl Damages {
-    /// None found yet. `counted` is told how many there are, with each one more.
+    /// No damage yet. `counted` is called with the number of damaged records each time that one is added.
     pub fn new(counted: impl Fn(u64) + Send + Sync + 'static) -> Damages {
         Damages(Arc::new(Inner { known: Mutex::default(), counted: Box::new(counted) }))
     }

@@ -1,5 +1,5 @@
-//! Which file or folder stands under which path, as far as we opened, made or named it ourselves: so that it is noticed when
-//! somebody else removes, moves or replaces one. It does not know what they hold.
+//! Remembers which file or folder that we opened, made or renamed is under which path, to notice when somebody else
+//! removes, moves or replaces it. It does not know what they hold.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What tells a file from every other one, whatever its name.
+/// Device and inode: they tell a file from every other one, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -28,7 +28,7 @@ pub(crate) struct InPlace {
 }
 
 impl InPlace {
-    /// Does what opens or makes a file, and remembers it. Nobody looks in between.
+    /// Runs `open`, which opens or makes a file, and remembers the file. No check runs in between.
     pub fn enter<T>(
         &self,
         path: &Path,
@@ -64,7 +64,8 @@ impl InPlace {
         Ok(())
     }
 
-    /// The first path where what we know to be there is not, and what is found instead; none if all is in place.
+    /// The first path that leads to something else than we put there, and what is found instead; none if all is in
+    /// place.
     pub fn displaced(&self) -> Option<(PathBuf, String)> {
         // Looking takes its time with many files: the journal need not wait for it.
         let all = self.lock().clone();

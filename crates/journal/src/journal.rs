@@ -4,28 +4,13 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use engine::{Entry, Sequence, Time};
+use engine::{Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes};
-use crate::error::VisitError;
-use crate::recover::{Recovery, TEMPORARY_SUFFIX, recover};
+use crate::point::JournalPoint;
 use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name, segments_among};
-use crate::storage::{File, Storage};
-
-/// A place between two commands of one history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JournalPoint {
-    /// The last command before it.
-    pub sequence: Sequence,
-    /// The checksum of that command's batch, which covers those of all batches before it.
-    pub chain: u64,
-}
-
-impl JournalPoint {
-    /// Before the first command of all.
-    pub const ZERO: JournalPoint = JournalPoint { sequence: Sequence::ZERO, chain: 0 };
-}
+use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 
 /// When an appended batch counts as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,20 +84,6 @@ pub(crate) enum LastWritten {
 }
 
 impl<S: Storage> Journal<S> {
-    /// Brings the folder's journal back, visiting all commands after `from`, in order; in an empty folder, makes one.
-    /// `time_floor` is the time of the state at `from`: no later command may be of an earlier time. What a power cut
-    /// left unfinished is cut, temporary files are removed. What is visited is surely durable once this returns.
-    /// Errors: damage and missing files, each with what to do. Source: docs/JOURNAL.md, recovery.
-    pub fn recover(
-        storage: S,
-        options: Options,
-        from: JournalPoint,
-        time_floor: Time,
-        visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
-    ) -> Result<(Journal<S>, Recovery), JournalError> {
-        recover(storage, options, from, time_floor, visit)
-    }
-
     /// Makes a journal that goes on behind `point`, in a folder that has no segment: for a snapshot whose journal is
     /// lost, at the price of all commands behind it. `time` is that of the state there.
     pub fn begin_behind(storage: S, options: Options, point: JournalPoint, time: Time) -> Result<Self, JournalError> {
@@ -226,7 +197,8 @@ impl<S: Storage> Journal<S> {
         Journal { storage, options, closed, active, point, time, batch: Vec::new(), sync_time: None, poisoned: false }
     }
 
-    /// Runs an operation unless an earlier one failed; after a failure what is on disk is not known, so none follows.
+    /// Runs an operation unless an earlier one failed. After a failure nobody knows what is on the disk, so no
+    /// operation follows.
     fn guarded<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, JournalError>) -> Result<T, JournalError> {
         if self.poisoned {
             return Err(JournalError::Poisoned);
@@ -258,8 +230,8 @@ impl<S: Storage> Journal<S> {
         Ok(())
     }
 
-    /// Makes the next segment with room for a batch, and then says so in the one before: if the next one is ever gone,
-    /// that is known.
+    /// Makes the next segment with room for a batch, and then writes the closing mark into the one before. If the next
+    /// one is ever gone, the mark shows it.
     fn rotate(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
         if self.options.durability == Durability::Written {
             let Active { name, file, .. } = &self.active;
@@ -294,7 +266,8 @@ pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u6
     bytes
 }
 
-/// Makes a segment aside and renames it when it is durable: a file of a segment's name is always whole.
+/// Makes a segment under a temporary name and renames it when it is durable. So a file with a segment's name is always
+/// whole.
 fn make_segment<S: Storage>(
     storage: &S,
     options: Options,

@@ -1,4 +1,5 @@
-//! Bytes at rest: the journal of commands, snapshots of the market, and the archive of done orders.
+//! Bytes at rest: the journal of commands, snapshots of the market, and a reader of the archive that the version before
+//! kept.
 //!
 //! Everything lives in one flat data folder, reached through [`Storage`] so that tests can run it on a disk that fails,
 //! lies and loses power. The bytes are specified in docs/JOURNAL.md. It knows nothing of sockets or protocols, and of
@@ -6,9 +7,10 @@
 
 mod archive;
 mod archive_row;
-mod backend;
 mod batch;
+mod batch_view;
 mod codec;
+mod cut;
 mod damages;
 mod disk;
 mod error;
@@ -19,6 +21,7 @@ mod lock;
 mod make_folder;
 mod oldest;
 mod overlay;
+mod point;
 mod read;
 mod recover;
 mod segment;
@@ -27,23 +30,28 @@ pub mod simulated;
 pub mod snapshot;
 mod state_codec;
 mod storage;
+mod sync_newest;
 mod varint;
 mod walk;
 
-pub use archive::{ARCHIVE_NAME, Archive, ArchiveError, verify_archive};
-pub use archive_row::ArchiveBatch;
+pub use archive::{ARCHIVE_NAME, Archive, ArchiveError, has_archive, remove_archive};
+pub use archive_row::{decode_order, encode_order};
+pub use batch_view::BatchView;
 pub use codec::{decode, encode};
+pub use cut::Cut;
 pub use damages::Damages;
 pub use disk::{Disk, DiskFile};
 pub use error::{JournalError, VisitError};
 pub use guard::is_guarded;
-pub use journal::{Durability, Journal, JournalPoint, Options, SegmentInfo};
+pub use journal::{Durability, Journal, Options, SegmentInfo};
 pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
 pub use oldest::oldest_point;
-pub use read::{BatchView, ReadEnd, read, visit_batches};
-pub use recover::{Cut, Recovery};
+pub use point::JournalPoint;
+pub use read::{ReadEnd, read, visit_batches};
+pub use recover::Recovery;
 pub use segment::{FORMAT_VERSION, RULES_VERSION};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
 pub use storage::{File, Storage};
+pub use sync_newest::sync_newest;
 pub use varint::CodecError;

@@ -1,5 +1,6 @@
-//! One process a data folder: an OS lock on the folder itself, held until dropped. A file in it could be removed, and the next
-//! one of its name would be free. It knows nothing of the other files.
+//! Lets one process at a time use a data folder: an OS lock on the folder itself, held until it is dropped. A lock on a
+//! file in the folder would not do: if somebody removed the file, a second server could make and lock a new one. It
+//! knows nothing of the other files.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,10 +12,11 @@ use rustix::io::Errno;
 
 use crate::make_folder::make_folder;
 
-/// The file in the data folder that says who has it. It is locked too: programs of before lock nothing else.
+/// The file in the data folder that names the process which has it. It is locked, too, because older programs lock
+/// nothing else.
 pub const LOCK_NAME: &str = "lock";
 
-/// The data folder is this process's alone while this lives.
+/// While this lives, no other process can lock the data folder.
 #[derive(Debug)]
 pub struct DataLock {
     _folder: fs::File,

@@ -1,4 +1,4 @@
-//! Making a folder so that a power cut does not take it, with all that is made durable in it. It does not know what goes in.
+//! Makes a folder that a power cut cannot take away, by syncing the folder above it. It does not know what goes in.
 
 use std::fs;
 use std::io;

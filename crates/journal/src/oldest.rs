@@ -1,9 +1,9 @@
-//! Where a folder's journal begins: at the first command of all, or behind what was retired.
+//! Finds where a folder's journal begins: at the first command of all, or after the segments that were retired.
 
 use engine::Sequence;
 
 use crate::JournalError;
-use crate::journal::JournalPoint;
+use crate::point::JournalPoint;
 use crate::segment::segments_among;
 use crate::segment_reader::SegmentReader;
 use crate::storage::Storage;

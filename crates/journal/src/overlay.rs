@@ -1,5 +1,5 @@
-//! A file that is read and never changed: what is written to it stays in memory. redb writes to a file as soon as it opens it, and a
-//! check must not. It does not know what the file holds.
+//! A file that is read and never changed: what is written to it stays in memory. redb writes to a file as soon as it
+//! opens it, and reading the archive must change nothing. It does not know what the file holds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) struct Overlay<F> {
 #[derive(Debug)]
 struct State {
     length: u64,
-    /// Of the file, those bytes that are not cut off.
+    /// How many bytes of the file are not cut off.
     of_file: u64,
     /// Pages that were written, by their numbers.
     written: BTreeMap<u64, Vec<u8>>,

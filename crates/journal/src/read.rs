@@ -6,35 +6,13 @@
 
 use engine::{Entry, Sequence, Time};
 
-use crate::codec::decode;
+use crate::batch_view::BatchView;
+use crate::cut::Cut;
 use crate::error::{JournalError, VisitError};
-use crate::journal::JournalPoint;
-use crate::recover::Cut;
+use crate::point::JournalPoint;
 use crate::segment::segments_among;
 use crate::storage::Storage;
-use crate::varint::CodecError;
 use crate::walk::Walk;
-
-/// One batch of commands whose checksum holds.
-#[derive(Clone, Copy, Debug)]
-pub struct BatchView<'a> {
-    /// The file.
-    pub segment: &'a str,
-    /// Where in the file it begins.
-    pub offset: u64,
-    /// Its length with header and padding.
-    pub bytes: u64,
-    /// The sequence of its first command.
-    pub first: Sequence,
-    /// How many commands.
-    pub count: u32,
-    /// The time of all its commands.
-    pub time: Time,
-    /// The commands, encoded one after another.
-    pub payload: &'a [u8],
-    /// The point behind it.
-    pub point: JournalPoint,
-}
 
 /// Where a reading ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +25,11 @@ pub struct ReadEnd {
     pub commands: u64,
     /// Batches read.
     pub batches: u64,
-    /// What stands behind the last batch and is none: left by a power cut, and cut by the next recovery.
+    /// Bytes after the last batch that are no batch. A power cut left them, and the next recovery cuts them off.
     pub unfinished: Option<Cut>,
 }
 
-/// Reads the commands after `from` and at or before `up_to`; of a batch that reaches over `up_to`, none.
+/// Reads the commands after `from` and up to `up_to`. If a batch reaches beyond `up_to`, none of its commands is read.
 pub fn read<S: Storage>(
     storage: &S,
     from: JournalPoint,
@@ -82,22 +60,4 @@ fn read_with<S: Storage>(
     let last = walk.run(&segments)?.last;
     let unfinished = last.and_then(|(walked, tail)| Cut::of(&walked, &tail));
     Ok(ReadEnd { point: walk.point, time: walk.time, commands: walk.commands, batches: walk.batches, unfinished })
-}
-
-impl BatchView<'_> {
-    /// Decodes the commands one by one.
-    pub fn entries(&self, visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>) -> Result<(), JournalError> {
-        let mut rest = self.payload;
-        let mut sequence = self.first;
-        for _ in 0..self.count {
-            let command = decode(&mut rest).map_err(|source| self.undecodable(sequence, source))?;
-            visit(Entry { sequence, time: self.time, command }).map_err(JournalError::Visit)?;
-            sequence = sequence.next();
-        }
-        if rest.is_empty() { Ok(()) } else { Err(self.undecodable(sequence, CodecError::TrailingBytes)) }
-    }
-
-    fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
-        JournalError::Undecodable { segment: self.segment.to_owned(), sequence, source }
-    }
 }

@@ -1,21 +1,21 @@
-//! From what a stop, a crash or a power cut left in the data folder to a journal that can be appended to.
+//! Recovery: makes a journal that can be appended to of what a stop, a crash or a power cut left in the data folder.
 //! It does not know what the commands do.
 //!
-//! A crash at any point of it leaves a folder that can be recovered the same way. Source: docs/JOURNAL.md, recovery.
+//! A crash during recovery leaves a folder that the next recovery handles in the same way. Source: docs/JOURNAL.md, recovery.
 
 use engine::{Entry, Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::Kind;
+use crate::batch_view::BatchView;
+use crate::cut::Cut;
 use crate::error::VisitError;
-use crate::journal::{Active, Journal, JournalPoint, LastWritten, Options, SegmentInfo, mark_bytes};
+use crate::journal::{Active, Journal, LastWritten, Options, SegmentInfo, mark_bytes};
+use crate::point::JournalPoint;
 use crate::segment::segments_among;
 use crate::segment_reader::{SegmentReader, Tail};
-use crate::storage::{File, Storage};
+use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 use crate::walk::{Ends, Walk, Walked};
-
-/// Files of this ending were being written when the server ended.
-pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// What a recovery found and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,59 +32,46 @@ pub struct Recovery {
     pub cut: Option<Cut>,
 }
 
-/// Bytes behind the last whole batch: of a batch that was never acknowledged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The file.
-    pub segment: String,
-    /// Where they began.
-    pub offset: u64,
-    /// How far they reached.
-    pub bytes: u64,
-}
-
-impl Cut {
-    pub(crate) fn of<F: File>(walked: &Walked<F>, tail: &Tail) -> Option<Cut> {
-        let bytes = tail.written_end - walked.end;
-        (bytes > 0).then(|| Cut { segment: walked.reader.name.clone(), offset: walked.end, bytes })
+impl<S: Storage> Journal<S> {
+    /// Brings the folder's journal back, visiting all commands after `from`, in order; in an empty folder, makes one.
+    /// `time_floor` is the time of the state at `from`: no later command may be of an earlier time. What a power cut
+    /// left unfinished is cut, temporary files are removed. What is visited is surely durable once this returns.
+    /// Errors: damage and missing files, each with what to do. Source: docs/JOURNAL.md, recovery.
+    pub fn recover(
+        storage: S,
+        options: Options,
+        from: JournalPoint,
+        time_floor: Time,
+        visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
+    ) -> Result<(Journal<S>, Recovery), JournalError> {
+        let names = storage.list().map_err(JournalError::io("list the data folder"))?;
+        for name in names.iter().filter(|name| name.ends_with(TEMPORARY_SUFFIX)) {
+            storage.remove(name).map_err(JournalError::io(format!("remove {name}")))?;
+        }
+        let segments = segments_among(names);
+        let visit_batch = &mut |batch: &BatchView<'_>| batch.entries(visit);
+        let mut walk = Walk::new(&storage, from, time_floor, None, visit_batch);
+        let Ends { last, before_last } = walk.run(&segments)?;
+        let (point, time) = (walk.point, walk.time);
+        let mut recovery = Recovery { point, time, commands: walk.commands, batches: walk.batches, cut: None };
+        let Some((last, tail)) = last else {
+            return Ok((Journal::begin(storage, options, from, recovery.time)?, recovery));
+        };
+        recovery.cut = Cut::of(&last, &tail);
+        repair(&last, &tail)?;
+        // The newest segment's name must be durable before the one before it says that there is a next.
+        storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
+        if let Some(before_last) = before_last.filter(|before_last| !before_last.closed) {
+            close(before_last, &last)?;
+        }
+        let journal = continued(storage, options, &segments, last, point, time);
+        Ok((journal, recovery))
     }
 }
 
-/// See [`Journal::recover`].
-pub(crate) fn recover<S: Storage>(
-    storage: S,
-    options: Options,
-    from: JournalPoint,
-    time_floor: Time,
-    visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>,
-) -> Result<(Journal<S>, Recovery), JournalError> {
-    let names = storage.list().map_err(JournalError::io("list the data folder"))?;
-    for name in names.iter().filter(|name| name.ends_with(TEMPORARY_SUFFIX)) {
-        storage.remove(name).map_err(JournalError::io(format!("remove {name}")))?;
-    }
-    let segments = segments_among(names);
-    let visit_batch = &mut |batch: &crate::BatchView<'_>| batch.entries(visit);
-    let mut walk = Walk::new(&storage, from, time_floor, None, visit_batch);
-    let Ends { last, before_last } = walk.run(&segments)?;
-    let (point, time) = (walk.point, walk.time);
-    let mut recovery = Recovery { point, time, commands: walk.commands, batches: walk.batches, cut: None };
-    let Some((last, tail)) = last else {
-        return Ok((Journal::begin(storage, options, from, recovery.time)?, recovery));
-    };
-    recovery.cut = Cut::of(&last, &tail);
-    repair(&last, &tail)?;
-    // The newest segment's name must be durable before the one before it says that there is a next.
-    storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
-    if let Some(before_last) = before_last.filter(|before_last| !before_last.closed) {
-        close(before_last, &last)?;
-    }
-    let journal = continued(storage, options, &segments, last, point, time);
-    Ok((journal, recovery))
-}
-
-/// Makes the newest segment what it was taken for: the bytes behind the last whole batch zero, and that batch durable.
-/// It may have been written and not synced, and after a failed sync the system may believe it clean, so that syncing
-/// alone would do nothing: it is written again.
+/// Makes the newest segment what it was taken for: zeros the bytes behind the last whole batch, and makes that batch
+/// durable. The batch may have been written and not synced. After a failed sync the system may take its bytes for
+/// clean, so that syncing alone would do nothing. So it is written again.
 fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let SegmentReader { name, file, .. } = &walked.reader;
@@ -102,7 +89,7 @@ fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> 
     file.sync().map_err(failed)
 }
 
-/// Writes the closing mark that a crash kept from being written behind the last batch of the segment before the newest.
+/// Writes the closing mark of the segment before the newest, which a crash prevented.
 fn close<F: File>(mut before_last: Walked<F>, last: &Walked<F>) -> Result<(), JournalError> {
     let header = last.reader.header;
     let point = JournalPoint { sequence: Sequence(header.first.0 - 1), chain: header.chain };

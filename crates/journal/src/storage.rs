@@ -4,6 +4,9 @@
 use std::fmt::Debug;
 use std::io;
 
+/// The ending of a file that is being made. The next start removes it: its maker did not come to the end.
+pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
+
 /// A flat folder of files, and folders of such beside them. Clones share the folder.
 pub trait Storage: Clone + Send + Sync + 'static {
     /// An open file of this folder.

@@ -5,8 +5,8 @@ use engine::{Sequence, Time};
 
 use crate::JournalError;
 use crate::batch::{BatchHeader, Kind};
-use crate::journal::JournalPoint;
-use crate::read::BatchView;
+use crate::batch_view::BatchView;
+use crate::point::JournalPoint;
 use crate::segment::{HEADER_BYTES, segments_among};
 use crate::segment_reader::{SegmentReader, Step, Tail};
 use crate::storage::Storage;

@@ -250,7 +250,8 @@ impl Model {
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
             let maker_account = self.order(maker).account;
-            events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares });
+            let maker_done = self.order(maker).open.is_zero();
+            events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
             self.say_if_client_order_is_done(maker, events);
             match side {
                 Side::Buy => {

@@ -157,7 +157,7 @@ impl Workload {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
                 Op::Query(Query { account, order: id.into() })
             }
-            other => other,
+            other @ Op::Command(_) => other,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The model against docs/PROTOCOL.md: the worked example, and each rule of matching by itself.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Money, NewOrder,
@@ -300,6 +300,7 @@ fn events_say_what_happened_in_order() {
             aggressor: order,
             price: price(100),
             shares: shares(10),
+            maker_done: true,
         },
         Event::BalanceChanged { account: seller, balance: dollars(1_001_000) },
         Event::BalanceChanged { account: buyer, balance: dollars(1_000_000 - 1_000 - 5 * 102) },
@@ -335,6 +336,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
             aggressor: order,
             price: price(100),
             shares: shares(10),
+            maker_done: true,
         },
         Event::BalanceChanged { account, balance: dollars(1_000_000 - 40) },
         Event::BalanceChanged { account, balance: dollars(1_000_000) },

@@ -6,23 +6,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{DoneOrders, Engine, Sequence};
-use exchange::{Exchange, Gauge, Metrics, State, Status};
-use feed::{Asker, Former, Known, RECALLED};
+use exchange::{EventFork, Exchange, Gauge, Metrics, State, Status};
+use feed::{Asker, FormerMarket, InitialHistory, RECALLED};
 use journal::{DataLock, Disk, Journal, Options, Storage};
-use store::{History, Reader, Stop, Store, StoreError, StoreUrl};
+use market::recovery::{self, Recovered, Report};
+use market::snapshots;
+use market::timekeeper::Clock;
+use market::turn::TurnOptions;
+use market::{Failed, Market, MarketOptions};
+use store::sql_reader;
+use store::{History, Reader, Retention, Stop, Store, StoreError, StoreUrl};
+use store::{SqlMarket, SqlOptions};
 use web::{Hub, Records};
 
-use crate::archive_gate::{ArchiveGate, GATE_NAME};
-use crate::market::{DONE_ORDERS_MAX, Failed, Follower, Market, MarketOptions};
-use crate::place::Place;
+use crate::followers::Followers;
 use crate::projection::Projection;
 use crate::records::{SqlRecords, former};
-use crate::recovery::{self, Recovered, Report};
 use crate::settings::{Durability, Settings};
-use crate::snapshots;
-use crate::sql_market::{SqlMarket, SqlOptions};
-use crate::sql_reader;
-use crate::timekeeper::Clock;
+use crate::store_location::StoreLocation;
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
@@ -45,7 +46,7 @@ pub enum Backend {
 pub struct Folder {
     storage: Disk,
     market: Market<Disk>,
-    projection: Option<Projection>,
+    followers: Followers,
     /// Held for as long as the server runs.
     _lock: DataLock,
 }
@@ -71,9 +72,9 @@ impl Backend {
         failed: Failed,
     ) -> Result<(Backend, Opened), String> {
         match &settings.store {
-            Place::Journal => open_folder(settings, metrics, clock, failed),
-            Place::Database(url) => open_database(url, settings, status, metrics, clock, failed),
-            Place::Nowhere(fault) => Err(fault.clone()),
+            StoreLocation::Journal => open_folder(settings, metrics, clock, failed),
+            StoreLocation::Database(url) => open_database(url, settings, status, metrics, clock, failed),
+            StoreLocation::Invalid(fault) => Err(fault.clone()),
         }
     }
 
@@ -88,7 +89,7 @@ impl Backend {
     /// Who looks at the market; none where it is not followed.
     pub fn asker(&self) -> Option<Asker<Hub>> {
         let projection = match self {
-            Backend::Folder(folder) => folder.projection.as_ref(),
+            Backend::Folder(folder) => folder.followers.projection(),
             Backend::Database(_, followed) => followed.as_ref().map(|(projection, _)| projection),
         };
         projection.map(Projection::asker)
@@ -106,16 +107,18 @@ impl Backend {
     pub fn stop(self, settings: &Settings) -> Result<Sequence, String> {
         match self {
             Backend::Folder(folder) => {
-                let Folder { storage, market, projection, _lock } = *folder;
+                let Folder { storage, market, followers, _lock } = *folder;
                 let (engine, journal) = market.stop().map_err(|error| error.to_string())?;
                 // A snapshot leaves out what the history holds.
-                projection.map_or(Ok(()), Projection::stop).map_err(|error| error.to_string())?;
+                followers.stop().map_err(|error| error.to_string())?;
                 snapshot_if_cheap(&storage, &engine, &journal, settings)?;
                 Ok(engine.sequence())
             }
             Backend::Database(market, followed) => {
                 let sequence = market.stop().sequence();
-                followed.map_or(Ok(()), |(projection, _)| projection.stop()).map_err(|error| error.to_string())?;
+                if let Some((projection, _)) = followed {
+                    projection.stop();
+                }
                 Ok(sequence)
             }
         }
@@ -131,8 +134,6 @@ fn open_folder(
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
-    // Closed until the archive is written to no more by the recovery.
-    let gate = ArchiveGate::make(&storage).map_err(|error| format!("{GATE_NAME}: {error}"))?;
     let options = Options {
         segment_bytes: settings.segment_size.0,
         durability: match settings.durability {
@@ -140,17 +141,16 @@ fn open_folder(
             Durability::Written => journal::Durability::Written,
         },
     };
-    let mut projection = None;
+    let mut followers = None;
     let recovered = recovery::open_followed(&storage, options, |engine| {
-        if settings.feed {
-            projection = Some(Projection::start(engine, &storage, settings.history(), &metrics, &failed)?);
-        }
-        Ok(projection.as_ref().map(Projection::sink))
+        let kept = (settings.history(), options.durability, settings.feed);
+        let started = followers.insert(Followers::start(engine, &storage, kept, &metrics, &failed)?);
+        Ok(Some(started.events()))
     });
     let recovered = recovered.map_err(|error| error.to_string())?;
     expect_all(&storage, &recovered)?;
-    let projection = projection.map(|projection| projection.fit(&recovered.engine, &failed)).transpose();
-    let projection = projection.map_err(|error| error.to_string())?;
+    let followers = followers.expect("invariant: a recovery is followed");
+    let followers = followers.fit(&recovered.engine).map_err(|error| error.to_string())?;
     let promise = match settings.durability {
         Durability::Synced => "synced: a reply means that it is on the disk",
         Durability::Written => "written: a reply survives a crash of the server, not of the machine",
@@ -167,29 +167,31 @@ fn open_folder(
             },
             started.elapsed().as_secs_f64()
         ),
-        notes: notes(&recovered.report),
+        notes: notes(&recovered.report).into_iter().chain(followers.note()).collect(),
     };
     note_recovery(&metrics, started, recovered.report.commands_replayed);
     if let Some(made) = recovered.report.snapshot.as_ref().and_then(|info| made_at(&settings.data.join(&info.name))) {
         snapshots::note_made(&metrics, made);
     }
     let market_options = MarketOptions {
-        limits: settings.answer_limits(),
+        turn: turn_options(settings, metrics, clock),
         keep_journal: settings.keep_journal,
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low_bytes(),
-        done_orders_max: DONE_ORDERS_MAX,
+    };
+    let market = Market::start(storage.clone(), recovered, market_options, followers.follower(), failed);
+    let market = market.map_err(no_threads)?;
+    Ok((Backend::Folder(Box::new(Folder { storage, market, followers, _lock: lock })), opened))
+}
+
+fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> TurnOptions {
+    TurnOptions {
+        limits: settings.answer_limits(),
         bounds: settings.bounds(),
-        clock_leap_max: settings.max_clock_leap.0,
         metrics,
         clock,
-    };
-    let follower = projection
-        .as_ref()
-        .map(|projection| Follower { events: projection.sink(), checkpoint: projection.checkpoint() });
-    let market =
-        Market::start(storage.clone(), recovered, gate, market_options, follower, failed).map_err(no_threads)?;
-    Ok((Backend::Folder(Box::new(Folder { storage, market, projection, _lock: lock })), opened))
+        clock_leap_max: settings.max_clock_leap.0,
+    }
 }
 
 /// Has the disk know all journal files, also those that the recovery had no need of: that they are there is watched.
@@ -293,23 +295,23 @@ fn open_database(
         },
     };
     let patience = settings.store_patience.0;
-    let history = || History::connect(url, &name, patience, stop.clone()).map_err(say);
+    let history = || History::connect(url, &format!("{name} done"), patience, stop.clone()).map_err(say);
     let readers = sql_reader::start(history()?, history()?, &failed).map_err(no_threads)?;
     let followed = match settings.feed {
         true => {
             let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
             let mut look_ups = reader("orders")?;
             let head = loaded.standing.head;
-            let since = Former::since_of(head.time);
+            let since = FormerMarket::since_of(head.time);
             // Nobody but us has written since the engine was loaded: the rows are those that it stands on.
             let markets = look_ups.markets(RECALLED, since).map_err(say)?;
-            let known = Known {
+            let known = InitialHistory {
                 next_trade: head.next_execution,
                 placed: look_ups.placed_times().map_err(say)?,
                 markets: markets.iter().map(|rows| former(rows, since)).collect(),
             };
             let whole = look_ups.is_whole().map_err(say)?;
-            let projection = Projection::start_from(&loaded.engine, &known, &failed);
+            let projection = Projection::start_from(&loaded.engine, &known);
             let projection = projection.map_err(|error| error.to_string())?;
             let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
             let records = SqlRecords::start(pages, look_ups, whole, patience).map_err(no_threads)?;
@@ -317,10 +319,18 @@ fn open_database(
         }
         false => None,
     };
-    let events = followed.as_ref().map(|(projection, _)| projection.sink());
-    let (limits, bounds) = (settings.answer_limits(), settings.bounds());
-    let clock_leap_max = settings.max_clock_leap.0;
-    let options = SqlOptions { limits, patience, events, metrics, clock, clock_leap_max, bounds };
+    let keep = settings.history();
+    let retention = (keep != history::Keep::default()).then(|| {
+        let keep = store::Keep { age_us: keep.age_us, bytes: keep.bytes };
+        Retention::new(url, &format!("{name} retention"), keep, writer.epoch()).map_err(say)
+    });
+    let events = followed.as_ref().map(|(projection, _)| EventFork::to(vec![projection.follower()]));
+    let options = SqlOptions {
+        turn: turn_options(settings, metrics, clock),
+        patience,
+        events,
+        retention: retention.transpose()?,
+    };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }

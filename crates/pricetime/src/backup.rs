@@ -1,27 +1,29 @@
 //! `pricetime backup`: a consistent copy of a data folder, also of one that a server is writing to, checked afterwards.
 //!
-//! The order makes it consistent. First the newest snapshot; then the archive, which holds all that was done before that
-//! snapshot, and the history likewise; last the journal. Nobody waits for it: the large files are copied beforehand, while
-//! they change, and then brought up to date, which is quick; the archive while its writer keeps out. Should that take longer
-//! than the writer waits, the archive is brought up to date once more. Journal files are only ever appended to, and are
+//! The order makes it consistent. First the newest snapshot; then the history, which holds all that happened before that
+//! snapshot; last the journal, from which the history gets what it lacks. Nobody waits for it: the large files are copied
+//! beforehand, while they change, and then brought up to date, which is quick. Journal files are only ever appended to, and are
 //! copied up to their last whole unit.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use engine::Sequence;
-use history::{CHECKPOINT_NAME, HISTORY_FOLDER, file_names};
+use exchange::EventFork;
+use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, SharedHistory, file_names};
 use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, make_folder, snapshot};
+use market::follower::Here;
+use market::recovery;
 
-use crate::archive_gate::{GATE_NAME, KeptOut};
 use crate::copies::Copies;
+use crate::inspect;
 use crate::units::Umask;
-use crate::{inspect, recovery};
 
-/// How often to begin again when the server retires files while they are being copied, or cannot wait with the archive.
+/// How often to begin again when the server retires or seals files while they are being copied.
 const ATTEMPTS: usize = 5;
 
 /// The arguments of `pricetime backup`.
@@ -70,7 +72,7 @@ fn copy_ahead(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
     for name in file_names(disk).map_err(|error| error.to_string())? {
         copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(name))?;
     }
-    copies.bring_up_if_there(Path::new(ARCHIVE_NAME))
+    Ok(())
 }
 
 fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
@@ -78,19 +80,10 @@ fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
     if let Some(newest) = &newest {
         copies.bring_up(Path::new(&newest.name))?;
     }
-    copy_archive(disk.path(), copies)?;
+    // Of a folder that the version before left: nobody writes to it.
+    copies.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
     copy_history(copies)?;
     copy_journal(disk, copies, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
-}
-
-fn copy_archive(folder: &Path, copies: &mut Copies) -> Result<(), String> {
-    let gate = |error| format!("{GATE_NAME}: {error}");
-    let kept_out = KeptOut::of(folder).map_err(gate)?;
-    let copied = copies.bring_up_if_there(Path::new(ARCHIVE_NAME));
-    match kept_out.still().map_err(gate)? {
-        true => copied,
-        false => Err(format!("{ARCHIVE_NAME} was written to meanwhile; try again when fewer orders are done")),
-    }
 }
 
 /// The checkpoint first, and then the files that it counts: what they get meanwhile lies behind it, and is written again from the
@@ -132,19 +125,32 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
     Ok(())
 }
 
-/// Opens the copy as a server would, and reads every archived order.
+/// Opens the copy as a server would, and reads every record of its history.
 fn verify(target: &Path) -> Result<(), String> {
-    let failed = |error: String| format!("the copy does not stand up to a check: {error}");
-    let disk = Disk::open(target).map_err(|error| failed(error.to_string()))?;
-    let mut recovered = recovery::open(&disk, Options::default()).map_err(|error| failed(error.to_string()))?;
+    let failed = |error: &dyn std::fmt::Display| format!("the copy does not stand up to a check: {error}");
+    let disk = Disk::open(target).map_err(|error| failed(&error))?;
+    let mut followed = None;
+    let recovered = recovery::open_followed(&disk, Options::default(), |engine| {
+        let history = followed.insert(SharedHistory::new(History::open(&disk, engine)?));
+        Ok(Some(EventFork::to(vec![Arc::new(Here(history.clone()))])))
+    });
+    let recovered = recovered.map_err(|error| failed(&error))?;
+    let history = followed.expect("invariant: a recovery is followed");
+    history.fit(&recovered.engine).and_then(|_| history.checkpoint()).map_err(|error| failed(&error))?;
     recovered.engine.check_invariants();
-    let archived = recovered.archive.check().map_err(|error| failed(error.to_string()))?;
+    let mut damaged = None;
+    let found = history::verify(&disk, &mut |fault| damaged = damaged.take().or(Some(fault)));
+    let found = found.map_err(|error| failed(&error))?;
+    if let Some(fault) = damaged {
+        return Err(failed(&fault));
+    }
     println!(
-        "{}: sound at command {}: {} accounts, {} open orders, {archived} archived orders, state hash {:016x}",
+        "{}: sound at command {}: {} accounts, {} open orders, {} orders in the history, state hash {:016x}",
         target.display(),
         recovered.engine.sequence(),
         recovered.engine.account_count(),
         recovered.engine.open_order_count(),
+        found.map_or(0, |found| found.records[0] - found.gone[0]),
         recovered.engine.state_hash(),
     );
     Ok(())

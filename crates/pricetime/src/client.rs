@@ -127,6 +127,7 @@ impl Client {
     }
 
     /// Sends bytes as they are.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the system may say what no list of ours has")]
     pub fn send_bytes(&mut self, raw: &[u8]) -> Result<(), ClientError> {
         self.stream.write_all(raw).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => self.closed("room for the request", false),
@@ -172,6 +173,7 @@ impl Client {
         Ok(std::mem::take(&mut self.buffer))
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the system may say what no list of ours has")]
     fn receive(&mut self, waiting_for: &'static str) -> Result<usize, ClientError> {
         let before = self.buffer.len();
         self.buffer.resize(before + READ_BYTES, 0);

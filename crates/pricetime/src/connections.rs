@@ -12,7 +12,7 @@ const HTTP_MAX: usize = 1024;
 /// The part of few connections that HTTP has: one in so many.
 const HTTP_PART: usize = 4;
 
-/// Files of the server itself: journal, snapshots, archive, history, connections to a database, listeners and event loops,
+/// Files of the server itself: journal, snapshots, history, connections to a database, listeners and event loops,
 /// places for those who look after the server, and some that are open for a moment.
 const OWN: u64 = 96;
 /// Files of a worker: its listener, its event loop, and a client that is turned away.

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use engine::{DoneOrders, Engine, Entry};
 use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
+use market::recovery;
 use store::{Stop, Store, StoreError, StoreUrl};
-
-use crate::{recovery, snapshots};
 
 /// What a data folder holds.
 pub struct Inspected {
@@ -56,8 +55,7 @@ pub fn inspect(disk: &Disk) -> Result<Inspected, String> {
 }
 
 fn read(disk: &Disk) -> Result<Inspected, String> {
-    let (newest, _) =
-        recovery::load_newest(disk, DoneOrders::Drop, snapshots::ANY).map_err(|error| error.to_string())?;
+    let (newest, _) = recovery::load_newest(disk, None).map_err(|error| error.to_string())?;
     let (snapshot, mut engine, from) = match newest {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use engine::{Command, Entry, NewOrder, OrderName, Side};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
+use market::recovery;
 
-use crate::{inspect, recovery};
+use crate::inspect;
 
 /// The arguments of `pricetime journal`.
 #[derive(Args, Debug)]
@@ -52,8 +53,7 @@ fn verify(disk: &Disk) -> Result<ExitCode, String> {
     let from = oldest(disk)?;
     let mut snapshots = Vec::new();
     for info in snapshot::list(disk).map_err(|error| error.to_string())? {
-        let (engine, point) =
-            recovery::load(disk, &info, engine::DoneOrders::Drop).map_err(|error| error.to_string())?;
+        let (engine, point) = recovery::load(disk, &info).map_err(|error| error.to_string())?;
         println!("{}: {} bytes, state hash {:016x}: sound", info.name, info.bytes, engine.state_hash());
         snapshots.push((info.name, point));
     }

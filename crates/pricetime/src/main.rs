@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
-use pricetime::demo::{self, DemoArgs};
+use pricetime::demo::command::{self as demo, DemoArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::keys::{self, KeysArgs};
@@ -42,7 +42,7 @@ enum Command {
     Health(HealthArgs),
     /// Print accounts, positions, holds, open orders, totals and the state hash of a data folder or database
     State(StateArgs),
-    /// Check all that a data folder keeps: journal, snapshots, archive and history
+    /// Check all that a data folder keeps: journal, snapshots and history
     Verify(VerifyArgs),
     /// Check, print or count the journal of a data folder
     Journal(JournalArgs),

@@ -6,22 +6,22 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, Side, Time};
-use feed::{Canceled, Candle, Ending, Former, PastOrder, Report, Trade};
+use engine::{AccountIndex, NewOrder, Side, Time};
+use feed::{Canceled, Candle, Ending, FormerMarket, PastOrder, Report, Trade};
 use store::{
     CanceledRow, CandleRow, MarketRows, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen, StoreError, TradeRow,
 };
-use web::{Away, Past, Question, Records};
+use web::{NoAnswer, Past, Question, Records};
 
 /// Where questions are left. The threads end when it is dropped.
 pub struct SqlRecords {
-    pages: Line,
-    look_ups: Line,
+    pages: QuestionQueue,
+    look_ups: QuestionQueue,
     whole: bool,
 }
 
 /// Questions with when they came; the threads that it is for take them in turn.
-struct Line(Mutex<Sender<(Question, Instant)>>);
+struct QuestionQueue(Mutex<Sender<(Question, Instant)>>);
 
 type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
 
@@ -29,13 +29,14 @@ impl SqlRecords {
     /// Starts a thread for each reader: those of `pages` for what may take long, one for look-ups. A question is answered
     /// within `patience` of its coming, or not at all. `whole` says that the rows tell of every order that there ever was.
     pub fn start(pages: Vec<Reader>, look_ups: Reader, whole: bool, patience: Duration) -> std::io::Result<SqlRecords> {
-        let (pages, look_ups) = (Line::start(pages, patience)?, Line::start(vec![look_ups], patience)?);
+        let (pages, look_ups) =
+            (QuestionQueue::start(pages, patience)?, QuestionQueue::start(vec![look_ups], patience)?);
         Ok(SqlRecords { pages, look_ups, whole })
     }
 }
 
-impl Line {
-    fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<Line> {
+impl QuestionQueue {
+    fn start(readers: Vec<Reader>, patience: Duration) -> std::io::Result<QuestionQueue> {
         let (questions, turns) = channel();
         let turns: Turns = Arc::new(Mutex::new(turns));
         for mut reader in readers {
@@ -48,7 +49,7 @@ impl Line {
                 }
             })?;
         }
-        Ok(Line(Mutex::new(questions)))
+        Ok(QuestionQueue(Mutex::new(questions)))
     }
 }
 
@@ -111,20 +112,21 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
 }
 
 /// What a start puts back into memory, where minutes were read from `since` on.
-pub fn former(rows: &MarketRows, since: Time) -> Former {
+pub fn former(rows: &MarketRows, since: Time) -> FormerMarket {
     let MarketRows { symbol, trades, minutes } = rows;
     let (trades, minutes) = (trades.iter().map(trade).collect(), minutes.iter().map(candle).collect());
-    Former { symbol: *symbol, trades, minutes, since }
+    FormerMarket { symbol: *symbol, trades, minutes, since }
 }
 
 /// Whatever keeps the database from answering, the asker may try again; the log has the cause.
-fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, Away> {
+fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, NoAnswer> {
     match answer {
         Ok((rows, through)) => Ok((shown(rows), through)),
-        Err(StoreError::Unreachable { .. } | StoreError::Stopped) => Err(Away),
+        Err(StoreError::NoLongerKept { until }) => Err(NoAnswer::NoLongerKept { until }),
+        Err(StoreError::Unreachable { .. } | StoreError::Stopped) => Err(NoAnswer::Away),
         Err(error) => {
             tracing::error!(%error, "a question about the past cannot be answered");
-            Err(Away)
+            Err(NoAnswer::Away)
         }
     }
 }
@@ -167,21 +169,8 @@ fn past(row: &PlacedRow) -> Past {
 
 fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {
     let OpenedRow { order, symbol, side, limit, shares, time, sequence, client_id } = *row;
-    PastOrder {
-        order,
-        account,
-        symbol,
-        side,
-        limit,
-        shares,
-        time,
-        sequence,
-        client_id,
-        ended,
-        before: None,
-        canceled_before: None,
-        last_trade: None,
-    }
+    let placed = NewOrder { symbol, side, limit, shares };
+    PastOrder { client_id, ended, ..PastOrder::placed(order, account, placed, time, sequence) }
 }
 
 fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {

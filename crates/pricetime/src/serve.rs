@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use engine::Sequence;
 use exchange::{Metrics, State, Status};
 use journal::ARCHIVE_NAME;
+use market::timekeeper::Clock;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use web::{About, Keys, Web};
@@ -22,9 +23,8 @@ use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
-use crate::place::Place;
 use crate::settings::{ServeArgs, Settings};
-use crate::timekeeper::Clock;
+use crate::store_location::StoreLocation;
 
 /// How long a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
@@ -68,8 +68,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         false => keys::read(&settings.keys)?,
     };
     let store = match settings.store {
-        Place::Journal | Place::Nowhere(_) => "journal",
-        Place::Database(_) => "postgres",
+        StoreLocation::Journal | StoreLocation::Invalid(_) => "journal",
+        StoreLocation::Database(_) => "postgres",
     };
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
     let metrics = metrics();
@@ -88,6 +88,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Sett
     web::Settings {
         address: settings.http,
         hosts: hosts.collect(),
+        backlog: settings.backlog,
         connections_max: connections.http,
         addresses: connections.addresses.clone(),
         idle_timeout: settings.idle_timeout.0,
@@ -288,6 +289,7 @@ fn xml_settings(settings: &Settings, connections: &Connections, metrics: &Metric
 }
 
 /// Why a gateway does not start, in words that name the address and the setting to change.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the system may say what no list of ours has")]
 fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
@@ -307,7 +309,7 @@ fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
 fn abort_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // Of one in a read of the archive becomes an error for whoever asked; of a second one on its way nothing can.
+        // One in reading the version before's archive becomes an error of the start; of a second one on its way nothing can.
         if journal::is_guarded() && !is_second(panic) {
             return;
         }
@@ -327,9 +329,8 @@ fn is_second(panic: &PanicHookInfo<'_>) -> bool {
 fn advice(file: &str) -> String {
     match file.contains("redb") {
         true => format!(
-            "{ARCHIVE_NAME} seems damaged, so the server stops; nothing acknowledged is lost. Start it again; if this comes \
-             back, restore the data folder from a backup, or with every journal file since the first (--keep-journal) move \
-             {ARCHIVE_NAME} and the snapshots away: all is rebuilt from the journal"
+            "{ARCHIVE_NAME}, of the version before, seems damaged, so the server does not start; restore it from a backup, or with \
+             every journal file since the first (--keep-journal) move it and the snapshots away: all is rebuilt from the journal"
         ),
         false => "this is a fault of the server, which stops; nothing acknowledged is lost. Start it again, and please report \
                   the lines above"

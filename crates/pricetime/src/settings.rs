@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use engine::{Money, Position};
 use history::Keep;
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
 use serde::{Deserialize, Serialize};
 
-use crate::admission::Bounds;
-use crate::answering::AnswerLimits;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 use crate::units::{ByteSize, Span, Umask, Whole};
 
 /// When a reply may leave.
@@ -84,7 +84,7 @@ settings! {
     /// Where the market is kept: `journal`, in the data folder, or in a database,
     /// postgres://USER:PASSWORD@HOST:5432/DATABASE
     [hide_env_values = true]
-    store: Place = Place::Journal, "PRICETIME_STORE";
+    store: StoreLocation = StoreLocation::Journal, "PRICETIME_STORE";
     /// Wait until no other server writes to the database, and take over then
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     standby: bool = false, "PRICETIME_STANDBY";
@@ -94,7 +94,7 @@ settings! {
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
     workers: usize = default_workers(), "PRICETIME_WORKERS";
-    /// Connections waiting to be accepted, on each worker's listener
+    /// Connections waiting to be accepted, on each worker's listener and on that for HTTP
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
     /// Connections at once; further ones wait in the backlog. 0 for as many as the limit of open files allows
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
@@ -133,9 +133,9 @@ settings! {
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
     /// Take a snapshot when this many commands stand in full journal files since the last
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
-    /// Keep done orders and trades for so many days at least, as far as whole files can go; 0 for ever. Candles stay
+    /// Keep done orders and trades for so many days at least, as far as whole files or tables can go; 0 for ever
     history_keep_days: u64 = 0, "PRICETIME_HISTORY_KEEP_DAYS";
-    /// With more than this the oldest done orders and trades go, in whole files; 0 for any size
+    /// With more than this the oldest done orders and trades go, in whole files or tables; 0 for any size
     history_keep_bytes: ByteSize = ByteSize(0), "PRICETIME_HISTORY_KEEP_BYTES";
     /// Permissions that new files and folders lack: with 077 they are their owner's alone, with 027 the group may read them
     umask: Umask = Umask::OWNER_ALONE, "PRICETIME_UMASK";
@@ -262,20 +262,14 @@ impl Settings {
         at_most("history-keep-bytes", self.history_keep_bytes.0, i64::MAX as u64)?;
         at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
         match &self.store {
-            Place::Journal if self.standby => {
+            StoreLocation::Journal if self.standby => {
                 return Err("standby waits for a database: it needs store = postgres://…".to_string());
             }
-            Place::Database(_) if self.durability == Durability::Written => {
+            StoreLocation::Database(_) if self.durability == Durability::Written => {
                 return Err("durability is written, but with a database every reply waits for the commit".to_string());
             }
-            Place::Database(_) if self.history() != Keep::default() => {
-                return Err(
-                    "history-keep-days and history-keep-bytes are about the data folder; with a database all is kept"
-                        .to_string(),
-                );
-            }
-            Place::Nowhere(fault) => return Err(format!("store: {fault}")),
-            Place::Journal | Place::Database(_) => {}
+            StoreLocation::Invalid(fault) => return Err(format!("store: {fault}")),
+            StoreLocation::Journal | StoreLocation::Database(_) => {}
         }
         if self.idle_timeout.0.is_zero() {
             return Err("idle-timeout is 0s; at least 1ms".to_string());

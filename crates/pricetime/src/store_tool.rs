@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
-use journal::{Archive, ArchiveBatch, DataLock, Disk, Journal, JournalPoint, VisitError};
+use engine::{DoneOrder, DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
+use history::{Done, History, HistoryError};
+use journal::{DataLock, Disk, Journal, JournalPoint, VisitError};
+use market::{recovery, snapshots};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
 
-use crate::archive_gate::ArchiveGate;
-use crate::place::GivenUrl;
-use crate::{inspect, recovery, snapshots};
+use crate::inspect;
+use crate::store_location::GivenUrl;
 
 /// Commands in one transaction of a replay.
 const COMMANDS_AT_ONCE: u64 = 4096;
-/// Done orders stored in the archive at once.
-const ORDERS_AT_ONCE: usize = 1 << 16;
+/// Executions of an order that are read at once.
+const EXECUTIONS_AT_ONCE: usize = 1 << 16;
 
 /// The arguments of `pricetime store`.
 #[derive(Args, Debug)]
@@ -72,8 +73,6 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     inspect::open_disk(folder)?;
     let _lock = DataLock::take(folder).map_err(say)?;
     let disk = Disk::open(folder).map_err(say)?;
-    // The archive may have to be repaired: no backup copies it meanwhile.
-    let _gate = ArchiveGate::make(&disk).map_err(say)?;
     let mut store = connect(url)?;
     store.migrate().map_err(say)?;
     let sequence = store.standing().map_err(say)?.head.sequence;
@@ -89,7 +88,7 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
         }
         false => {
             copy(&disk, &inspected.engine, &mut store)?;
-            "copied from its state and archive, since its first journal files are gone: see docs/POSTGRES.md for what these \
+            "copied from its state and history, since its first journal files are gone: see docs/POSTGRES.md for what these \
              rows lack"
         }
     };
@@ -126,17 +125,24 @@ fn commit(writer: &mut Writer, effects: &mut Effects) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Copies a state, and all that the archive holds of the orders before it.
+/// Copies a state, and all that the history holds of the orders before it.
 fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
-    let archive = Archive::open(disk).map_err(say)?;
-    if archive.position() < engine.sequence() {
-        return Err("the archive is behind the journal: start the server on this folder once, and stop it".to_string());
+    let behind = history::through(disk).map_err(say)? != Some(engine.sequence());
+    if behind || journal::has_archive(disk).map_err(say)? {
+        return Err("the history is behind the journal: start the server on this folder once, and stop it".to_string());
     }
+    let history = History::open(disk, engine).map_err(say)?;
     let mut items = Vec::new();
     engine.export(&mut |item| items.push(item));
     let orders = (1..engine.next_order().0).map(OrderId);
-    let done = orders.filter_map(|order| archive.get(order).map_err(say).transpose());
+    let done = orders.filter_map(|order| done(&history, order).map_err(say).transpose());
     store.import(items.into_iter().map(Ok), done).map_err(say).map(|_| ())
+}
+
+fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
+    let Some(Done { account, canceled, mut executions }) = history.done(order)? else { return Ok(None) };
+    while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE)? {}
+    Ok(Some(DoneOrder { order, account, canceled, executions: executions.finish() }))
 }
 
 fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
@@ -154,12 +160,10 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
         return Err(refused);
     }
     let engine = importer.finish().map_err(say)?;
-    let archive = Archive::open(&disk).map_err(say)?;
-    let orders = archive_into(&mut store, &archive, head)?;
+    let orders = history_into(&mut store, &disk, &engine)?;
     let point = JournalPoint { sequence: head.sequence, chain: 0 };
     snapshots::write_if_new(&disk, &engine, point).map_err(say)?;
     let hash = engine.state_hash();
-    drop(archive);
     let options = journal::Options::default();
     drop(Journal::begin_behind(disk.clone(), options, point, engine.time()).map_err(say)?);
     // The folder is now one that a server leaves behind.
@@ -182,25 +186,24 @@ fn state_into(store: &mut Store, importer: &mut Importer, refused: &mut Option<S
     Ok(store.export_state(&mut visit).map_err(say)?.head)
 }
 
-/// Stores every done order; gives how many.
-fn archive_into(store: &mut Store, archive: &Archive, head: Head) -> Result<u64, String> {
-    let mut batch = ArchiveBatch::new();
-    let mut fault = None;
-    let orders = store.export_done(&mut |done| {
-        batch.push(&done);
-        if batch.len() >= ORDERS_AT_ONCE && fault.is_none() {
-            // The position says that all is there: it moves with the last of them.
-            fault = archive.store(&batch, Sequence::ZERO, false).err();
-            batch.clear();
+/// Keeps every done order; gives how many.
+fn history_into(store: &mut Store, disk: &Disk, engine: &Engine) -> Result<u64, String> {
+    let (mut orders, mut unreadable) = (0, None);
+    let begun = History::begin_behind(disk, engine, |keep| {
+        let exported = store.export_done(&mut |done| {
+            if unreadable.is_none() {
+                unreadable = keep(done).err().map(say);
+            }
+            Ok(())
+        });
+        match exported {
+            Ok(count) => orders = count,
+            Err(error) => unreadable = Some(say(error)),
         }
         Ok(())
     });
-    let orders = orders.map_err(say)?;
-    if let Some(fault) = fault {
-        return Err(say(fault));
-    }
-    archive.store(&batch, head.sequence, true).map_err(say)?;
-    Ok(orders)
+    begun.map_err(say)?;
+    unreadable.map_or(Ok(orders), Err)
 }
 
 fn verify(url: &StoreUrl, against: Option<&Path>) -> Result<ExitCode, String> {

@@ -1,16 +1,14 @@
-//! `pricetime verify`: all that a data folder keeps, read and checked: the journal, the snapshots, the archive and the history. It changes
+//! `pricetime verify`: all that a data folder keeps, read and checked: the journal, the snapshots and the history. It changes
 //! nothing, goes on behind what is damaged, and names all of it.
 
-use std::fs::{self, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use engine::{DoneOrders, Entry};
+use engine::Entry;
 use history::HISTORY_FOLDER;
-use journal::{ARCHIVE_NAME, Disk, JournalPoint, LOCK_NAME, snapshot};
-
-use crate::recovery;
+use journal::{Disk, JournalPoint, snapshot};
+use market::recovery;
 
 /// The arguments of `pricetime verify`.
 #[derive(Args, Debug)]
@@ -21,12 +19,10 @@ pub struct VerifyArgs {
 
 /// Checks a data folder; 1 if anything is damaged. Errors: a folder that is none.
 pub fn run(args: &VerifyArgs) -> Result<ExitCode, String> {
-    quiet_about_damage();
     let disk = Disk::open_to_read(&args.folder).map_err(|error| format!("{}: {error}", args.folder.display()))?;
     let mut report = Report { faults: 0 };
     let snapshots = snapshots(&disk, &mut report)?;
     journal(&disk, &snapshots, &mut report);
-    archive(&disk, &mut report);
     history(&disk, &mut report);
     match report.faults {
         0 => {
@@ -51,21 +47,11 @@ impl Report {
     }
 }
 
-/// redb panics at some damage; what it says is part of the report.
-fn quiet_about_damage() {
-    let report = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !journal::is_guarded() {
-            report(panic);
-        }
-    }));
-}
-
 /// The sound ones, with where they stand in the journal.
 fn snapshots(disk: &Disk, report: &mut Report) -> Result<Vec<(String, JournalPoint)>, String> {
     let mut sound = Vec::new();
     for info in snapshot::list(disk).map_err(|error| error.to_string())? {
-        match recovery::load(disk, &info, DoneOrders::Drop) {
+        match recovery::load(disk, &info) {
             Ok((engine, point)) => {
                 println!("{}: {} bytes, state hash {:016x}: sound", info.name, info.bytes, engine.state_hash());
                 sound.push((info.name, point));
@@ -100,20 +86,6 @@ fn journal(disk: &Disk, snapshots: &[(String, JournalPoint)], report: &mut Repor
     println!("journal: commands {} to {} in {} units: sound", from.sequence.next(), end.point.sequence, end.batches);
 }
 
-fn archive(disk: &Disk, report: &mut Report) {
-    if is_served(disk.path()) {
-        println!("{ARCHIVE_NAME}: not checked, for a server writes to it; stop it, or check a backup");
-        return;
-    }
-    let before = report.faults;
-    match journal::verify_archive(disk, &mut |fault| report.damaged(&fault)) {
-        Ok(None) => println!("{ARCHIVE_NAME}: there is none"),
-        Ok(Some(orders)) if report.faults == before => println!("{ARCHIVE_NAME}: {orders} done orders: sound"),
-        Ok(Some(orders)) => println!("{ARCHIVE_NAME}: {orders} done orders can be read"),
-        Err(error) => report.damaged(&error),
-    }
-}
-
 fn history(disk: &Disk, report: &mut Report) {
     let before = report.faults;
     match history::verify(disk, &mut |fault| report.damaged(&fault)) {
@@ -132,12 +104,4 @@ fn history(disk: &Disk, report: &mut Report) {
         }
         Err(error) => report.damaged(&error),
     }
-}
-
-/// Whether a server has the folder.
-fn is_served(folder: &Path) -> bool {
-    [folder.to_owned(), folder.join(LOCK_NAME)].iter().any(|locked| {
-        let locked = fs::File::open(locked).map(|file| file.try_lock_shared());
-        matches!(locked, Ok(Err(TryLockError::WouldBlock)))
-    })
 }

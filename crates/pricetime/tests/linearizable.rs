@@ -2,7 +2,7 @@
 //! server and over whichever way, looks and changes alike, is what one market would have answered that does one thing
 //! after the other.
 //! Not quick: needs PostgreSQL.
-#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
 
 #[path = "linearizable/account.rs"]
 mod account;

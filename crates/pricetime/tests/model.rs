@@ -26,7 +26,7 @@ const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --max-balance 100
 const BALANCE_STEP: i128 = 100_000_000;
 
 /// A request and the reply that the model gives.
-struct Asked {
+struct RequestAndReply {
     body: String,
     reply: String,
 }
@@ -64,7 +64,7 @@ impl Oracle {
     }
 
     /// A request of one to six children, with the reply that it gets.
-    fn request(&mut self) -> Asked {
+    fn request(&mut self) -> RequestAndReply {
         let first = self.next.take().unwrap_or_else(|| self.draw());
         let account = account_of(&first);
         let (mut children, mut answers) = (String::new(), String::new());
@@ -86,7 +86,7 @@ impl Oracle {
             Some(account) => format!("<transactions id=\"{account}\">{children}</transactions>"),
             None => format!("<create>{children}</create>"),
         };
-        Asked { body, reply: format!("<results>{answers}</results>\n") }
+        RequestAndReply { body, reply: format!("<results>{answers}</results>\n") }
     }
 
     fn answer(&mut self, op: Op, children: &mut String, answers: &mut String) {
@@ -180,7 +180,7 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         Reply::Status(status) => write_status(out, "status", echo, status, executions),
         Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
-        Reply::Archived(_) => panic!("the model keeps every order"),
+        Reply::Done(_) => panic!("the model keeps every order"),
         Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
     }
 }
@@ -206,10 +206,10 @@ fn compare_replies(server: &Server, oracle: &mut Oracle, requests: usize, since:
     while left > 0 {
         let at_once = 1 + oracle.random.below(20).min(left - 1);
         left -= at_once;
-        let asked: Vec<Asked> = (0..at_once).map(|_| oracle.request()).collect();
+        let asked: Vec<RequestAndReply> = (0..at_once).map(|_| oracle.request()).collect();
         let client = &mut clients[oracle.random.below(3)];
         client.send(&asked.iter().flat_map(|asked| frame(&asked.body)).collect::<Vec<u8>>()).unwrap();
-        for Asked { body, reply } in asked {
+        for RequestAndReply { body, reply } in asked {
             let told = client.reply().unwrap_or_else(|why| panic!("{body}: {why}"));
             assert_eq!(without_times(&told, since), reply, "the reply to {body}");
         }

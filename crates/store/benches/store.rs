@@ -1,5 +1,5 @@
 //! What rows cost on this machine: `cargo bench -p store`, or with words to run only the parts named so: `sizes`, `costs`,
-//! `past`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
+//! `past`, `parts`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../tests/common/postgres.rs"]
@@ -32,7 +32,15 @@ type Part = (&'static str, fn(&Server));
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [Part; 5] = [("sizes", sizes), ("costs", costs), ("past", past), ("ways", ways), ("recovery", recovery)];
+    let parts: [Part; 7] = [
+        ("sizes", sizes),
+        ("costs", costs),
+        ("past", past),
+        ("parts", in_parts),
+        ("look-ups", look_ups),
+        ("ways", ways),
+        ("recovery", recovery),
+    ];
     // As a server for one busy database is set; everything that concerns durability is at its default.
     let server = Server::start(&["shared_buffers=1GB", "max_wal_size=4GB", "checkpoint_timeout=30min"]);
     for (name, part) in parts {
@@ -222,12 +230,15 @@ fn foreign_keys() -> String {
     .join(";")
 }
 
+const NO_EXECUTIONS_ONCE: &str =
+    "ALTER TABLE pricetime.executions_1 DROP CONSTRAINT executions_1_buy_order_sell_order_key";
+
 /// What foreign keys, checks, the guard and each index cost.
 fn costs(server: &Server) {
     let drop_all = |kind: &str| {
         format!(
             "DO $$ DECLARE c record; BEGIN FOR c IN SELECT conrelid::regclass AS t, conname AS n FROM pg_constraint
-             WHERE connamespace = 'pricetime'::regnamespace AND contype = '{kind}' AND conrelid <> 0
+             WHERE connamespace = 'pricetime'::regnamespace AND contype = '{kind}' AND conrelid <> 0 AND coninhcount = 0
              LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.n); END LOOP; END $$"
         )
     };
@@ -241,7 +252,7 @@ fn costs(server: &Server) {
         ("no guard", drop_guard.to_owned()),
         ("no orders_by_account", "DROP INDEX pricetime.orders_by_account".to_owned()),
         ("no executions_by_sell_order", "DROP INDEX pricetime.executions_by_sell_order".to_owned()),
-        ("no executions_once", "ALTER TABLE pricetime.executions DROP CONSTRAINT executions_once".to_owned()),
+        ("no key of buy and sell", NO_EXECUTIONS_ONCE.to_owned()),
         (
             "none of all these",
             [
@@ -249,7 +260,7 @@ fn costs(server: &Server) {
                 drop_all("c"),
                 drop_guard.to_owned(),
                 "DROP INDEX pricetime.orders_by_account, pricetime.executions_by_sell_order".to_owned(),
-                "ALTER TABLE pricetime.executions DROP CONSTRAINT executions_once".to_owned(),
+                NO_EXECUTIONS_ONCE.to_owned(),
             ]
             .join(";"),
         ),
@@ -324,12 +335,90 @@ fn past(server: &Server) {
         "\nof the same with all of it, {PAST_ROUNDS} rounds, batches of {PAST_BATCH}: orders/s | processor time of the database"
     );
     for ((name, _), ratios) in cases.iter().zip(ratios) {
-        let [orders, processor] = ratios.map(|mut ratios| {
-            ratios.sort_by(f64::total_cmp);
-            let [least, middle, most] = [0, PAST_ROUNDS / 2, PAST_ROUNDS - 1].map(|at| ratios[at]);
-            format!("{middle:.2} ({least:.2}–{most:.2})")
-        });
+        let [orders, processor] = ratios.map(spread);
         println!(" {name:<28} | {orders} | {processor}");
+    }
+}
+
+/// Rounds of what it costs that tables lie in parts.
+const PARTS_ROUNDS: usize = 9;
+
+/// What it costs the writer that tables lie in parts: of the same without, both in turn.
+fn in_parts(server: &Server) {
+    let whole = ["orders", "cancellations", "executions"].map(|table| {
+        format!(
+            "ALTER TABLE pricetime.{table} DETACH PARTITION pricetime.{table}_1; DROP TABLE pricetime.{table} CASCADE;
+             ALTER TABLE pricetime.{table}_1 RENAME TO {table};"
+        )
+    });
+    let whole = whole.concat();
+    println!(
+        "\nin parts, of the same without, {PARTS_ROUNDS} rounds: orders a batch | orders/s | processor time of the database"
+    );
+    for batch in [1, 50, 400] {
+        let mut ratios: [Vec<f64>; 2] = Default::default();
+        for round in 0..PARTS_ROUNDS {
+            let order = if round % 2 == 0 { ["SELECT 1", &whole] } else { [&whole, "SELECT 1"] };
+            let mut figures = order.map(|sql| measure_with(server, sql, batch));
+            if round % 2 == 1 {
+                figures.reverse();
+            }
+            let [parts, without] = figures;
+            ratios[0].push(parts.orders_per_s / without.orders_per_s);
+            ratios[1].push(parts.backend_us_per_order / without.backend_us_per_order);
+        }
+        let [orders, processor] = ratios.map(spread);
+        println!(" {batch:>14} | {orders} | {processor}");
+    }
+}
+
+/// The median, the least and the most.
+fn spread(mut ratios: Vec<f64>) -> String {
+    ratios.sort_by(f64::total_cmp);
+    let [least, middle, most] = [0, ratios.len() / 2, ratios.len() - 1].map(|at| ratios[at]);
+    format!("{middle:.2} ({least:.2}–{most:.2})")
+}
+
+/// What reading the past costs by the number of parts: of one market, whose parts hold fewer and fewer orders.
+fn look_ups(server: &Server) {
+    println!(
+        "\n200,000 orders in parts: parts of orders | of executions | µs: 1 done order | 100 of them | a page of 100 orders"
+    );
+    for ids in [1_000_000, 50_000, 25_000, 12_500] {
+        let database = server.database();
+        database.with_small_parts(ids);
+        let mut writer = database.writer("bench");
+        let mut flow = Flow::new(&mut writer, 40);
+        while flow.orders < 200_000 {
+            (0..1_000).for_each(|_| flow.order());
+            flow.commit(&mut writer);
+        }
+        database.sql("VACUUM ANALYZE");
+        let count = |rows: &str| {
+            database.sql(&format!("SELECT count(*) FROM pricetime.parts WHERE rows_of = '{rows}'")).remove(0)
+        };
+        let stop = store::Stop::new;
+        let mut history = store::History::connect(&database.url(), "bench", Duration::from_secs(5), stop()).unwrap();
+        let mut reader = store::Reader::connect(&database.url(), "bench", stop()).unwrap();
+        let mut times: [Vec<u128>; 3] = Default::default();
+        for round in 0..200u64 {
+            for (at, orders) in [1, 100].into_iter().enumerate() {
+                let orders: Vec<OrderId> =
+                    (1..=orders).map(|at| OrderId(1 + (at * 9_973 + round * 31) % 200_000)).collect();
+                let begun = Instant::now();
+                history.done_orders(&orders).unwrap();
+                times[at].push(begun.elapsed().as_micros());
+            }
+            let account = engine::AccountIndex(u32::try_from(round).unwrap());
+            let begun = Instant::now();
+            reader.orders_of(account, None, None, 100, Instant::now() + Duration::from_secs(60)).unwrap();
+            times[2].push(begun.elapsed().as_micros());
+        }
+        let [one, many, page] = times.map(|mut times| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        });
+        println!(" {:>4} | {:>4} | {one:>6} | {many:>6} | {page:>6}", count("orders"), count("executions"));
     }
 }
 

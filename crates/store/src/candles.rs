@@ -7,6 +7,7 @@ use engine::{Money, Position, Price, SymbolIndex, Time};
 use crate::column::Single;
 use crate::error::StoreError;
 use crate::fields::Fields;
+use crate::kept::RowsOf;
 use crate::pages::TIME_MAX;
 use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
@@ -47,8 +48,8 @@ pub struct Stretch {
 }
 
 impl Reader {
-    /// Candles of a symbol, oldest first: `limit` of them, fewer when they hold very many executions. Errors: as of
-    /// `trades_of_symbol`.
+    /// Candles of a symbol, oldest first: `limit` of them, fewer when they hold very many executions, or where those before
+    /// are gone. One that is not whole any more is gone. Errors: as of `trades_of_symbol`.
     pub fn candles(
         &mut self,
         symbol: SymbolIndex,
@@ -57,30 +58,44 @@ impl Reader {
         limit: usize,
         until: Instant,
     ) -> Result<Seen<Vec<CandleRow>>, StoreError> {
-        let sql = sql(stretch.from.is_some());
-        let from = Single(stretch.from.unwrap_or(Time::ZERO).min(TIME_MAX));
         let before = Single(stretch.before.unwrap_or(TIME_MAX).min(TIME_MAX));
-        let (symbol, seconds, limit) =
-            (Single(symbol.0), Single(length.as_secs()), Single(limit.min(CANDLES_MAX) as u64));
-        self.read(until, async |session: &Session| {
-            let given: [Given<'_>; 6] = [&symbol, &seconds, &limit, &Single(EXECUTIONS_MAX), &from, &before];
-            let rows = session.client.query(&sql, &given).await?;
-            Ok(each(&rows, candle_row)?)
+        let (of, seconds, limit) = (Single(symbol.0), Single(length.as_secs()), Single(limit.min(CANDLES_MAX) as u64));
+        self.read(until, async |session: &Session, kept| {
+            let gone = kept.gone(session, RowsOf::TradesIn(symbol)).await?;
+            if let (Some(gone), Some(_)) = (gone.filter(|gone| stretch.from <= Some(gone.time)), stretch.from) {
+                return Err(gone.error().into());
+            }
+            let whole = gone.map_or(Time::ZERO, |gone| end_of(gone.time, length));
+            let from = Single(stretch.from.unwrap_or(Time::ZERO).max(whole).min(TIME_MAX));
+            let given: [Given<'_>; 6] = [&of, &seconds, &limit, &Single(EXECUTIONS_MAX), &from, &before];
+            let sql = sql(stretch.from.is_some(), kept.first_execution);
+            let candles = each(&session.client.query(&sql, &given).await?, candle_row)?;
+            match gone.filter(|_| candles.is_empty() && stretch.from.is_none()) {
+                Some(gone) => Err(gone.error().into()),
+                None => Ok(candles),
+            }
         })
     }
 }
 
+/// The end of the candle that a time lies in.
+fn end_of(time: Time, length: Duration) -> Time {
+    let micros = u64::try_from(length.as_micros()).unwrap_or(u64::MAX).max(1);
+    Time((time.0 / micros).saturating_add(1).saturating_mul(micros))
+}
+
 /// One candle after the other, forwards or backwards: where the next one lies is looked up, so that stretches without trades
-/// cost nothing.
-pub(crate) fn sql(forwards: bool) -> String {
+/// cost nothing. Executions before `first` are not looked at.
+pub(crate) fn sql(forwards: bool, first: u64) -> String {
     let length = "make_interval(secs => $2::bigint)";
     let end = format!("n.start + {length}");
     let (begin, ahead, order, edge) = match forwards {
         true => ("$5", "e.time >= w.edge AND e.time < $6::timestamptz", "ASC", end.as_str()),
         false => ("$6", "e.time >= $5::timestamptz AND e.time < w.edge", "DESC", "n.start"),
     };
-    let inside =
-        format!("FROM pricetime.executions e WHERE e.symbol = $1::bigint AND e.time >= n.start AND e.time < {end}");
+    let inside = format!(
+        "FROM pricetime.executions e WHERE e.symbol = $1::bigint AND e.time >= n.start AND e.time < {end} AND e.id >= {first}"
+    );
     format!(
         "
     WITH RECURSIVE walk AS (
@@ -93,7 +108,7 @@ pub(crate) fn sql(forwards: bool) -> String {
         FROM walk w
         CROSS JOIN LATERAL (
             SELECT date_bin({length}, e.time, 'epoch'::timestamptz) AS start FROM pricetime.executions e
-            WHERE e.symbol = $1::bigint AND {ahead} ORDER BY e.time {order} LIMIT 1
+            WHERE e.symbol = $1::bigint AND {ahead} AND e.id >= {first} ORDER BY e.time {order} LIMIT 1
         ) n
         CROSS JOIN LATERAL (SELECT e.price::numeric AS price {inside} ORDER BY e.time, e.id LIMIT 1) f
         CROSS JOIN LATERAL (SELECT e.price::numeric AS price {inside} ORDER BY e.time DESC, e.id DESC LIMIT 1) l

@@ -48,9 +48,9 @@ pub struct Effects {
     pub(crate) client_orders: Vec<ClientOrderRow>,
     pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
-    balance_at: Places,
-    position_at: Places,
-    taken_at: Places,
+    balance_at: RowsByKey,
+    position_at: RowsByKey,
+    taken_at: RowsByKey,
     /// The command of the last event, to see which event is its first.
     last: Option<Sequence>,
 }
@@ -166,9 +166,9 @@ impl Effects {
             cancellations: Vec::new(),
             client_orders: Vec::new(),
             client_orders_done: Vec::new(),
-            balance_at: Places::default(),
-            position_at: Places::default(),
-            taken_at: Places::default(),
+            balance_at: RowsByKey::default(),
+            position_at: RowsByKey::default(),
+            taken_at: RowsByKey::default(),
             last: None,
         }
     }
@@ -216,7 +216,7 @@ impl Effects {
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
-            Event::Executed { symbol, maker, maker_account, aggressor, price, shares } => {
+            Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
                 let placed = self.orders.last().filter(|order| order.order == aggressor);
                 let &OrderRow { account, side, .. } =
                     placed.expect("invariant: an aggressor was opened by the same command");
@@ -301,8 +301,8 @@ impl Effects {
             return;
         }
         match self.taken_at.place(order.0, self.taken.len(), |place| self.taken[place].order.0) {
-            Place::New => self.taken.push(TakenRow { order, shares }),
-            Place::Known(place) => {
+            FoundRow::New => self.taken.push(TakenRow { order, shares }),
+            FoundRow::Known(place) => {
                 let sum = self.taken[place].shares.units().checked_add(shares.units()).and_then(Shares::from_units);
                 self.taken[place].shares = sum.expect("invariant: no more is taken of an order than it has");
             }
@@ -329,8 +329,8 @@ impl Effects {
             .balance_at
             .place(account.0.into(), self.balances.len(), |place| self.balances[place].account.0.into())
         {
-            Place::New => self.balances.push(BalanceRow { account, balance }),
-            Place::Known(place) => self.balances[place].balance = balance,
+            FoundRow::New => self.balances.push(BalanceRow { account, balance }),
+            FoundRow::Known(place) => self.balances[place].balance = balance,
         }
     }
 
@@ -338,8 +338,8 @@ impl Effects {
         let key = |row: &PositionRow| (u64::from(row.account.0) << 32) | u64::from(row.symbol.0);
         let row = PositionRow { account, symbol, shares };
         match self.position_at.place(key(&row), self.positions.len(), |place| key(&self.positions[place])) {
-            Place::New => self.positions.push(row),
-            Place::Known(place) => self.positions[place].shares = shares,
+            FoundRow::New => self.positions.push(row),
+            FoundRow::Known(place) => self.positions[place].shares = shares,
         }
     }
 
@@ -353,26 +353,26 @@ impl Effects {
 
 /// Where rows of a list are, by key.
 #[derive(Debug)]
-struct Places {
+struct RowsByKey {
     table: HashTable<u32>,
     hasher: FixedState,
 }
 
-impl Default for Places {
-    fn default() -> Places {
+impl Default for RowsByKey {
+    fn default() -> RowsByKey {
         // Keys are numbers that the engine gave, in the order of creation: nobody chooses them.
-        Places { table: HashTable::new(), hasher: FixedState::with_seed(0) }
+        RowsByKey { table: HashTable::new(), hasher: FixedState::with_seed(0) }
     }
 }
 
-enum Place {
+enum FoundRow {
     Known(usize),
     /// The next one: it was noted as `next`.
     New,
 }
 
-impl Places {
-    fn place(&mut self, key: u64, next: usize, key_at: impl Fn(usize) -> u64) -> Place {
+impl RowsByKey {
+    fn place(&mut self, key: u64, next: usize, key_at: impl Fn(usize) -> u64) -> FoundRow {
         let hasher = &self.hasher;
         let hash = hasher.hash_one(key);
         let entry = self.table.entry(
@@ -381,10 +381,10 @@ impl Places {
             |&place| hasher.hash_one(key_at(place as usize)),
         );
         match entry {
-            hashbrown::hash_table::Entry::Occupied(entry) => Place::Known(*entry.get() as usize),
+            hashbrown::hash_table::Entry::Occupied(entry) => FoundRow::Known(*entry.get() as usize),
             hashbrown::hash_table::Entry::Vacant(entry) => {
                 entry.insert(u32::try_from(next).expect("invariant: fewer than 2^32 rows in a batch"));
-                Place::New
+                FoundRow::New
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What can go wrong with the database, in words for whoever runs the server: what, why, and what to do. And which of it
 //! passes by itself, so that the writer waits and tries again.
 
-use engine::{ImportError, Sequence};
+use engine::{ImportError, Sequence, Time};
 use tokio_postgres::error::{DbError, SqlState};
 
 /// Why the database cannot be used, or not any more.
@@ -157,6 +157,12 @@ pub enum StoreError {
     /// A list given to an import is wrong.
     #[error("what is to be imported is not sound: {0}")]
     Import(String),
+    /// It was there, and was removed as it was to be. All that was removed happened up to this time.
+    #[error("no longer kept: the database keeps what is newer")]
+    NoLongerKept {
+        /// Of the last that is gone.
+        until: Time,
+    },
     /// The writer was told to stop while the database was away.
     #[error("told to stop while the database was away: what was not acknowledged may or may not be committed")]
     Stopped,
@@ -176,7 +182,7 @@ const CHANGE_REFUSED: &str = "PT002";
 const UNEXPECTED_ROWS: &str = "PT003";
 
 /// What an error of the driver means for whoever got it.
-pub(crate) enum Verdict {
+pub(crate) enum ErrorClass {
     /// It passes: connect again if need be, see what was committed, try again.
     Passing,
     /// The sequence row is not where this server left it.
@@ -186,15 +192,15 @@ pub(crate) enum Verdict {
 }
 
 /// Judges an error that came of doing `action`.
-pub(crate) fn verdict(error: &tokio_postgres::Error, action: &'static str, place: &str) -> Verdict {
+pub(crate) fn classify(error: &tokio_postgres::Error, action: &'static str, place: &str) -> ErrorClass {
     let Some(db) = error.as_db_error() else {
         // Without the database's word the connection is what failed, or what came over it was cut short.
-        return Verdict::Passing;
+        return ErrorClass::Passing;
     };
     if db.code().code() == NOT_AT_THE_SEQUENCE {
-        return Verdict::NotAtTheSequence;
+        return ErrorClass::NotAtTheSequence;
     }
-    if passes(db.code()) { Verdict::Passing } else { Verdict::Lasting(lasting(db, action, place)) }
+    if passes(db.code()) { ErrorClass::Passing } else { ErrorClass::Lasting(lasting(db, action, place)) }
 }
 
 /// Judges an error of an operation that is not tried again.

@@ -1,4 +1,4 @@
-//! The market out of its rows: state items for a snapshot, done orders for an archive.
+//! The market out of its rows: state items for a snapshot, done orders for a history.
 
 use engine::{DoneOrder, OrderId, StateItem};
 

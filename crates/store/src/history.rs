@@ -6,14 +6,15 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId};
+use exchange::{Found, Unavailable};
 use futures_util::TryStreamExt;
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use tokio::runtime::Runtime;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::column::{Column, Put, Single};
-use crate::error::{StoreError, Verdict, final_error, verdict, with_cause};
+use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
 use crate::fields::Fields;
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
@@ -26,28 +27,28 @@ const ACTION: &str = "look up orders";
 const MOST: u64 = 1 << 62;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Orders of these ids that are not on a book, with what was canceled of them.
+/// Orders of these ids that are not on a book, with what was canceled of them. See pages.rs for the `LIMIT`.
 const ORDERS: &str = "
     SELECT o.id, a.id, c.shares, c.time
     FROM unnest($1::bigint[]) AS u(id)
-    JOIN pricetime.orders o ON o.id = u.id
+    CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
     JOIN pricetime.accounts a ON a.number = o.account
-    LEFT JOIN pricetime.cancellations c ON c.order_id = o.id
+    LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
     WHERE NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = o.id)";
 /// Their executions, oldest first.
 const EXECUTIONS: &str = "
     SELECT u.id, 0 AS later, i.ordinal, i.shares, i.price, i.time
         FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.imported_executions i ON i.order_id = u.id
-    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time
-        FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.executions e ON e.buy_order = u.id
-    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time
-        FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.executions e ON e.sell_order = u.id
+    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time FROM unnest($1::bigint[]) AS u(id)
+        CROSS JOIN LATERAL (SELECT x.* FROM pricetime.executions x WHERE x.buy_order = u.id OFFSET 0) e
+    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time FROM unnest($1::bigint[]) AS u(id)
+        CROSS JOIN LATERAL (SELECT x.* FROM pricetime.executions x WHERE x.sell_order = u.id OFFSET 0) e
     ORDER BY 1, 2, 3";
 /// Those of some accounts' orders, in any order, and no more of them than are asked for.
 const EXECUTIONS_WITHIN: &str = "
     SELECT u.id, x.later, x.ordinal, x.shares, x.price, x.time
     FROM unnest($1::bigint[], $2::text[]) AS u(id, asker)
-    JOIN pricetime.orders o ON o.id = u.id
+    CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
     JOIN pricetime.accounts a ON a.number = o.account AND a.id = u.asker
     CROSS JOIN LATERAL (
         SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time
@@ -56,6 +57,10 @@ const EXECUTIONS_WITHIN: &str = "
         UNION ALL SELECT 1, e.id, e.shares, e.price, e.time FROM pricetime.executions e WHERE e.sell_order = u.id
     ) x
     LIMIT $3";
+
+/// Orders before it may be gone.
+const FIRST_ORDER: &str = "SELECT first_order FROM pricetime.kept";
+const BEGIN: &str = "BEGIN READ ONLY; LOCK TABLE pricetime.kept IN ACCESS SHARE MODE";
 
 /// Reads done orders, for one thread.
 pub struct History {
@@ -72,6 +77,7 @@ pub(crate) struct Link {
     orders: Statement,
     executions: Statement,
     executions_within: Statement,
+    first_order: Statement,
 }
 
 /// What became of an order, and who asks: the executions of another account's order are not read, nor those for nobody.
@@ -84,8 +90,8 @@ pub struct AskedOrder {
 /// What was found of orders when so many executions may be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Within {
-    /// Of each order, in their order; none if it was never placed or is open.
-    pub done: Vec<Option<DoneOrder>>,
+    /// Of each order, in their order; none if it was never placed or is open; or that it is no longer kept.
+    pub done: Vec<Found>,
     /// Whether the executions are there: there are no more than were asked for, over all of the orders together.
     pub whole: bool,
 }
@@ -95,7 +101,7 @@ impl History {
     /// `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
     pub fn connect(url: &StoreUrl, name: &str, patience: Duration, stop: Stop) -> Result<History, StoreError> {
         let connector = Connector::new(url, name)?;
-        let runtime = crate::store::runtime()?;
+        let runtime = crate::runtime::runtime()?;
         let link = runtime.block_on(async {
             let session = connector.open(Purpose::LookUp).await;
             let session = session.map_err(|error| final_error(&error, "connect", &connector.place()))?;
@@ -105,16 +111,16 @@ impl History {
         Ok(History { link: Some(link), runtime, connector, patience, stop })
     }
 
-    /// The done order of this id; none if it was never placed or is open. See `done_orders`.
+    /// The done order of this id; none if it was never placed, is open or no longer kept. See `done_orders`.
     pub fn done_order(&mut self, order: OrderId) -> Result<Option<DoneOrder>, StoreError> {
         Ok(self.done_orders(&[order])?.pop().flatten())
     }
 
-    /// The done orders of these ids, in their order, each none if it was never placed or is open. While the database is away
+    /// The done orders of these ids, in their order, each none if it was never placed, is open or no longer kept. While the database is away
     /// it tries again, until told to stop or out of patience. Errors: `Unreachable`, after which the next look-up may
     /// succeed; `Stopped`; others last.
     pub fn done_orders(&mut self, orders: &[OrderId]) -> Result<Vec<Option<DoneOrder>>, StoreError> {
-        self.ask(async |link: &Link| link.done_orders(orders).await)
+        self.ask(async |link: &Link| link.at_one_moment(link.done_orders(orders)).await)
     }
 
     /// The same with at most so many executions: what there is beyond them is not read. Errors: as of `done_orders`.
@@ -130,9 +136,9 @@ impl History {
             let fault = match self.runtime.block_on(unless_stopped(in_time, &self.stop)) {
                 None => return Err(StoreError::Stopped),
                 Some(Ok(Ok(found))) => return found,
-                Some(Ok(Err(error))) => match verdict(&error, ACTION, &self.connector.place()) {
-                    Verdict::Lasting(error) => return Err(error),
-                    Verdict::Passing | Verdict::NotAtTheSequence => with_cause(&error),
+                Some(Ok(Err(error))) => match classify(&error, ACTION, &self.connector.place()) {
+                    ErrorClass::Lasting(error) => return Err(error),
+                    ErrorClass::Passing | ErrorClass::NotAtTheSequence => with_cause(&error),
                 },
                 Some(Err(_)) => format!("no answer in {:?}", self.patience),
             };
@@ -168,23 +174,37 @@ async fn look_up<T>(
 impl Link {
     async fn open(connector: &Connector) -> Result<Link, tokio_postgres::Error> {
         let session = connector.open(Purpose::LookUp).await?;
-        let (orders, executions) = (session.client.prepare(ORDERS).await?, session.client.prepare(EXECUTIONS).await?);
-        let executions_within = session.client.prepare(EXECUTIONS_WITHIN).await?;
-        Ok(Link { session, orders, executions, executions_within })
+        let client = &session.client;
+        let (orders, executions) = (client.prepare(ORDERS).await?, client.prepare(EXECUTIONS).await?);
+        let executions_within = client.prepare(EXECUTIONS_WITHIN).await?;
+        let first_order = client.prepare(FIRST_ORDER).await?;
+        Ok(Link { session, orders, executions, executions_within, first_order })
     }
 
     /// Of a connection whose schema was looked at.
     pub(crate) async fn new(session: Session) -> Result<Link, StoreError> {
         let (orders, executions) = (session.prepare(ORDERS, ACTION).await?, session.prepare(EXECUTIONS, ACTION).await?);
         let executions_within = session.prepare(EXECUTIONS_WITHIN, ACTION).await?;
-        Ok(Link { session, orders, executions, executions_within })
+        let first_order = session.prepare(FIRST_ORDER, ACTION).await?;
+        Ok(Link { session, orders, executions, executions_within, first_order })
     }
 
     pub(crate) fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Both statements at once: what a done order consists of does not change between them.
+    /// Sends what begins a transaction, what asks, and what ends it, without waiting in between.
+    async fn at_one_moment<T, F>(&self, ask: F) -> Result<T, tokio_postgres::Error>
+    where
+        F: Future<Output = Result<T, tokio_postgres::Error>>,
+    {
+        let client = &self.session.client;
+        let (begin, end) = (client.batch_execute(BEGIN), client.batch_execute("COMMIT"));
+        let (_, found, _) = try_join3(begin, ask, end).await?;
+        Ok(found)
+    }
+
+    /// Both statements at once, within a transaction that sees one moment.
     pub(crate) async fn done_orders(&self, orders: &[OrderId]) -> Looked<Vec<Option<DoneOrder>>> {
         // Each once: a join would give the executions of one that is asked for twice twice.
         let once: Vec<OrderId> = orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
@@ -207,56 +227,68 @@ impl Link {
         let limit = Single(u64::try_from(executions_max).unwrap_or(u64::MAX).min(MOST).saturating_add(1));
         let client = &self.session.client;
         let heads: [&(dyn ToSql + Sync); 1] = [&ids];
-        let found = client.query(&self.orders, &heads).await?;
-        let mut done = match heads_of(&found) {
-            Ok(done) => done,
+        let asked = async {
+            let heads = try_join(client.query_one(&self.first_order, &[]), client.query(&self.orders, &heads));
+            let parameters: [&(dyn ToSql + Sync); 3] = [&ids, &askers, &limit];
+            let (heads, rows) = try_join(heads, client.query_raw(&self.executions_within, parameters)).await?;
+            let mut rows = pin!(rows);
+            let mut executions = Vec::new();
+            while let Some(row) = rows.try_next().await? {
+                executions.push(FoundExecution::of(&row));
+            }
+            Ok((heads, executions))
+        };
+        let ((first_order, found), executions) = self.at_one_moment(asked).await?;
+        let read = || {
+            let executions = executions.into_iter().collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, StoreError>((Fields::of(&first_order).next::<u64>()?, heads_of(&found)?, executions))
+        };
+        let (first_order, mut done, mut executions) = match read() {
+            Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
-        let parameters: [&(dyn ToSql + Sync); 3] = [&ids, &askers, &limit];
-        let mut rows = pin!(client.query_raw(&self.executions_within, parameters).await?);
-        let mut executions = Vec::new();
-        while let Some(row) = rows.try_next().await? {
-            match Found::of(&row) {
-                Ok(found) => executions.push(found),
-                Err(error) => return Ok(Err(error)),
-            }
-        }
         let whole = executions.len() <= executions_max;
         if !whole {
             executions.clear();
         }
         executions.sort_unstable_by_key(|found| (found.order, found.later, found.ordinal));
-        for Found { order, execution, .. } in executions {
+        for FoundExecution { order, execution, .. } in executions {
             // None: an order that is open, or was when the first statement looked.
             if let Some(done) = done.get_mut(&order) {
                 done.executions.push(execution);
             }
         }
+        // One that is open is asked for by nobody who was told that it is done.
+        let gone = |asked: &AskedOrder| (1..first_order).contains(&asked.order.0);
+        let found = |asked: &AskedOrder, done: Option<DoneOrder>| match done {
+            None if gone(asked) => Err(Unavailable::NoLongerKept),
+            done => Ok(done),
+        };
         let done = match orders {
-            [asked] => vec![done.remove(&asked.order)],
-            orders => orders.iter().map(|asked| done.get(&asked.order).cloned()).collect(),
+            [asked] => vec![found(asked, done.remove(&asked.order))],
+            orders => orders.iter().map(|asked| found(asked, done.get(&asked.order).cloned())).collect(),
         };
         Ok(Ok(Within { done, whole }))
     }
 }
 
 /// An execution as a row has it: which order's, and where it stands among those of that order.
-struct Found {
+struct FoundExecution {
     order: OrderId,
     later: i32,
     ordinal: u64,
     execution: Execution,
 }
 
-impl Found {
-    fn of(row: &tokio_postgres::Row) -> Result<Found, StoreError> {
+impl FoundExecution {
+    fn of(row: &tokio_postgres::Row) -> Result<FoundExecution, StoreError> {
         let mut fields = Fields::of(row);
         let order = OrderId(fields.next()?);
         let later = row.try_get(1).map_err(|_| StoreError::Unreadable { column: "later".to_owned() })?;
         fields.skip(1);
         let ordinal = fields.next()?;
         let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
-        Ok(Found { order, later, ordinal, execution })
+        Ok(FoundExecution { order, later, ordinal, execution })
     }
 }
 

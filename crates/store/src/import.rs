@@ -1,4 +1,4 @@
-//! A market that a data folder holds, as rows: its state, and the done orders of its archive, in one transaction.
+//! A market that a data folder holds, as rows: its state, and the done orders of its history, in one transaction.
 //!
 //! Neither says all that the rows could hold: when an open order was placed, what a done one asked for (unless a client
 //! order id stands for it), and with which other order it executed. Those columns stay null and those executions go to a
@@ -17,6 +17,7 @@ use tokio_postgres::types::ToSql;
 use crate::column::{Parameter, Single, columns};
 use crate::effects::Head;
 use crate::error::StoreError;
+use crate::parts;
 use crate::session::Session;
 use crate::standing;
 
@@ -78,7 +79,7 @@ struct Rows {
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
     /// What done orders asked for, as far as their client order ids tell.
-    asked: HashMap<OrderId, Asked>,
+    asked: HashMap<OrderId, OrderTerms>,
     /// All accounts so far.
     numbers: HashMap<AccountId, AccountIndex>,
     next_symbol: u64,
@@ -86,12 +87,12 @@ struct Rows {
 }
 
 /// What an order asked for, but for its shares.
-type Asked = (SymbolIndex, Side, Price);
+type OrderTerms = (SymbolIndex, Side, Price);
 
 struct Order {
     order: OrderId,
     account: AccountIndex,
-    asked: Option<Asked>,
+    asked: Option<OrderTerms>,
     open: Shares,
     shares: Shares,
 }
@@ -127,6 +128,11 @@ async fn import_here<E: Display>(
     let mut importer = Importer::new(0, DoneOrders::Drop);
     for item in state {
         let item = item.map_err(|error| StoreError::Import(error.to_string()))?;
+        if let StateItem::Head { next_order, .. } = item {
+            let head = Head { next_order, ..Head::ZERO };
+            let made = parts::make(session, standing.epoch, &head).await;
+            made.map_err(|error| session.error(&error, ACTION))?;
+        }
         importer.add(item)?;
         // An order's executions are added to it, so it is not written before they are there.
         if rows.are_many() && !matches!(item, StateItem::Execution(_)) {

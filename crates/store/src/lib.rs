@@ -1,32 +1,43 @@
-//! The market as rows of PostgreSQL: schema, writer, recovery, history. Source: docs/POSTGRES.md.
+//! The market as rows of PostgreSQL: schema, writer, recovery, history, and the market that runs on them. Source:
+//! docs/POSTGRES.md.
 //!
 //! The engine decides in memory; its events become [`Effects`], and a [`Writer`] commits them, one transaction a batch.
 //! What was committed is what a recovery reads, so a reply may leave when `commit` has returned, and not before. This crate
-//! knows no socket of a client, no journal and no gateway; it writes what it is given and reads it back.
+//! knows no socket of a client and no gateway.
 //!
 //! ```text
 //! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands
 //!                                             └─► commit(effects), again and again
 //! History::connect ─► done_within, beside it, for queries of orders that the engine no longer keeps
 //! Reader::connect  ─► pages of trades, orders and candles, for people
+//! SqlMarket        ─► the loop over a SqlLedger, and the Committer: the running market
 //! ```
 
 mod candles;
 mod column;
+mod commit_queue;
+mod committer;
 mod effects;
 mod error;
 mod export;
 mod fields;
 mod history;
 mod import;
+mod kept;
 mod load;
 mod markets;
 mod numeric;
 mod pages;
+mod parts;
 mod reader;
 mod reports;
+mod retention;
+mod runtime;
 mod schema;
 mod session;
+mod sql_ledger;
+mod sql_market;
+pub mod sql_reader;
 mod standing;
 mod statement;
 mod stop;
@@ -43,11 +54,13 @@ pub use history::{AskedOrder, History, Within};
 pub use import::Imported;
 pub use load::Loaded;
 pub use markets::MarketRows;
-pub use pages::{EndRow, Of, Page, PlacedRow, Since, TradeRow};
+pub use pages::{EndRow, Of, OpenedRow, Page, PlacedRow, Since, TradeRow};
 pub use reader::{Reader, Seen};
-pub use reports::{CanceledRow, OpenedRow, ReportRows};
+pub use reports::{CanceledRow, ReportRows};
+pub use retention::{Keep, Retention};
 pub use schema::{MIGRATIONS, Migrated, Migration};
 pub use session::connect;
+pub use sql_market::{SqlMarket, SqlOptions};
 pub use standing::{Epoch, Standing};
 pub use stop::Stop;
 pub use store::Store;

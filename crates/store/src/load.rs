@@ -14,6 +14,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
 use crate::fields::Fields;
+use crate::kept::NOTHING_GOES;
 use crate::session::Session;
 use crate::standing::{self, Standing};
 
@@ -63,9 +64,9 @@ pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrd
     Ok(loaded)
 }
 
-/// Begins to read at one moment.
+/// Begins to read at one moment. Nothing is removed until the end.
 pub(crate) async fn begin_snapshot(session: &Session) -> Result<(), StoreError> {
-    session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ACTION).await
+    session.run(&format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOTHING_GOES}"), ACTION).await
 }
 
 /// Reads an engine within a snapshot that was begun.

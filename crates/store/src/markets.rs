@@ -30,13 +30,14 @@ impl Reader {
     /// The last `trades` of each symbol and its minutes from `since` on, a full minute. It costs an index look-up a symbol,
     /// two or three a minute, and reading what was executed since then once. Errors: as of `placed_times`.
     pub fn markets(&mut self, trades: usize, since: Time) -> Result<Vec<MarketRows>, StoreError> {
-        let last = format!(
-            "SELECT {TRADE} FROM pricetime.symbols s CROSS JOIN LATERAL (
-                 SELECT x.* FROM pricetime.executions x WHERE x.symbol = s.number
-                 ORDER BY x.time DESC, x.id DESC LIMIT $1::bigint
-             ) e ORDER BY e.symbol, e.time, e.id"
-        );
-        let markets = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+        let markets = self.read(Instant::now() + START_PATIENCE, async |session: &Session, kept| {
+            let last = format!(
+                "SELECT {TRADE} FROM pricetime.symbols s CROSS JOIN LATERAL (
+                     SELECT x.* FROM pricetime.executions x WHERE x.symbol = s.number AND x.id >= {}
+                     ORDER BY x.time DESC, x.id DESC LIMIT $1::bigint
+                 ) e ORDER BY e.symbol, e.time, e.id",
+                kept.first_execution
+            );
             let rows = session.client.query(&last, &[&Single(trades as u64)]).await?;
             let mut markets: Vec<MarketRows> = Vec::new();
             for trade in each(&rows, trade_row)? {
@@ -45,7 +46,7 @@ impl Reader {
                     _ => markets.push(MarketRows { symbol: trade.symbol, trades: vec![trade], minutes: Vec::new() }),
                 }
             }
-            let statement = session.client.prepare(&candles::sql(true)).await?;
+            let statement = session.client.prepare(&candles::sql(true, kept.first_execution)).await?;
             for market in &mut markets {
                 if market.trades.last().is_none_or(|trade| trade.time < since) {
                     continue;

@@ -7,8 +7,8 @@ use engine::{AccountIndex, ClientOrderId, Money, OrderId, Price, Sequence, Share
 use crate::column::{Column, Put, Single};
 use crate::error::StoreError;
 use crate::fields::Fields;
+use crate::kept::{Gone, Kept, RowsOf};
 use crate::reader::{Given, Reader, Seen, Told, each};
-use crate::reports::{OpenedRow, opened_row};
 use crate::session::Session;
 
 /// Rows looked at for one page at most: past it the page ends early and says where to go on.
@@ -46,6 +46,27 @@ pub struct TradeRow {
     pub buyer: AccountIndex,
     /// See `buyer`.
     pub seller: AccountIndex,
+}
+
+/// An order as it was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenedRow {
+    /// Its id.
+    pub order: OrderId,
+    /// What it is for.
+    pub symbol: SymbolIndex,
+    /// Buy or sell.
+    pub side: Side,
+    /// The worst price it takes.
+    pub limit: Price,
+    /// What was ordered.
+    pub shares: Shares,
+    /// When it was placed.
+    pub time: Time,
+    /// The command that placed it.
+    pub sequence: Sequence,
+    /// What its client calls it.
+    pub client_id: Option<ClientOrderId>,
 }
 
 /// An order that was placed since the rows were begun, and what became of it.
@@ -98,7 +119,8 @@ pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller";
 
-/// What an order is, and how it ended. Imported executions are of orders that were placed before.
+/// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
+/// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
 const PLACED: &str = "
     SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence,
         n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
@@ -106,7 +128,7 @@ const PLACED: &str = "
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
     FROM chosen o
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
-    LEFT JOIN pricetime.cancellations c ON c.order_id = o.id
+    LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
     LEFT JOIN pricetime.client_orders n ON n.order_id = o.id
     LEFT JOIN LATERAL (
         SELECT sum(x.price * x.shares) AS money, max(x.time) AS time, max(x.sequence) AS sequence FROM (
@@ -117,10 +139,15 @@ const PLACED: &str = "
     ) e ON true
     ORDER BY o.id DESC";
 
+/// Whether one of these orders was placed, and is not here.
+const ANY_GONE: &str = "
+    SELECT 1 FROM unnest($1::bigint[]) AS u(id) CROSS JOIN pricetime.kept k
+    WHERE u.id > 0 AND u.id < k.first_order AND NOT EXISTS (SELECT FROM pricetime.orders o WHERE o.id = u.id) LIMIT 1";
+
 impl Reader {
     /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise). Until `until` it
     /// tries again while the database is away. Errors: `Unreachable`, after which the next question may be answered;
-    /// `Stopped`; others last.
+    /// `NoLongerKept`; `Stopped`; others last.
     pub fn trades_of_symbol(
         &mut self,
         symbol: SymbolIndex,
@@ -128,8 +155,8 @@ impl Reader {
         limit: usize,
         until: Instant,
     ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
-        self.read(until, async |session: &Session| match is_id(before) {
-            true => trades_of_symbol(session, symbol, before, limit).await,
+        self.read(until, async |session: &Session, kept| match is_id(before) {
+            true => trades_of_symbol(session, kept, symbol, before, limit).await,
             false => Ok(None),
         })
     }
@@ -142,7 +169,7 @@ impl Reader {
         limit: usize,
         until: Instant,
     ) -> Result<Seen<Vec<TradeRow>>, StoreError> {
-        self.read(until, async |session: &Session| trades_since(session, symbol, since, limit).await)
+        self.read(until, async |session: &Session, kept| trades_since(session, kept, symbol, since, limit).await)
     }
 
     /// Trades of an account as `trades_of_symbol`; where both orders were its own, once.
@@ -153,8 +180,8 @@ impl Reader {
         limit: usize,
         until: Instant,
     ) -> Result<Seen<Option<Page<TradeRow>>>, StoreError> {
-        self.read(until, async |session: &Session| match is_id(before) {
-            true => trades_of_account(session, of, before, limit).await,
+        self.read(until, async |session: &Session, kept| match is_id(before) {
+            true => trades_of_account(session, kept, of, before, limit).await,
             false => Ok(None),
         })
     }
@@ -169,8 +196,8 @@ impl Reader {
         limit: usize,
         until: Instant,
     ) -> Result<Seen<Option<Page<PlacedRow>>>, StoreError> {
-        self.read(until, async |session: &Session| match is_id(before) {
-            true => orders_of(session, account, symbol, before, limit).await,
+        self.read(until, async |session: &Session, kept| match is_id(before) {
+            true => orders_of(session, kept, account, symbol, before, limit).await,
             false => Ok(None),
         })
     }
@@ -180,13 +207,18 @@ impl Reader {
         let asked: Vec<OrderId> = orders.iter().copied().filter(|order| i64::try_from(order.0).is_ok()).collect();
         let sql = format!(
             "WITH chosen AS (
-                 SELECT o.* FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.orders o ON o.id = u.id
+                 SELECT o.* FROM unnest($1::bigint[]) AS u(id)
+                 CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
                  WHERE o.sequence IS NOT NULL
              ) {PLACED}"
         );
-        self.read(until, async |session: &Session| {
+        self.read(until, async |session: &Session, kept| {
             let ids = Column::of(&asked, |order, out| order.0.put(out));
             let rows = session.client.query(&sql, &[&ids]).await?;
+            let lacking = rows.len() < asked.len() && asked.iter().any(|order| order.0 < kept.first_order);
+            if lacking && session.client.query_opt(ANY_GONE, &[&ids]).await?.is_some() {
+                return Err(kept.error().into());
+            }
             Ok(each(&rows, placed_row)?)
         })
     }
@@ -197,13 +229,37 @@ fn is_id(before: Option<u64>) -> bool {
     before.is_none_or(|before| before > 0 && i64::try_from(before).is_ok())
 }
 
+/// Errors: the page would begin in what is gone.
+fn expect_kept(gone: Option<Gone>, before: Option<u64>) -> Result<(), StoreError> {
+    match gone.filter(|gone| before.is_some_and(|before| before <= gone.id)) {
+        Some(gone) => Err(gone.error()),
+        None => Ok(()),
+    }
+}
+
+/// A page, where the next one begins being known as far as rows are here. Where what is behind it is gone, the next page says so:
+/// it begins behind the `last` row of this one. Errors: there is nothing in front of what is gone.
+fn page<T>(rows: Vec<T>, next: Option<u64>, gone: Option<Gone>, last: fn(&T) -> u64) -> Result<Page<T>, StoreError> {
+    match (gone.filter(|_| next.is_none()), rows.last()) {
+        (Some(gone), None) => Err(gone.error()),
+        (Some(_), Some(row)) => {
+            let behind = last(row);
+            Ok((rows, Some(behind)))
+        }
+        (None, _) => Ok((rows, next)),
+    }
+}
+
 async fn trades_of_symbol(
     session: &Session,
+    kept: Kept,
     symbol: SymbolIndex,
     before: Option<u64>,
     limit: usize,
 ) -> Told<Option<Page<TradeRow>>> {
     let of_symbol = Single(symbol.0);
+    let gone = kept.gone(session, RowsOf::TradesIn(symbol)).await?;
+    expect_kept(gone, before)?;
     let mut from = (TIME_MAX, NO_CURSOR);
     if let Some(before) = before {
         let sql = "SELECT time FROM pricetime.executions WHERE id = $1::bigint AND symbol = $2::bigint";
@@ -213,8 +269,9 @@ async fn trades_of_symbol(
     }
     let sql = format!(
         "SELECT {TRADE} FROM pricetime.executions e
-         WHERE e.symbol = $1::bigint AND (e.time, e.id) < ($2::timestamptz, $3::bigint)
-         ORDER BY e.time DESC, e.id DESC LIMIT $4::bigint"
+         WHERE e.symbol = $1::bigint AND (e.time, e.id) < ($2::timestamptz, $3::bigint) AND e.id >= {}
+         ORDER BY e.time DESC, e.id DESC LIMIT $4::bigint",
+        kept.first_execution
     );
     let (time, id, more) = (Single(from.0), Single(from.1), Single(limit.saturating_add(1) as u64));
     let given: [Given<'_>; 4] = [&of_symbol, &time, &id, &more];
@@ -222,14 +279,25 @@ async fn trades_of_symbol(
     let more = trades.len() > limit;
     trades.truncate(limit);
     let next = trades.last().filter(|_| more).map(|trade| trade.id);
-    Ok(Some((trades, next)))
+    Ok(Some(page(trades, next, gone, |trade| trade.id)?))
 }
 
-async fn trades_since(session: &Session, symbol: SymbolIndex, since: Since, limit: usize) -> Told<Vec<TradeRow>> {
+async fn trades_since(
+    session: &Session,
+    kept: Kept,
+    symbol: SymbolIndex,
+    since: Since,
+    limit: usize,
+) -> Told<Vec<TradeRow>> {
     let (mut time, id) = (since.time.unwrap_or(Time::ZERO).min(TIME_MAX), since.trade.unwrap_or(0));
     if i64::try_from(id).is_err() {
         return Ok(Vec::new());
     }
+    let gone = kept.gone(session, RowsOf::TradesIn(symbol)).await?;
+    if let Some(gone) = gone.filter(|gone| id <= gone.id && time <= gone.time) {
+        return Err(gone.error().into());
+    }
+    let id = id.max(kept.first_execution);
     if since.trade.is_some() {
         // Of whatever symbol: none that comes later happened before it.
         let sql = "SELECT time FROM pricetime.executions WHERE id >= $1::bigint ORDER BY id LIMIT 1";
@@ -247,18 +315,26 @@ async fn trades_since(session: &Session, symbol: SymbolIndex, since: Since, limi
 
 async fn trades_of_account(
     session: &Session,
+    kept: Kept,
     of: Of,
     before: Option<u64>,
     limit: usize,
 ) -> Told<Option<Page<TradeRow>>> {
     let client = &session.client;
+    let gone = kept.gone(session, RowsOf::TradesOf(of.account)).await?;
+    expect_kept(gone, before)?;
     if let Some(before) = before {
         let sql = "SELECT 1 FROM pricetime.executions e WHERE e.id = $1::bigint AND $2::bigint IN (e.buyer, e.seller)";
         if client.query_opt(sql, &[&Single(before), &Single(of.account.0)]).await?.is_none() {
             return Ok(None);
         }
     }
-    let chain = Chain { account: of.account, from: before.unwrap_or(NO_CURSOR), rows: executions_of_account };
+    let chain = Chain {
+        account: of.account,
+        from: before.unwrap_or(NO_CURSOR),
+        first: kept.first_execution,
+        rows: executions_of_account,
+    };
     // An order's id that no order can have is the id of none.
     let order = of.order.map(|order| if i64::try_from(order.0).is_ok() { order.0 } else { 0 });
     let (account, from, most) = (Single(chain.account.0), Single(chain.from), Single(limit as u64));
@@ -267,21 +343,24 @@ async fn trades_of_account(
         "SELECT {TRADE} FROM ({}) e
          WHERE ($3::bigint IS NULL OR e.symbol = $3::bigint) AND ($4::bigint IS NULL OR $4::bigint IN (e.buy_order, e.sell_order))
          ORDER BY e.id DESC LIMIT $5::bigint",
-        executions_of_account("e.*", LOOKED_AT_MAX)
+        executions_of_account("e.*", chain.first, LOOKED_AT_MAX)
     );
     let given: [Given<'_>; 5] = [&account, &from, &symbol, &order, &most];
     let found = each(&client.query(&sql, &given).await?, trade_row)?;
     let next = chain.next(session, found.last().filter(|_| found.len() == limit).map(|trade| trade.id)).await?;
-    Ok(Some((found, next)))
+    Ok(Some(page(found, next, gone, |trade| trade.id)?))
 }
 
 async fn orders_of(
     session: &Session,
+    kept: Kept,
     account: AccountIndex,
     symbol: Option<SymbolIndex>,
     before: Option<u64>,
     limit: usize,
 ) -> Told<Option<Page<PlacedRow>>> {
+    let gone = kept.gone(session, RowsOf::OrdersOf(account)).await?;
+    expect_kept(gone, before)?;
     if let Some(before) = before {
         let sql =
             "SELECT 1 FROM pricetime.orders WHERE id = $1::bigint AND account = $2::bigint AND sequence IS NOT NULL";
@@ -289,39 +368,42 @@ async fn orders_of(
             return Ok(None);
         }
     }
-    let chain = Chain { account, from: before.unwrap_or(NO_CURSOR), rows: orders_of_account };
+    // Those that were open when others went stand in the list as long as nothing behind them is gone.
+    let first = gone.map_or(1, |gone| gone.id.saturating_add(1));
+    let chain = Chain { account, from: before.unwrap_or(NO_CURSOR), first, rows: orders_of_account };
     let (account, from) = (Single(chain.account.0), Single(chain.from));
     let (symbol, most) = (Single(symbol.map(|symbol| symbol.0)), Single(limit as u64));
     let sql = format!(
         "WITH chosen AS (
              SELECT l.* FROM ({}) l WHERE $3::bigint IS NULL OR l.symbol = $3::bigint ORDER BY l.id DESC LIMIT $4::bigint
          ) {PLACED}",
-        orders_of_account("o.*", LOOKED_AT_MAX)
+        orders_of_account("o.*", chain.first, LOOKED_AT_MAX)
     );
     let given: [Given<'_>; 4] = [&account, &from, &symbol, &most];
     let found = each(&session.client.query(&sql, &given).await?, placed_row)?;
     let last = found.last().filter(|_| found.len() == limit).map(|row| row.placed.order.0);
     let next = chain.next(session, last).await?;
-    Ok(Some((found, next)))
+    Ok(Some(page(found, next, gone, |row| row.placed.order.0)?))
 }
 
-/// The executions of account `$1` before `$2`, newest first, so many at most: each once.
-fn executions_of_account(columns: &str, most: u64) -> String {
+/// The executions of account `$1` from `first` on and before `$2`, newest first, so many at most: each once.
+fn executions_of_account(columns: &str, first: u64, most: u64) -> String {
     let side = |condition: &str| {
         format!(
             "(SELECT {columns} FROM pricetime.executions e
-              WHERE {condition} AND e.id < $2::bigint ORDER BY e.id DESC LIMIT {most})"
+              WHERE {condition} AND e.id < $2::bigint AND e.id >= {first} ORDER BY e.id DESC LIMIT {most})"
         )
     };
     let (bought, sold) = (side("e.buyer = $1::bigint"), side("e.seller = $1::bigint AND e.buyer <> $1::bigint"));
     format!("SELECT {columns} FROM ({bought} UNION ALL {sold}) e ORDER BY e.id DESC LIMIT {most}")
 }
 
-/// The orders of account `$1` before `$2`, newest first, so many at most.
-fn orders_of_account(columns: &str, most: u64) -> String {
+/// The orders of account `$1` from `first` on and before `$2`, newest first, so many at most.
+fn orders_of_account(columns: &str, first: u64, most: u64) -> String {
     format!(
         "SELECT {columns} FROM pricetime.orders o
-         WHERE o.account = $1::bigint AND o.id < $2::bigint AND o.sequence IS NOT NULL ORDER BY o.id DESC LIMIT {most}"
+         WHERE o.account = $1::bigint AND o.id < $2::bigint AND o.id >= {first} AND o.sequence IS NOT NULL
+         ORDER BY o.id DESC LIMIT {most}"
     )
 }
 
@@ -329,8 +411,10 @@ fn orders_of_account(columns: &str, most: u64) -> String {
 struct Chain {
     account: AccountIndex,
     from: u64,
+    /// What is before it is not looked at.
+    first: u64,
     /// A statement that gives columns of so many of them.
-    rows: fn(&str, u64) -> String,
+    rows: fn(&str, u64, u64) -> String,
 }
 
 impl Chain {
@@ -339,7 +423,7 @@ impl Chain {
     async fn next(&self, session: &Session, filled: Option<u64>) -> Told<Option<u64>> {
         let (from, skipped) = filled.map_or((self.from, LOOKED_AT_MAX - 1), |last| (last, 0));
         // One row behind the end of the page is enough to know, and for an unfilled one its end, which lies before.
-        let sql = format!("SELECT a.id FROM ({}) a OFFSET {skipped}", (self.rows)("id", skipped + 2));
+        let sql = format!("SELECT a.id FROM ({}) a OFFSET {skipped}", (self.rows)("id", self.first, skipped + 2));
         let rows = session.client.query(&sql, &[&Single(self.account.0), &Single(from)]).await?;
         let ids = each(&rows, |fields| fields.next::<u64>())?;
         Ok(match filled {
@@ -382,4 +466,17 @@ fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
         _ => None,
     };
     Ok(PlacedRow { account, placed, open, canceled, money, ended })
+}
+
+pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
+    Ok(OpenedRow {
+        order: OrderId(fields.next()?),
+        symbol: SymbolIndex(fields.next()?),
+        side: side(fields.next()?),
+        limit: fields.next()?,
+        shares: fields.next()?,
+        time: fields.next()?,
+        sequence: Sequence(fields.next()?),
+        client_id: client_id(fields)?,
+    })
 }

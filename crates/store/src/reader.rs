@@ -8,8 +8,9 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::error::{StoreError, Verdict, final_error, verdict, with_cause};
+use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
 use crate::fields::Fields;
+use crate::kept::{self, Kept, NOTHING_GOES};
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
 use crate::stop::Stop;
@@ -57,7 +58,11 @@ impl From<StoreError> for Fault {
 pub(crate) type Told<T> = Result<T, Fault>;
 pub(crate) type Given<'a> = &'a (dyn ToSql + Sync);
 
-const THROUGH: &str = "SELECT sequence FROM pricetime.command_sequence";
+/// Where the rows stand, and what is kept of them.
+fn standing() -> String {
+    format!("SELECT s.sequence, {} FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k", kept::COLUMNS)
+}
+
 /// When the orders on the books were placed; imported ones do not say.
 const PLACED_AT: &str = "
     SELECT o.id, o.time FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
@@ -66,7 +71,7 @@ impl Reader {
     /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
     pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<Reader, StoreError> {
         let connector = Connector::new(url, name)?;
-        let runtime = crate::store::runtime()?;
+        let runtime = crate::runtime::runtime()?;
         let session = runtime.block_on(async {
             let session = connector.open(Purpose::LookUp).await;
             let session = session.map_err(|error| final_error(&error, "connect", &connector.place()))?;
@@ -78,7 +83,7 @@ impl Reader {
 
     /// When the orders that are open now were placed, as far as the rows say. Errors: as of `trades_of_symbol`.
     pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time)>, StoreError> {
-        let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+        let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             // Whole tables, unlike all other questions.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
@@ -91,7 +96,7 @@ impl Reader {
     pub(crate) fn read<T>(
         &mut self,
         until: Instant,
-        ask: impl AsyncFn(&Session) -> Told<T>,
+        ask: impl AsyncFn(&Session, Kept) -> Told<T>,
     ) -> Result<Seen<T>, StoreError> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -117,9 +122,9 @@ impl Reader {
                 None => return Err(StoreError::Stopped),
                 Some(Ok(Ok(seen))) => return Ok(seen),
                 Some(Ok(Err(Fault::Rows(error)))) => return Err(error),
-                Some(Ok(Err(Fault::Connection(error)))) => match verdict(&error, ACTION, &self.connector.place()) {
-                    Verdict::Lasting(error) => return Err(error),
-                    Verdict::Passing | Verdict::NotAtTheSequence => with_cause(&error),
+                Some(Ok(Err(Fault::Connection(error)))) => match classify(&error, ACTION, &self.connector.place()) {
+                    ErrorClass::Lasting(error) => return Err(error),
+                    ErrorClass::Passing | ErrorClass::NotAtTheSequence => with_cause(&error),
                 },
                 Some(Err(_)) => "no answer in time".to_owned(),
             };
@@ -135,15 +140,21 @@ impl Reader {
 }
 
 /// All statements of a question see the same rows, and end by themselves when nobody waits for them any more.
-async fn at_one_moment<T>(session: &Session, left: Duration, ask: &impl AsyncFn(&Session) -> Told<T>) -> Told<Seen<T>> {
+async fn at_one_moment<T>(
+    session: &Session,
+    left: Duration,
+    ask: &impl AsyncFn(&Session, Kept) -> Told<T>,
+) -> Told<Seen<T>> {
     let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
     // A bitmap would be made of all rows of an account, where the order of the index gives the first ones of them.
-    let begin =
-        format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}; SET LOCAL enable_bitmapscan = off");
+    let begin = format!(
+        "BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}; SET LOCAL enable_bitmapscan = off; {NOTHING_GOES}"
+    );
     session.client.batch_execute(&begin).await?;
-    let row = session.client.query_one(THROUGH, &[]).await?;
-    let through = Sequence(Fields::of(&row).next()?);
-    let found = ask(session).await?;
+    let row = session.client.query_one(&standing(), &[]).await?;
+    let mut fields = Fields::of(&row);
+    let (through, kept) = (Sequence(fields.next()?), Kept::read(&mut fields)?);
+    let found = ask(session, kept).await?;
     session.client.batch_execute("COMMIT").await?;
     Ok((found, through))
 }

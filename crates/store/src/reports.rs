@@ -3,35 +3,15 @@
 
 use std::time::Instant;
 
-use engine::{AccountIndex, ClientOrderId, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
 use crate::error::StoreError;
 use crate::fields::Fields;
-use crate::pages::{TRADE, TradeRow, client_id, side, trade_row};
+use crate::kept::RowsOf;
+use crate::pages::{OpenedRow, TRADE, TradeRow, opened_row, side, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, Seen, Told, each};
 use crate::session::Session;
-
-/// An order as it was placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenedRow {
-    /// Its id.
-    pub order: OrderId,
-    /// What it is for.
-    pub symbol: SymbolIndex,
-    /// Buy or sell.
-    pub side: Side,
-    /// The worst price it takes.
-    pub limit: Price,
-    /// What was ordered.
-    pub shares: Shares,
-    /// When it was placed.
-    pub time: Time,
-    /// The command that placed it.
-    pub sequence: Sequence,
-    /// What its client calls it.
-    pub client_id: Option<ClientOrderId>,
-}
 
 /// What was canceled of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +45,11 @@ pub struct ReportRows {
     pub through: Sequence,
 }
 
-/// Whether the first order that there ever was is here, as it was placed.
-const IS_WHOLE: &str = "
-    SELECT coalesce((SELECT o.id = 1 AND o.sequence IS NOT NULL FROM pricetime.orders o ORDER BY o.id LIMIT 1), s.next_order = 1)
-    FROM pricetime.command_sequence s";
+/// Whether the first order that there ever was is here, as it was placed, or was when it went.
+pub(crate) const IS_WHOLE: &str = "
+    SELECT coalesce(k.whole,
+        (SELECT o.id = 1 AND o.sequence IS NOT NULL FROM pricetime.orders o ORDER BY o.id LIMIT 1), s.next_order = 1)
+    FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k";
 const PLACED: &str = "
     SELECT o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence, n.client_order_id
     FROM (
@@ -80,12 +61,12 @@ const CANCELED: &str = "
     FROM (
         SELECT x.* FROM pricetime.cancellations x WHERE x.account = $1::bigint AND x.sequence > $2::bigint
         ORDER BY x.sequence LIMIT $3::bigint
-    ) c JOIN pricetime.orders o ON o.id = c.order_id ORDER BY c.sequence, c.order_id";
+    ) c CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = c.order_id LIMIT 1) o ORDER BY c.sequence, c.order_id";
 
 impl Reader {
     /// Whether the rows tell of every order that there ever was: none was imported as it stood. Errors: as of `placed_times`.
     pub fn is_whole(&mut self) -> Result<bool, StoreError> {
-        let whole = self.read(Instant::now() + START_PATIENCE, async |session: &Session| {
+        let whole = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             let row = session.client.query_one(IS_WHOLE, &[]).await?;
             Ok(Fields::of(&row).next()?)
         });
@@ -102,7 +83,13 @@ impl Reader {
         most: usize,
         until: Instant,
     ) -> Result<Seen<ReportRows>, StoreError> {
-        self.read(until, async |session: &Session| {
+        self.read(until, async |session: &Session, kept| {
+            for rows in [RowsOf::OrdersOf(account), RowsOf::TradesOf(account)] {
+                // Who asks only for what is newer misses nothing.
+                if let Some(gone) = kept.gone(session, rows).await?.filter(|gone| gone.sequence > behind) {
+                    return Err(gone.error().into());
+                }
+            }
             let mut most = most.max(1);
             loop {
                 let rows = reports(session, account, (behind, through), most).await?;
@@ -178,19 +165,6 @@ fn traded(party: &str) -> String {
         "SELECT {TRADE} FROM pricetime.executions e WHERE e.{party} = $1::bigint AND e.id >= $2::bigint
          ORDER BY e.id LIMIT $3::bigint"
     )
-}
-
-pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
-    Ok(OpenedRow {
-        order: OrderId(fields.next()?),
-        symbol: SymbolIndex(fields.next()?),
-        side: side(fields.next()?),
-        limit: fields.next()?,
-        shares: fields.next()?,
-        time: fields.next()?,
-        sequence: Sequence(fields.next()?),
-        client_id: client_id(fields)?,
-    })
 }
 
 fn canceled_row(fields: &mut Fields<'_>) -> Result<CanceledRow, StoreError> {

@@ -24,6 +24,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "0003_views.sql", sql: include_str!("../migrations/0003_views.sql") },
     Migration { version: 4, name: "0004_client_orders.sql", sql: include_str!("../migrations/0004_client_orders.sql") },
     Migration { version: 5, name: "0005_history.sql", sql: include_str!("../migrations/0005_history.sql") },
+    Migration { version: 6, name: "0006_parts.sql", sql: include_str!("../migrations/0006_parts.sql") },
 ];
 
 /// What `migrate` did.

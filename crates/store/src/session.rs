@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     LookUp,
     /// Reads whole tables.
     Read,
+    /// Removes what is no longer kept.
+    Remove,
 }
 
 /// All sessions: what they read and write depends on no setting of the role or the database, and a commit is durable
@@ -87,6 +89,7 @@ impl Connector {
             Purpose::Write => [WRITE_SETTINGS, BY_INDEX_SETTINGS].concat(),
             Purpose::LookUp => BY_INDEX_SETTINGS.to_owned(),
             Purpose::Read => READ_SETTINGS.to_owned(),
+            Purpose::Remove => [WRITE_SETTINGS, READ_SETTINGS].concat(),
         };
         client.batch_execute(&[SETTINGS, &more].concat()).await?;
         let row = client.query_one(WHO_AM_I, &[]).await?;

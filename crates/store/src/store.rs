@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use engine::{DoneOrder, DoneOrders, Engine, OrderId, StateItem};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::error::{StoreError, final_error};
 use crate::export;
 use crate::import::{self, Imported};
 use crate::load::{self, Loaded};
+use crate::runtime::runtime;
 use crate::schema::{self, MIGRATIONS, Migrated};
 use crate::session::{Connector, Purpose, Session};
 use crate::standing::{self, Standing};
@@ -30,12 +31,6 @@ pub struct Store {
     name: String,
     locked: bool,
     stop: Stop,
-}
-
-/// A runtime for one connection, driven by the thread that waits for it.
-pub(crate) fn runtime() -> Result<Runtime, StoreError> {
-    let built = Builder::new_current_thread().enable_io().enable_time().build();
-    built.map_err(|source| StoreError::System { action: "start the database's event loop", source })
 }
 
 impl Store {

@@ -15,9 +15,9 @@ pub struct Verified {
     pub standing: Standing,
     /// The hash of the state they make: equal to that of an engine that applied the same commands.
     pub state_hash: u64,
-    /// Every order ever placed.
+    /// Orders that are here: all that were ever placed, unless some are no longer kept.
     pub orders: u64,
-    /// Every execution since the rows were begun.
+    /// Executions that are here: all since the rows were begun, unless some are no longer kept.
     pub executions: u64,
     /// All money: balances and what open buys hold.
     pub money: Money,
@@ -25,12 +25,18 @@ pub struct Verified {
 
 const ACTION: &str = "verify the market";
 
+/// From where all are kept, how many there are from there on, how many before, and the last one; of orders and of executions.
 const COUNTS: &str = "
-    SELECT (SELECT count(*) FROM pricetime.orders), (SELECT count(*) FROM pricetime.executions),
+    SELECT k.first_order, k.first_execution,
+        (SELECT count(*) FROM pricetime.orders WHERE id >= k.first_order),
+        (SELECT count(*) FROM pricetime.executions WHERE id >= k.first_execution),
+        (SELECT count(*) FROM pricetime.orders WHERE id < k.first_order),
+        (SELECT count(*) FROM pricetime.executions WHERE id < k.first_execution),
         (SELECT coalesce(max(id), 0) FROM pricetime.orders), (SELECT coalesce(max(id), 0) FROM pricetime.executions),
         (SELECT coalesce(sum(balance), 0) FROM pricetime.accounts)
             + (SELECT coalesce(sum(o.limit_price * r.open), 0)
-               FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'buy')";
+               FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'buy')
+    FROM pricetime.kept k";
 /// Symbols whose shares are not those that were issued.
 const SHARES: &str = "
     SELECT s.name FROM pricetime.symbols s
@@ -55,10 +61,10 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that both of their orders could not have agreed to.
+/// Executions that their orders could not have agreed to, as far as these are kept: a comparison with what is gone is no fault.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
-    JOIN pricetime.orders b ON b.id = e.buy_order JOIN pricetime.orders o ON o.id = e.sell_order
+    LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
         OR (e.aggressor = 'buy') <> (e.buy_order > e.sell_order)
@@ -78,10 +84,15 @@ const REFERENCES: &str = "
     UNION ALL SELECT c.order_id FROM pricetime.cancellations c LEFT JOIN pricetime.orders o ON o.id = c.order_id
         WHERE o.id IS NULL
     UNION ALL SELECT e.buy_order FROM pricetime.executions e LEFT JOIN pricetime.orders o ON o.id = e.buy_order
-        WHERE o.id IS NULL
+        WHERE o.id IS NULL AND e.buy_order >= (SELECT first_order FROM pricetime.kept)
     UNION ALL SELECT e.sell_order FROM pricetime.executions e LEFT JOIN pricetime.orders o ON o.id = e.sell_order
+        WHERE o.id IS NULL AND e.sell_order >= (SELECT first_order FROM pricetime.kept)
+    UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";
+/// Executions of two orders that executed with each other before: within a part a key rules that out.
+const TWICE: &str = "
+    SELECT max(id) FROM pricetime.executions GROUP BY buy_order, sell_order HAVING count(*) > 1 LIMIT 1";
 
 /// Client order ids of orders that are not there or another account's, or that were done at another time than it says.
 const CLIENT_ORDERS: &str = "
@@ -110,6 +121,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (REFERENCES, "an account, a symbol or the order itself is missing for order"),
         (SHARES, "positions and open sells are not the shares issued of symbol"),
         (ORDERS, "what is open, executed and canceled does not come to the shares of order"),
+        (TWICE, "both orders had executed with each other before execution"),
         (EXECUTIONS, "the two orders do not agree with execution"),
         (CANCELLATIONS, "whose it is is not what cancellations says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
@@ -126,17 +138,18 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
     let row = session.client.query_one(COUNTS, &[]).await.map_err(|error| session.error(&error, ACTION))?;
     session.run("COMMIT", ACTION).await?;
     let mut fields = Fields::of(&row);
-    let (orders, executions) = (fields.next::<u64>()?, fields.next::<u64>()?);
-    let (last_order, last_execution) = (fields.next::<u64>()?, fields.next::<u64>()?);
+    let mut pair = || Ok::<[u64; 2], StoreError>([fields.next()?, fields.next()?]);
+    let [firsts, counts, befores, lasts] = [pair()?, pair()?, pair()?, pair()?];
     let money = fields.next::<Money>()?;
-    for (count, last, next, what) in [
-        (orders, last_order, standing.head.next_order.0, "orders"),
-        (executions, last_execution, standing.head.next_execution, "executions"),
-    ] {
-        if count != last || count + 1 != next {
-            let fault = format!("there are {count} {what}, the last is {last}, and the next was to be {next}");
+    let nexts = [standing.head.next_order.0, standing.head.next_execution];
+    for (at, what) in ["orders", "executions"].into_iter().enumerate() {
+        let (first, count, last, next) = (firsts[at], counts[at], lasts[at], nexts[at]);
+        if first.checked_add(count) != Some(next) || last.max(first - 1) + 1 != next {
+            let fault =
+                format!("there are {count} {what} from {first} on, the last is {last}, and the next was to be {next}");
             return Err(StoreError::Inconsistent(fault));
         }
     }
+    let [orders, executions] = [counts[0] + befores[0], counts[1] + befores[1]];
     Ok((Verified { state_hash: engine.state_hash(), standing, orders, executions, money }, engine))
 }

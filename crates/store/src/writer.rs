@@ -14,8 +14,9 @@ use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::effects::{Effects, Head};
-use crate::error::{StoreError, Verdict, final_error, verdict};
+use crate::error::{ErrorClass, StoreError, classify, final_error};
 use crate::load::{self, Loaded};
+use crate::parts::{self, PartEnds};
 use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Standing};
 use crate::statement;
@@ -61,13 +62,26 @@ struct Link {
     session: Session,
     write_batch: Statement,
     standing: Statement,
+    /// Where the parts end that there are.
+    ends: PartEnds,
 }
 
 impl Link {
     async fn new(session: Session) -> Result<Link, tokio_postgres::Error> {
         let write_batch = session.client.prepare(&statement::write_batch()).await?;
         let standing = session.client.prepare(standing::STANDING).await?;
-        Ok(Link { session, write_batch, standing })
+        let ends = parts::ends(&session).await?;
+        Ok(Link { session, write_batch, standing, ends })
+    }
+
+    /// Commits a batch. The parts that its rows belong to are made before it, should they not be there yet.
+    async fn write(&mut self, effects: &Effects, epoch: Epoch) -> Result<(), tokio_postgres::Error> {
+        if !self.ends.have_room_for(&effects.after) {
+            self.ends = parts::make(&self.session, epoch, &effects.after).await?;
+        }
+        let parameters = statement::parameters(effects, epoch);
+        let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|parameter| parameter.as_ref() as _).collect();
+        self.session.client.execute(&self.write_batch, &parameters).await.map(|_| ())
     }
 }
 
@@ -218,12 +232,10 @@ impl Writer {
 
     /// Sends the batch and waits for its commit.
     fn write(&mut self, effects: &Effects) -> Result<(), Attempt> {
-        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
-        let parameters = statement::parameters(effects, self.epoch);
-        let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|parameter| parameter.as_ref() as _).collect();
-        let written = link.session.client.execute(&link.write_batch, &parameters);
+        let Some(link) = &mut self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
+        let written = link.write(effects, self.epoch);
         match self.runtime.block_on(unless_stopped(written, &self.stop)) {
-            Some(Ok(_)) => Ok(()),
+            Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(self.judge(&error)),
             None => Err(Attempt::Over(StoreError::Stopped)),
         }
@@ -285,10 +297,10 @@ impl Writer {
     }
 
     fn judge(&self, error: &tokio_postgres::Error) -> Attempt {
-        match verdict(error, "write", &self.connector.place()) {
+        match classify(error, "write", &self.connector.place()) {
             // Not at the sequence: moved by an attempt of ours that was committed after all, or by another server.
-            Verdict::Passing | Verdict::NotAtTheSequence => Attempt::Again(crate::error::with_cause(error)),
-            Verdict::Lasting(error) => Attempt::Over(error),
+            ErrorClass::Passing | ErrorClass::NotAtTheSequence => Attempt::Again(crate::error::with_cause(error)),
+            ErrorClass::Lasting(error) => Attempt::Over(error),
         }
     }
 

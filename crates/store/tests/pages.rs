@@ -28,7 +28,7 @@ const PAGE: usize = 100;
 fn fill(database: &Database) {
     database.store("filler").migrate().unwrap();
     // What the database reads for itself is not to be counted.
-    for table in ["orders", "executions", "cancellations", "resting", "client_orders"] {
+    for table in ["orders_1", "executions_1", "cancellations_1", "resting", "client_orders"] {
         database.sql(&format!("ALTER TABLE pricetime.{table} SET (autovacuum_enabled = off)"));
     }
     let pairs = format!(
@@ -57,7 +57,7 @@ fn read_so_far(database: &Database) -> [u64; 2] {
     database.sql("SELECT pg_stat_force_next_flush()");
     while !database.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pricetime reader'").is_empty() {}
     let sums = "SELECT sum(seq_tup_read), sum(coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE schemaname = 'pricetime'
-        AND relname IN ('orders', 'executions', 'cancellations', 'resting', 'client_orders')";
+        AND relname ~ '^((orders|executions|cancellations)_|resting$|client_orders$)'";
     let row = database.sql(sums).remove(0);
     let (one, other) = row.split_once('|').unwrap();
     [one.parse().unwrap(), other.parse().unwrap()]

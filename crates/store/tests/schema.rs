@@ -56,6 +56,30 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.executions DROP COLUMN symbol, DROP COLUMN buyer, DROP COLUMN seller;
          ALTER TABLE pricetime.cancellations DROP COLUMN account",
     ),
+    // The rows of what became a part are put back as the table. Its views take the place of others: see `take_back`.
+    (
+        6,
+        "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
+         ALTER TABLE pricetime.orders DETACH PARTITION pricetime.orders_1;
+         ALTER TABLE pricetime.cancellations DETACH PARTITION pricetime.cancellations_1;
+         ALTER TABLE pricetime.executions DETACH PARTITION pricetime.executions_1;
+         DROP TABLE pricetime.orders, pricetime.cancellations, pricetime.executions, pricetime.parts, pricetime.kept, pricetime.gone;
+         DROP FUNCTION pricetime.make_parts; DROP FUNCTION pricetime.make_part;
+         ALTER TABLE pricetime.orders_1 RENAME TO orders;
+         ALTER INDEX pricetime.orders_1_pkey RENAME TO orders_pkey;
+         ALTER INDEX pricetime.orders_1_account_id_idx RENAME TO orders_by_account;
+         ALTER TABLE pricetime.cancellations_1 RENAME TO cancellations;
+         ALTER INDEX pricetime.cancellations_1_pkey RENAME TO cancellations_pkey;
+         ALTER INDEX pricetime.cancellations_1_account_sequence_idx RENAME TO cancellations_by_account;
+         ALTER TABLE pricetime.executions_1 RENAME TO executions;
+         ALTER INDEX pricetime.executions_1_pkey RENAME TO executions_pkey;
+         ALTER INDEX pricetime.executions_1_buy_order_sell_order_key RENAME TO executions_once;
+         ALTER INDEX pricetime.executions_1_sell_order_idx RENAME TO executions_by_sell_order;
+         ALTER INDEX pricetime.executions_1_symbol_time_id_idx RENAME TO executions_by_symbol;
+         ALTER INDEX pricetime.executions_1_buyer_id_idx RENAME TO executions_by_buyer;
+         ALTER INDEX pricetime.executions_1_seller_id_idx RENAME TO executions_by_seller;
+         ALTER TABLE pricetime.imported_executions ADD FOREIGN KEY (order_id) REFERENCES pricetime.orders",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -78,6 +102,11 @@ fn take_back(database: &Database, version: i64) {
             // It gave the views of the one before it a column more.
             let views = MIGRATIONS.iter().find(|migration| migration.version == 3).unwrap();
             database.sql(views.sql);
+        }
+        if migration.version == 6 {
+            let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
+            database.sql(sql_of(3));
+            database.sql(&sql_of(4)[sql_of(4).find("CREATE OR REPLACE VIEW").unwrap()..]);
         }
         if migration.version == 5 {
             let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
@@ -130,7 +159,9 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         let older = database.store("reader").verify().map(|_| ()).unwrap_err();
         assert!(matches!(older, StoreError::OlderSchema { found, .. } if found == version), "{older}");
         assert_eq!(database.store("two").migrate().unwrap(), Migrated { from: version, to: latest() });
-        assert_eq!(definitions(&database), whole, "from version {version}");
+        let again = definitions(&database);
+        let lacking = whole.iter().find(|line| !again.contains(line));
+        assert!(lacking.is_none() && again.len() == whole.len(), "from version {version}: without {lacking:?}");
         put_back(&database, version);
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
@@ -155,6 +186,7 @@ fn a_migration_that_fails_leaves_nothing_of_itself() {
         (2, "CREATE TABLE pricetime.account_summary (x int)", "account_summary"),
         (3, "CREATE TABLE pricetime.client_orders (x int)", "client_orders"),
         (4, "CREATE TABLE pricetime.executions_by_seller (x int)", "executions_by_seller"),
+        (5, "CREATE TABLE pricetime.executions_1 (x int)", "executions_1"),
     ] {
         let database = database();
         let mut market = Market::new(4);

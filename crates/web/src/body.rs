@@ -1,4 +1,5 @@
-//! What a request carries has a deadline, as its head has: a byte now and then keeps no place.
+//! Gives the body of a request a deadline, as its head has one, so that nobody keeps a place by sending a byte now and
+//! then.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;

@@ -1,5 +1,5 @@
-//! What is read over HTTP is as true as a commit: before a request is answered from the view or from rows, the market is seen
-//! to be this server's. Costs nothing where it is kept in files.
+//! Makes reads over HTTP as certain as commits: before a request is answered from the view or from rows, this server
+//! checks that the database is still its own. It costs nothing for a market in files.
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -11,11 +11,11 @@ use crate::site::Site;
 
 /// Where the market is read.
 const BASES: [&str; 2] = ["/api/v1/", "/binance/api/v3/"];
-/// What under them tells of the server, also of one whose database is away.
+/// Paths under them that are about the server itself. They are answered also while the database is away.
 const OF_THE_SERVER: [&str; 5] = ["status", "time", "ping", "openapi.json", "asyncapi.json"];
 
-/// Lets a request through once what it reads is certain. Those that write have that from their commit, or see to it
-/// themselves.
+/// Lets a request through once what it reads is certain. A request that writes is certain by its commit, or checks by
+/// itself.
 pub(crate) async fn ascertain(State(site): State<Site>, request: Request, next: Next) -> Response {
     if !reads_the_market(request.method(), request.uri().path()) {
         return next.run(request).await;

@@ -1,6 +1,6 @@
-//! A WebSocket connection, whatever is spoken over it: what is heard goes to a party, what waits in an outbox is sent. Nothing
-//! more is heard before what waits was handed over; so whoever does not read is not read either, and whoever reads nothing,
-//! or says nothing and does not even answer a ping, is disconnected.
+//! A WebSocket connection, whatever is spoken over it: its messages go to a handler, and what waits in its outbox is
+//! sent. It is read only when nothing waits to be written, so a client that does not read is not read either. A client
+//! that takes nothing, or that is silent and does not answer a ping, is disconnected.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::site::Site;
 use crate::text::{PIECE, Text};
 use crate::upgrade::{Socket, Upgrade};
 
-/// Pieces sent before it is looked whether the client says something.
+/// After so many sent pieces the client is read from again.
 const SENT_AT_ONCE: usize = 256;
 
-/// Who speaks on this side.
+/// The handler of this side of a conversation.
 pub(crate) trait Party: Send + 'static {
-    /// What comes before anything is heard.
+    /// Runs before anything is read.
     fn begin(&mut self) -> impl Future<Output = ()> + Send;
 
     /// Does what a client asks for, and answers.
@@ -37,7 +37,7 @@ pub(crate) trait Party: Send + 'static {
     fn farewell(&self) -> Option<Text>;
 }
 
-/// Agrees to speak, and lets a party do so until either side ends it. Whatever it was subscribed to, it leaves then.
+/// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end.
 pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(Site, Outbox) -> P) -> Response {
     let outbox = Outbox::new(site.spool());
     let mut party = party(site.clone(), outbox.clone());

@@ -1,5 +1,5 @@
-//! Any page that a browser shows can send requests to a server on its own machine: so a request must name this server as
-//! its host, and a write that comes from a page must come from ours.
+//! Guards against other web pages: any page in a browser can send requests to a server on the same machine. So a
+//! request must name this server as its host, and a write that comes from a page must come from this server's page.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,8 +13,8 @@ use crate::listener::Life;
 use crate::problem::Problem;
 use crate::site::Site;
 
-/// What every answer says to a browser, unless it says something else there: what it is not called it is not, no other site
-/// may show it or use it, and nobody keeps it.
+/// Headers of every answer, unless it sets them itself. They tell a browser not to guess another content type, to let
+/// no other site show or use the answer, and to keep no copy.
 const SAID_ALWAYS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -81,8 +81,8 @@ fn only(request: &Request, name: HeaderName) -> Result<Option<&str>, Problem> {
     Ok(first.and_then(|value| value.to_str().ok()))
 }
 
-/// An address is nobody's name, so that no name server can make a foreign page's name point at it; nor can it at
-/// `localhost`. Other addresses than ours are not for us all the same.
+/// A page of another site names that site as the host, and a name server can make such a name lead here. It cannot do so
+/// with an address or `localhost`, so these are accepted; of addresses only ours.
 fn is_ours(host: &str, here: IpAddr, hosts: &[String]) -> bool {
     let name = without_port(host);
     let address = match name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {

@@ -1,4 +1,4 @@
-//! Health, for whoever supervises the server: it knows only the status that it is given.
+//! Health, for those who supervise the server. It knows only the status that it is given.
 
 use axum::Json;
 use axum::extract::State as Given;

@@ -1,63 +1,34 @@
-//! Who is told what, and telling them: messages are written once and shared by all who get them. Lives in the feed's thread.
+//! The hub knows which connection is subscribed to what, and sends the messages. A message is written once for all who
+//! get it. It lives in the feed's thread.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use engine::{AccountIndex, OrderId, SymbolIndex};
-use feed::{Canceled, Ended, Interval, News, Open, Report, ReportKey, Scene, Trade, Watcher};
+use engine::{AccountIndex, Price, Side, SymbolIndex};
+use feed::{Interval, News, ReadModel, Report, ReportKey, Trade, View, Watcher};
 
-use crate::binance::{Envelope, Stream, Streams};
-use crate::messages;
+use crate::account_news::by_account;
+use crate::messages::{self, REPORTS_AT_ONCE, whole};
 use crate::outbox::{Kept, Outbox};
-use crate::replay::{REPORTS_AT_ONCE, whole};
-use crate::subscriptions::{Change, Subject, Subscriptions};
-use crate::telling::{Telling, own_cpu};
+use crate::publish_cost::{PublishCost, own_cpu};
+use crate::subscriptions::{Change, Subscriptions};
 use crate::text::Text;
 use crate::ticker::Ticker;
+use crate::topic::{Subject, Topic};
 use crate::vitals::Vitals;
 use crate::waiting_list::WaitingList;
 
-/// For the processor time that telling takes, in this thread and in that of the sockets, so many times of it are left to
-/// others: with many to tell, they are told less often and more at once.
+/// After publishing, which takes processor time in this thread and in the sockets' thread, so many times that time are
+/// left to others. So with many subscribers each is told less often, and more at once.
 const SHARE: u32 = 9;
-/// Much more would wait for a connection at once than it may.
+/// The longest pause between two publishings. After a longer one, more would wait for a connection at once than may.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Reports that are held back for one subscriber at most.
 const HELD_MAX: usize = 1 << 16;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 
-/// What can be subscribed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Topic {
-    Book(SymbolIndex),
-    Trades(SymbolIndex),
-    Candles(SymbolIndex, Interval),
-    Orders(AccountIndex),
-    /// What happens to its orders, each of it, in order.
-    Reports(AccountIndex),
-    Symbols,
-    Status,
-    /// Of the compatible interface.
-    Stream(SymbolIndex, Stream, Envelope),
-    User(AccountIndex, Envelope),
-}
-
-impl Topic {
-    pub(crate) fn subject(self) -> Option<Subject> {
-        match self {
-            Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
-                Some(Subject::Symbol(symbol))
-            }
-            Topic::Orders(account) | Topic::Reports(account) | Topic::User(account, _) => {
-                Some(Subject::Account(account))
-            }
-            Topic::Symbols | Topic::Status => None,
-        }
-    }
-}
-
-/// What one subscriber is told later.
+/// Reports that are held for one subscriber.
 struct Held {
     replay: u64,
     reports: VecDeque<Report>,
@@ -72,6 +43,30 @@ impl Held {
     }
 }
 
+/// What an interface with messages of its own tells its followers, and when.
+pub(crate) trait Streams: Send {
+    /// Somebody follows a topic that nobody followed. All that happened so far was told.
+    fn begin(&mut self, view: &View, topic: Topic);
+
+    /// Nobody follows this topic any more. `others` says whether anybody follows the same account by another one.
+    fn end(&mut self, topic: Topic, others: bool);
+
+    /// Takes in what happened to a symbol, and tells what is told as it happens.
+    fn follow_symbol(
+        &mut self,
+        scene: &ReadModel<Hub>,
+        symbol: SymbolIndex,
+        levels: &[(Side, Price)],
+        trades: &[Trade],
+    );
+
+    /// Tells accounts what happened to them.
+    fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]);
+
+    /// Tells what is due, after all that happened was taken in. Gives when the next is due.
+    fn tell_due(&mut self, scene: &ReadModel<Hub>) -> Option<Instant>;
+}
+
 /// All subscriptions.
 pub struct Hub {
     subscriptions: Subscriptions,
@@ -84,19 +79,19 @@ pub struct Hub {
     /// None until the gateways run.
     vitals: Option<Vitals>,
     /// What writing to sockets costs.
-    telling: Telling,
+    telling: PublishCost,
     /// What is told to those who follow all symbols.
     symbols: Ticker,
-    /// What followers of the compatible interface are told, and when.
-    pub(crate) streams: Streams,
+    /// Who tells what an interface of its own kind tells. None while it looks at the scene.
+    streams: Option<Box<dyn Streams>>,
     next_publish: Instant,
     next_symbols: Instant,
     next_status: Instant,
 }
 
 impl Hub {
-    /// Nobody yet.
-    pub fn new() -> Hub {
+    /// A hub without subscribers. `streams` is told which topics its followers follow.
+    pub(crate) fn with(streams: Box<dyn Streams>) -> Hub {
         let now = Instant::now();
         Hub {
             subscriptions: Subscriptions::default(),
@@ -104,9 +99,9 @@ impl Hub {
             held: HashMap::new(),
             replays: 0,
             vitals: None,
-            telling: Telling::default(),
+            telling: PublishCost::default(),
             symbols: Ticker::default(),
-            streams: Streams::default(),
+            streams: Some(streams),
             next_publish: now,
             next_symbols: now,
             next_status: now,
@@ -118,12 +113,12 @@ impl Hub {
     }
 
     /// Takes what writing to sockets costs from there.
-    pub(crate) fn count_with(&mut self, telling: Telling) {
+    pub(crate) fn count_with(&mut self, telling: PublishCost) {
         self.telling = telling;
     }
 
     /// Tells a subscriber how things stand, and from now on how they change. False if it is one already.
-    pub(crate) fn subscribe(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+    pub(crate) fn subscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         // What happened so far is in the snapshot: nobody is told it twice.
         Hub::publish(scene);
         match scene.watcher.subscriptions.add(topic, outbox) {
@@ -131,7 +126,7 @@ impl Hub {
             Change::OneOfMany => {}
             Change::OnlyOne => {
                 Hub::watch(scene, topic, true);
-                Streams::begin(scene, topic);
+                Hub::with_streams(scene, |streams, scene| streams.begin(&scene.view, topic));
             }
         }
         if let Some(snapshot) = Hub::snapshot(scene, topic) {
@@ -142,7 +137,7 @@ impl Hub {
 
     /// Answers that somebody is subscribed, and subscribes; later, when a long snapshot is to be made for that. False if it
     /// is or will be subscribed already.
-    pub(crate) fn subscribe_in_turn(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
+    pub(crate) fn subscribe_in_turn(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
         let is_there = || scene.watcher.subscriptions.is(topic, outbox);
         let is_made = || scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_some();
         if messages::is_long(&scene.view, topic) && !is_there() && !is_made() {
@@ -153,7 +148,7 @@ impl Hub {
     }
 
     /// Subscribes those whose turn it is to be told a long snapshot.
-    fn subscribe_waiting(scene: &mut Scene<Hub>) {
+    fn subscribe_waiting(scene: &mut ReadModel<Hub>) {
         while let Some((topic, waiting)) = scene.watcher.waiting.take_due() {
             let began = Instant::now();
             for (outbox, answer) in waiting {
@@ -165,7 +160,7 @@ impl Hub {
     }
 
     /// False if it was not subscribed.
-    pub(crate) fn unsubscribe(scene: &mut Scene<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+    pub(crate) fn unsubscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         match scene.watcher.subscriptions.remove(topic, outbox) {
             Change::None => return scene.watcher.waiting.remove(topic, outbox),
             Change::OneOfMany => {}
@@ -179,7 +174,7 @@ impl Hub {
 
     /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,
     /// for the topics that can say much: those are told the same message until there is another command.
-    fn snapshot(scene: &mut Scene<Hub>, topic: Topic) -> Option<Text> {
+    fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<Text> {
         let sequence = scene.view.sequence();
         if let (Topic::Book(_) | Topic::Orders(_), Some(told)) =
             (topic, scene.watcher.subscriptions.snapshot(topic, sequence))
@@ -192,7 +187,7 @@ impl Hub {
     }
 
     /// A connection ended.
-    pub(crate) fn leave(scene: &mut Scene<Hub>, outbox: &Outbox) {
+    pub(crate) fn leave(scene: &mut ReadModel<Hub>, outbox: &Outbox) {
         for topic in scene.watcher.subscriptions.topics(outbox) {
             Hub::unsubscribe(scene, topic, outbox);
         }
@@ -202,7 +197,7 @@ impl Hub {
         self.subscriptions.has(topic)
     }
 
-    fn watch(scene: &mut Scene<Hub>, topic: Topic, watched: bool) {
+    fn watch(scene: &mut ReadModel<Hub>, topic: Topic, watched: bool) {
         if topic == Topic::Symbols {
             scene.view.follow_symbols(watched);
         }
@@ -214,10 +209,11 @@ impl Hub {
     }
 
     /// Nobody has this topic any more; another of the same symbol or account may still be watched.
-    fn unwatch(scene: &mut Scene<Hub>, topic: Topic) {
-        let Hub { subscriptions, streams, .. } = &mut scene.watcher;
-        streams.end(topic, |account| subscriptions.has_user(account));
-        if !topic.subject().is_some_and(|subject| subscriptions.has_about(subject)) {
+    fn unwatch(scene: &mut ReadModel<Hub>, topic: Topic) {
+        let subscriptions = &scene.watcher.subscriptions;
+        let others = matches!(topic, Topic::User(account, _) if subscriptions.has_user(account));
+        Hub::with_streams(scene, |streams, _| streams.end(topic, others));
+        if !topic.subject().is_some_and(|subject| scene.watcher.subscriptions.has_about(subject)) {
             Hub::watch(scene, topic, false);
         }
     }
@@ -230,7 +226,7 @@ impl Hub {
     }
 
     /// Tells what happened since the last time.
-    pub(crate) fn publish(scene: &mut Scene<Hub>) {
+    pub(crate) fn publish(scene: &mut ReadModel<Hub>) {
         let mut symbols = scene.view.take_symbols();
         symbols.sort_unstable();
         symbols.dedup();
@@ -248,16 +244,16 @@ impl Hub {
         }
     }
 
-    /// The streams look at a scene that they are not part of meanwhile.
-    fn with_streams<T>(scene: &mut Scene<Hub>, of: impl FnOnce(&mut Streams, &Scene<Hub>) -> T) -> T {
-        let mut streams = std::mem::take(&mut scene.watcher.streams);
-        let result = of(&mut streams, scene);
-        scene.watcher.streams = streams;
+    /// Lends `streams` the read model. The hub, which is part of the read model, has no streams meanwhile.
+    fn with_streams<T>(scene: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &ReadModel<Hub>) -> T) -> T {
+        let mut streams = scene.watcher.streams.take().expect("invariant: they look at it one at a time");
+        let result = of(&mut *streams, scene);
+        scene.watcher.streams = Some(streams);
         result
     }
 
     /// Tells what happened to an account's orders to those who are told as it happens, and holds it for the others.
-    fn report(scene: &mut Scene<Hub>, account: AccountIndex, reports: &[Report]) {
+    fn report(scene: &mut ReadModel<Hub>, account: AccountIndex, reports: &[Report]) {
         let mut pieces: Vec<Text> = Vec::new();
         let mut rest = reports;
         while !rest.is_empty() {
@@ -313,7 +309,7 @@ impl Hub {
         self.held.remove(&(outbox.number(), account));
     }
 
-    fn publish_symbol(scene: &mut Scene<Hub>, symbol: SymbolIndex) {
+    fn publish_symbol(scene: &mut ReadModel<Hub>, symbol: SymbolIndex) {
         let (levels, trades) = scene.view.take_symbol_news(symbol);
         Hub::with_streams(scene, |streams, scene| streams.follow_symbol(scene, symbol, &levels, &trades));
         let (hub, view) = (&scene.watcher, &scene.view);
@@ -341,14 +337,14 @@ impl Hub {
     }
 
     /// Tells which symbols look different than before.
-    fn publish_symbols(scene: &mut Scene<Hub>) {
+    fn publish_symbols(scene: &mut ReadModel<Hub>) {
         let changed = scene.watcher.symbols.look(&mut scene.view);
         if !changed.is_empty() {
             scene.watcher.tell(Topic::Symbols, || messages::symbols("update", changed, None));
         }
     }
 
-    fn publish_status(scene: &mut Scene<Hub>) {
+    fn publish_status(scene: &mut ReadModel<Hub>) {
         let connections = scene.watcher.subscriptions.connections();
         let Some(vitals) = &mut scene.watcher.vitals else { return };
         let measured = vitals.measure(&scene.view, connections);
@@ -356,14 +352,8 @@ impl Hub {
     }
 }
 
-impl Default for Hub {
-    fn default() -> Hub {
-        Hub::new()
-    }
-}
-
 impl Watcher for Hub {
-    fn look(scene: &mut Scene<Hub>) -> Duration {
+    fn look(scene: &mut ReadModel<Hub>) -> Duration {
         let begun = Instant::now();
         if begun < scene.watcher.next_publish {
             return scene.watcher.next_publish - begun;
@@ -371,7 +361,7 @@ impl Watcher for Hub {
         let cpu_before = own_cpu();
         Hub::publish(scene);
         Hub::subscribe_waiting(scene);
-        let due = Hub::with_streams(scene, Streams::tell_due);
+        let due = Hub::with_streams(scene, |streams, scene| streams.tell_due(scene));
         if begun >= scene.watcher.next_symbols && scene.watcher.has(Topic::Symbols) {
             Hub::publish_symbols(scene);
             scene.watcher.next_symbols = begun + SYMBOLS_EVERY;
@@ -388,57 +378,4 @@ impl Watcher for Hub {
         let next = [due, scene.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
         next.saturating_duration_since(ended).max(pause)
     }
-}
-
-/// What one account is told.
-#[derive(Default)]
-pub(crate) struct AccountNews {
-    /// Orders that are open and changed, in order.
-    pub(crate) open: Vec<OrderId>,
-    pub(crate) ended: Vec<Ended>,
-    pub(crate) trades: Vec<(Trade, engine::Side)>,
-    /// All that happened, in order.
-    pub(crate) reports: Vec<Report>,
-}
-
-/// In the order in which accounts are first told of.
-fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
-    let mut all: Vec<(AccountIndex, AccountNews)> = Vec::new();
-    let mut places: HashMap<AccountIndex, usize> = HashMap::new();
-    for news in news {
-        let account = match news {
-            News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-            News::Placed(account, _) | News::Traded(account, ..) => account,
-        };
-        let at = *places.entry(account).or_insert_with(|| {
-            all.push((account, AccountNews::default()));
-            all.len() - 1
-        });
-        let its = &mut all[at].1;
-        match news {
-            News::Account(_) => {}
-            News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
-            News::Order(_, order) => its.open.push(order),
-            News::Ended(_, ended) => {
-                if !ended.canceled.is_zero() {
-                    let Ended { canceled: shares, time, sequence, .. } = ended;
-                    let Open { order, symbol, side, .. } = ended.order;
-                    its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, time, sequence }));
-                }
-                its.ended.push(ended);
-            }
-            News::Traded(_, trade, side) => {
-                its.reports.push(Report::Executed(trade, side));
-                its.trades.push((trade, side));
-            }
-        }
-    }
-    for (_, its) in &mut all {
-        debug_assert!(its.reports.is_sorted_by_key(Report::key), "invariant: things happen in order");
-        its.open.sort_unstable();
-        its.open.dedup();
-        let ended: HashSet<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();
-        its.open.retain(|order| !ended.contains(order));
-    }
-    all
 }

@@ -1,4 +1,4 @@
-//! What requests carry, read strictly: JSON bodies and query strings of known fields, and the values in them.
+//! Reads requests strictly: JSON bodies and query strings with known fields only, and the values in them.
 
 use std::fmt;
 use std::str::FromStr;

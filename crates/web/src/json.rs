@@ -1,6 +1,6 @@
-//! Our shapes as JSON, and requests of it. Whether a shape can be written follows from its type alone: only keys that are no text, and flattening
-//! what is no object, can fail, and no shape does either. The tests make all of them (`describe/`, and those that
-//! compare what is told with what is described), so a fault here is one of this program and shows there.
+//! Shapes as JSON text, and requests from JSON text. Whether a shape can be written follows from its type alone: only
+//! keys that are not text, and flattening what is not an object, can fail, and no shape has either. The tests write
+//! every shape, so such a fault in the program shows there.
 
 use std::fmt;
 

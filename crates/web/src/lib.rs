@@ -3,9 +3,11 @@
 //! What is asked for is read from the [`feed`]; what is to be done goes through the port, [`exchange`], as with any protocol. It
 //! knows no engine, no journal and no database.
 
+mod account_news;
 mod binance;
 mod body;
 mod certain;
+mod clock;
 mod conversation;
 mod describe;
 mod guard;
@@ -13,6 +15,8 @@ mod health;
 mod hub;
 mod input;
 mod json;
+mod keys;
+mod listen_keys;
 mod listener;
 mod live_count;
 mod long_snapshots;
@@ -24,6 +28,9 @@ mod page;
 mod past;
 mod pieces;
 mod problem;
+mod process;
+mod publish_cost;
+mod records;
 mod replay;
 mod reserve;
 mod rest;
@@ -32,17 +39,25 @@ mod session;
 mod shapes;
 mod site;
 mod spool;
+mod sql_history;
 mod submitter;
 mod subscriptions;
-mod telling;
 mod text;
 mod ticker;
+mod topic;
 mod upgrade;
+mod values;
 mod vitals;
 mod waiting_list;
 
-pub use binance::{Key, Keys};
 pub use hub::Hub;
-pub use past::{Away, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
+pub use keys::{Key, Keys};
+pub use records::{NoAnswer, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use server::{Settings, Web};
-pub use site::{About, Counting, Market};
+pub use site::{About, Market};
+pub use vitals::Counting;
+
+/// A hub that nobody follows yet, with all interfaces that tell something.
+pub fn hub() -> Hub {
+    Hub::with(Box::new(binance::Streams::default()))
+}

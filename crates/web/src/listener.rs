@@ -1,5 +1,5 @@
-//! Accepts so many connections at once; those beyond have places to ask how the server does, and no others. Whoever keeps a
-//! place and asks nothing loses it.
+//! Accepts a bounded number of connections at once. Connections beyond get one of a few reserved places, where they can
+//! only ask for the server's state. A connection that asks nothing loses its place.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,7 +34,7 @@ pub(crate) struct Bounded {
     bounds: Bounds,
 }
 
-/// What has begun is to come to its end: the head of a request, its first byte being there, and a body, its head being there.
+/// How long a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Room for so many connections, and for so many of each source address.
@@ -49,9 +49,9 @@ impl Places {
     }
 
     /// None when all places are taken, or as many as the source of this address may have.
-    fn enter(&self, address: IpAddr) -> Option<Place> {
+    fn enter(&self, address: IpAddr) -> Option<Permit> {
         let permit = self.free.clone().try_acquire_owned().ok()?;
-        Some(Place::Usual { _permit: permit, _visitor: self.addresses.enter(address)? })
+        Some(Permit::Usual { _permit: permit, _visitor: self.addresses.enter(address)? })
     }
 }
 
@@ -71,12 +71,12 @@ pub(crate) struct Placed {
     bounds: Bounds,
     /// When to look again whether it is idle.
     look: Pin<Box<Sleep>>,
-    place: Place,
+    place: Permit,
     _counted: Present,
 }
 
 /// What a connection holds while it is there.
-enum Place {
+enum Permit {
     Usual { _permit: OwnedSemaphorePermit, _visitor: Visitor },
     Reserved(Reserved),
 }
@@ -88,7 +88,7 @@ impl Bounded {
     }
 }
 
-/// What a connection is waited for, and since when.
+/// What is awaited on a connection, and since when.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     /// It asks nothing.
@@ -103,13 +103,13 @@ enum Doing {
 
 /// What a connection does.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(Arc<Known>);
+pub(crate) struct Life(Arc<LifeState>);
 
 #[derive(Debug)]
-struct Known {
+struct LifeState {
     doing: Mutex<Doing>,
     begun: Instant,
-    /// The address of ours that it came to.
+    /// Our address that the client connected to.
     here: IpAddr,
     /// It has one of the reserved places.
     is_reserved: bool,
@@ -118,10 +118,10 @@ struct Known {
 impl Life {
     fn begin(here: IpAddr, is_reserved: bool) -> Life {
         let begun = Instant::now();
-        Life(Arc::new(Known { doing: Mutex::new(Doing::Idle(begun)), begun, here, is_reserved }))
+        Life(Arc::new(LifeState { doing: Mutex::new(Doing::Idle(begun)), begun, here, is_reserved }))
     }
 
-    /// The address of ours that it came to.
+    /// Our address that the client connected to.
     pub(crate) fn here(&self) -> IpAddr {
         self.0.here
     }
@@ -141,7 +141,7 @@ impl Life {
         }
     }
 
-    /// The first bytes of a request are there. False if that is no news.
+    /// Notes that the first bytes of a request are there. False if that was noted already.
     fn begins_to_ask(&self) -> bool {
         let mut doing = self.lock();
         let begins = matches!(*doing, Doing::Idle(_));
@@ -151,7 +151,7 @@ impl Life {
         begins
     }
 
-    /// Until when something has to happen; none for what may last.
+    /// Until when something has to happen; none if it may last.
     fn until(&self, bounds: &Bounds) -> Option<Instant> {
         let until = match *self.lock() {
             Doing::Idle(since) => since + bounds.idle,
@@ -169,8 +169,8 @@ impl Connected<IncomingStream<'_, Bounded>> for Life {
     }
 }
 
-/// Notes that a connection asks, that its answer is there, and what becomes a WebSocket. Reserved places are for some
-/// questions only, and for one of them.
+/// Notes when a connection asks, when its answer is there, and when it becomes a WebSocket. On a reserved place it
+/// answers one request, and only for the server's state.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
     life.does(Doing::Asked(Instant::now()));
     let mut response = match life.0.is_reserved && !reserve::is_for(request.uri().path()) {
@@ -201,7 +201,7 @@ impl Placed {
 
     /// Ready with an error when nothing has happened for too long, or somebody else needs the place.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        if let Place::Reserved(Reserved { wanted, .. }) = &mut self.place
+        if let Permit::Reserved(Reserved { wanted, .. }) = &mut self.place
             && Pin::new(wanted).poll(cx).is_ready()
         {
             return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "somebody else needs the place"));
@@ -225,13 +225,13 @@ impl Listener for Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         let place = match self.places.enter(address.ip()) {
             Some(place) => place,
-            None => Place::Reserved(self.reserve.enter(address.ip()).await),
+            None => Permit::Reserved(self.reserve.enter(address.ip()).await),
         };
         // Small answers are not to wait for more.
         let _ = stream.set_nodelay(true);
         // Of a connection that is gone already, nothing will be read.
         let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
-        let life = Life::begin(here, matches!(place, Place::Reserved(_)));
+        let life = Life::begin(here, matches!(place, Permit::Reserved(_)));
         let bounds = self.bounds;
         let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));
         (Placed { stream, life, bounds, look, place, _counted: self.connections.enter() }, address)

@@ -1,4 +1,4 @@
-//! How many of something there are at the moment.
+//! Counts how many of something there are at the moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

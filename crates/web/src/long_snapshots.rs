@@ -1,13 +1,12 @@
-//! Snapshots of many rows: what they say is copied when they are made, and written when a client takes it, piece by piece. So
-//! the feed's thread copies, which is quick, and nobody holds all of the text.
+//! Snapshots of many rows. Their data is copied when they are made, and written as text piece by piece when a client
+//! takes it. So the feed's thread only copies, which is quick, and nobody holds the whole text.
 
 use std::collections::HashMap;
 
 use engine::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolIndex};
-use feed::{HistoryError, Open, Scene, View};
+use feed::{HistoryError, Open, ReadModel, View};
 
-use crate::hub::Hub;
-use crate::shapes::{AccountShape, OrderShape, checksum, placed_at};
+use crate::shapes::{AccountShape, OrderShape, checksum};
 use crate::text::{Long, Rows, Text};
 
 /// Levels of a book, bids first, best first.
@@ -67,13 +66,13 @@ struct Orders {
 }
 
 /// All open orders of an account. Errors: the history does not say when one of them was placed.
-pub(crate) fn orders(scene: &Scene<Hub>, account: AccountIndex) -> Result<Text, HistoryError> {
-    let (view, history) = (&scene.view, scene.history.as_ref());
+pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<Text, HistoryError> {
+    let view = &scene.view;
     let mut orders = Vec::with_capacity(view.account(account).open_orders as usize);
     let mut names = HashMap::new();
     for open in view.orders_of(account) {
         names.entry(open.symbol).or_insert_with(|| view.listing(open.symbol).name);
-        orders.push((*open, view.client_id(open.order), placed_at(history, open)?));
+        orders.push((open, view.client_id(open.order), scene.placed_at(&open)?.map(|time| time.0)));
     }
     let shape = crate::json::text(&AccountShape::of(view, account));
     let head = format!(

@@ -1,27 +1,31 @@
-//! What goes over the WebSocket, as text.
+//! The messages of the WebSocket, as text.
 
 use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex, Time};
-use feed::{Candle, HistoryError, Interval, Report, Scene, Trade, View};
+use feed::{Candle, HistoryError, Interval, ReadModel, Report, ReportKey, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::describe::values;
-use crate::hub::{AccountNews, Hub, Topic};
+use crate::account_news::AccountNews;
+use crate::clock::now;
 use crate::long_snapshots;
 use crate::problem::Problem;
-use crate::rest::{CandlesShape, now};
 use crate::shapes::{
-    AccountShape, BookShape, CandleShape, ExecutionShape, LevelShape, OrderShape, ReportShape, SymbolShape, TradeShape,
-    checksum, level,
+    AccountShape, BookShape, CandleShape, CandlesShape, ExecutionShape, LevelShape, OrderShape, ReportShape,
+    SymbolShape, TradeShape, checksum, level,
 };
 use crate::text::Text;
 use crate::ticker;
+use crate::topic::Topic;
+use crate::values;
 use crate::vitals::Measured;
 
 /// Trades and candles that a snapshot shows.
 const TRADES_SHOWN: usize = 50;
 const CANDLES_SHOWN: usize = 500;
+
+/// Reports told in one message.
+pub(crate) const REPORTS_AT_ONCE: usize = 256;
 
 /// Levels or orders of a snapshot beyond which it is written only when it is taken.
 const ROWS_AT_ONCE: usize = 4096;
@@ -42,8 +46,8 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
     rows > ROWS_AT_ONCE
 }
 
-/// How a topic stands; none for those that have nothing but updates.
-pub(crate) fn snapshot(scene: &Scene<Hub>, topic: Topic) -> Option<Text> {
+/// The snapshot of a topic; none for topics that only have updates.
+pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Text> {
     let view = &scene.view;
     let made = match topic {
         Topic::Book(symbol) if is_long(view, topic) => Ok(long_snapshots::book(view, symbol)),
@@ -142,7 +146,11 @@ pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trade
     text(&Message { kind, channel: "trades", content })
 }
 
-fn candles_snapshot(scene: &Scene<Hub>, symbol: SymbolIndex, interval: Interval) -> Result<Text, HistoryError> {
+fn candles_snapshot(
+    scene: &ReadModel<impl Sized>,
+    symbol: SymbolIndex,
+    interval: Interval,
+) -> Result<Text, HistoryError> {
     let candles = scene.candles(symbol, interval, None, CANDLES_SHOWN)?;
     let content = CandlesShape {
         symbol: scene.view.listing(symbol).name.to_string(),
@@ -185,20 +193,20 @@ pub(crate) struct OrdersUpdate {
     executions: Vec<ExecutionShape>,
 }
 
-fn orders_snapshot(scene: &Scene<Hub>, account: AccountIndex) -> Result<Text, HistoryError> {
-    let (view, history) = (&scene.view, scene.history.as_ref());
-    let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(view, history, open)).collect();
+fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<Text, HistoryError> {
+    let view = &scene.view;
+    let orders: Result<Vec<_>, _> = view.orders_of(account).map(|open| OrderShape::open(scene, &open)).collect();
     let content =
         OrdersShown { sequence: view.sequence().0, account: AccountShape::of(view, account), orders: orders? };
     Ok(text(&Message { kind: "snapshot", channel: "orders", content }))
 }
 
 /// What an account has been told of.
-pub(crate) fn orders_update(scene: &Scene<Hub>, account: AccountIndex, news: &AccountNews) -> Text {
-    let (view, history) = (&scene.view, scene.history.as_ref());
-    let ended = news.ended.iter().map(|ended| OrderShape::ended(view, history, ended));
+pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> Text {
+    let view = &scene.view;
+    let ended = news.ended.iter().map(|ended| OrderShape::ended(scene, ended));
     let open = news.open.iter().filter_map(|order| view.open_order(*order));
-    let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(view, history, open))).collect();
+    let orders: Result<Vec<_>, _> = ended.chain(open.map(|open| OrderShape::open(scene, &open))).collect();
     let orders = match orders {
         Ok(orders) => orders,
         Err(error) => return unreadable(&error),
@@ -220,6 +228,15 @@ pub(crate) struct Reports {
     through: u64,
     /// The replay has ended: what comes from now on happens now.
     live: bool,
+}
+
+/// The last command of which everything was told, when `last` was told and `next` was not yet. If `next` is not known,
+/// it may be of the same command as `last`.
+pub(crate) fn whole(last: ReportKey, next: Option<ReportKey>) -> Sequence {
+    match next {
+        Some(next) if next.sequence > last.sequence => last.sequence,
+        _ => Sequence(last.sequence.0.saturating_sub(1)),
+    }
 }
 
 /// Reports in order.

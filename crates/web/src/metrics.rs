@@ -1,9 +1,8 @@
-//! `/metrics`, for Prometheus: all that the server measures of itself. docs/METRICS.md lists it.
+//! `/metrics`, for Prometheus: everything that the server measures of itself. docs/METRICS.md lists it.
 //!
-//! It asks no thread that could keep it waiting: a server that is stuck still tells how.
+//! It waits for no other thread, so a server that is stuck still answers.
 
 mod exposition;
-mod process;
 
 use std::fmt;
 
@@ -16,10 +15,10 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
 
-use crate::rest::now;
+use crate::clock::now;
+use crate::process::Process;
 use crate::site::Site;
 use exposition::{Exposition, Family, In, NUMBERS, TIMES};
-pub(crate) use process::Process;
 
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -74,12 +73,12 @@ impl Scrape {
     fn server(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let about = &self.0.instruments().about;
         out.info(
-            family("pricetime_build", None, "1, with the version and where the market is kept."),
+            family("pricetime_build", None, "Always 1; the labels tell the version and where the market is kept."),
             &[("version", about.version), ("store", about.store)],
         )?;
         let ready = u64::from(self.0.status().get() == State::Ready);
         out.gauge(
-            family("pricetime_ready", None, "1 while clients are served, as /ready says; otherwise 0."),
+            family("pricetime_ready", None, "1 while the server serves clients, as /ready says; otherwise 0."),
             Some(ready),
         )
     }
@@ -100,7 +99,7 @@ impl Scrape {
             family(
                 "pricetime_requests",
                 None,
-                "What was asked for and what came of it; an XML request counts once for each of its children.",
+                "Requests, by what they asked for and what came of it. An XML request counts once for each of its children.",
             ),
             counts,
         )?;
@@ -110,7 +109,7 @@ impl Scrape {
             family(
                 "pricetime_request",
                 Some(In::Seconds),
-                "Requests, by the time from handing them in to getting them back.",
+                "Requests, by the time from handing their batch to the exchange to getting its answers.",
             ),
             &TIMES,
             answers.iter().map(|(labels, reading)| (&labels[..], reading.clone())),
@@ -125,14 +124,18 @@ impl Scrape {
             family(
                 "pricetime_batch",
                 Some(In::Operations),
-                "Turns of the sequencer, by their commands and queries; with a database, transactions, and \
-                 questions to it for queries alone.",
+                "Turns of the sequencer, by their number of commands and queries. With a database: transactions, and \
+                 reads of its sequence row for turns of queries alone.",
             ),
             &NUMBERS,
             std::iter::once((&[][..], metrics.turns())),
         )?;
         out.gauge(
-            family("pricetime_queue", Some(In::Operations), "Commands and queries handed in and not answered yet."),
+            family(
+                "pricetime_queue",
+                Some(In::Operations),
+                "Commands and queries that were handed to the exchange and are not answered yet.",
+            ),
             Some(metrics.ops_in_flight()),
         )
     }
@@ -146,22 +149,22 @@ impl Scrape {
             connections.insert(0, (&[("gateway", "xml")], counters.connections_open));
         }
         out.gauges(
-            family("pricetime_connections", None, "Connections open now; WebSockets are among those of http."),
+            family("pricetime_connections", None, "Connections that are open now. Those of http include WebSockets."),
             &connections,
         )?;
         out.gauge(
-            family("pricetime_websockets", None, "WebSockets open now."),
+            family("pricetime_websockets", None, "WebSockets that are open now."),
             Some(instruments.websockets.count() as u64),
         )?;
         out.counter(
-            family("pricetime_xml_connections_accepted", None, "Connections of the XML protocol that were accepted."),
+            family("pricetime_xml_connections_accepted", None, "XML connections that were accepted."),
             counters.map(|counters| counters.connections_accepted),
         )?;
         out.counter(
             family(
                 "pricetime_xml_connections_shed",
                 None,
-                "Connections closed because their clients did not read and memory ran short.",
+                "XML connections that were closed because their clients did not read their replies and memory ran short.",
             ),
             counters.map(|counters| counters.connections_shed),
         )?;
@@ -169,7 +172,7 @@ impl Scrape {
             family(
                 "pricetime_xml_connections_refused",
                 None,
-                "Connections closed at once because their address had as many as it may have.",
+                "XML connections that were closed at once because their address had as many as it may have.",
             ),
             counters.map(|counters| counters.connections_refused),
         )?;
@@ -177,16 +180,16 @@ impl Scrape {
             family(
                 "pricetime_xml_accept_pauses",
                 None,
-                "How often accepting was put off: too many connections or open files.",
+                "How often a worker paused accepting, because there were too many connections or open files.",
             ),
             counters.map(|counters| counters.accept_pauses),
         )?;
         out.counter(
-            family("pricetime_xml_documents", None, "Complete XML requests read, malformed ones included."),
+            family("pricetime_xml_documents", None, "Complete XML requests that were read, malformed ones included."),
             counters.map(|counters| counters.requests),
         )?;
         out.counter(
-            family("pricetime_xml_reply_bytes", None, "Bytes of XML replies that the kernel took."),
+            family("pricetime_xml_reply", Some(In::Bytes), "Bytes of XML replies that the kernel took."),
             counters.map(|counters| counters.reply_bytes),
         )
     }
@@ -194,21 +197,19 @@ impl Scrape {
     fn market(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let metrics = &self.0.instruments().metrics;
         out.counter(
-            family("pricetime_commands", None, "Commands sequenced since the market began."),
+            family("pricetime_commands", None, "Commands that got a number since the market began. Queries get none."),
             metrics.get(Gauge::Commands),
         )?;
-        out.gauge(family("pricetime_accounts", None, "Accounts."), metrics.get(Gauge::Accounts))?;
-        out.gauge(family("pricetime_symbols", None, "Symbols."), metrics.get(Gauge::Symbols))?;
-        out.gauge(
-            family("pricetime_open_orders", None, "Orders with something open."),
-            metrics.get(Gauge::OpenOrders),
-        )?;
+        out.gauge(family("pricetime_accounts", None, "Accounts of the market."), metrics.get(Gauge::Accounts))?;
+        out.gauge(family("pricetime_symbols", None, "Symbols of the market."), metrics.get(Gauge::Symbols))?;
+        out.gauge(family("pricetime_open_orders", None, "Orders that are open."), metrics.get(Gauge::OpenOrders))?;
         let lead = metrics.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
         out.gauge(
             family(
                 "pricetime_clock_lead",
                 Some(In::Seconds),
-                "How far market time is ahead of the machine's clock, which was set back or was wrong: time stands until then.",
+                "How far market time is ahead of the machine's clock, because the clock was set back or was wrong. Market time \
+                 stands still until the clock has caught up.",
             ),
             lead,
         )?;
@@ -216,7 +217,7 @@ impl Scrape {
             family(
                 "pricetime_clock_leap",
                 Some(In::Seconds),
-                "How far the machine's clock has leapt ahead of market time and is not followed, as of the last turn.",
+                "How far the machine's clock has leapt ahead of market time, which does not follow it; as of the last turn.",
             ),
             metrics.get(Gauge::ClockLeapMicros).map_or(Some(0.0), |micros| Some(micros as f64 / 1e6)),
         )
@@ -249,11 +250,15 @@ impl Scrape {
         }
         let recovery = metrics.get(Gauge::RecoveryMicros).map(|micros| micros as f64 / 1e6);
         out.gauge(
-            family("pricetime_recovery", Some(In::Seconds), "How long reading what was known took at the start."),
+            family(
+                "pricetime_recovery",
+                Some(In::Seconds),
+                "How long the start took to read the state: snapshot and journal, or the database.",
+            ),
             recovery,
         )?;
         out.gauge(
-            family("pricetime_recovered_commands", None, "Commands replayed from the journal at the start."),
+            family("pricetime_recovered_commands", None, "Commands that the start replayed from the journal."),
             metrics.get(Gauge::RecoveredCommands),
         )?;
         let age = metrics.get(Gauge::SnapshotTime).map(|time| (now() as f64 / 1e6 - time as f64).max(0.0));
@@ -261,23 +266,29 @@ impl Scrape {
             family(
                 "pricetime_snapshot_age",
                 Some(In::Seconds),
-                "How old the newest snapshot is; absent until there is one.",
+                "Age of the newest snapshot; absent until there is one.",
             ),
             age,
         )?;
         out.gauge(
-            family("pricetime_data_free", Some(In::Bytes), "What is free on the disk of the data folder."),
+            family("pricetime_data_free", Some(In::Bytes), "Free room on the disk of the data folder."),
             metrics.get(Gauge::DataFreeBytes),
         )?;
         if instruments.about.is_database() {
             return Ok(());
         }
-        let damaged = [("archive", Gauge::DamagedInArchive), ("history", Gauge::DamagedInHistory)];
+        let commands = metrics.get(Gauge::Commands).unwrap_or_default();
+        let behind = metrics.get(Gauge::HistoryCommands).map(|followed| commands.saturating_sub(followed));
+        out.gauge(
+            family("pricetime_history_lag_commands", None, "Commands that the history has not followed yet."),
+            behind,
+        )?;
+        let damaged = [("history", Gauge::DamagedInHistory)];
         out.counters(
             family(
                 "pricetime_damaged_records",
                 None,
-                "Records found damaged when they were read, each once, up to 10,000; the log names them.",
+                "Records that were found damaged when they were read. Each counts once, up to 10,000; the log names them.",
             ),
             damaged.into_iter().filter_map(|(kept, gauge)| Some(([("kept", kept)], metrics.get(gauge)?))),
         )
@@ -288,11 +299,7 @@ impl Scrape {
         let waiting = self.0.market().ok().map(|market| market.asker.waiting_events() as u64);
         out.gauge(family("pricetime_feed_lag_events", None, "Events that the feed has not followed yet."), waiting)?;
         out.gauge(
-            family(
-                "pricetime_subscribers",
-                None,
-                "WebSockets that are subscribed to something, as of the last second.",
-            ),
+            family("pricetime_subscribers", None, "WebSockets with at least one subscription, as of the last second."),
             self.0.instruments().metrics.get(Gauge::Subscribers),
         )
     }
@@ -303,13 +310,13 @@ fn process_metrics(out: &mut Exposition<'_>) -> fmt::Result {
     let Some(process) = Process::look() else { return Ok(()) };
     out.gauge(family("process_resident_memory", Some(In::Bytes), "Resident memory."), Some(process.resident_bytes))?;
     out.counter_of_time(
-        family("process_cpu", Some(In::Seconds), "Processor time, of program and kernel."),
+        family("process_cpu", Some(In::Seconds), "Processor time, in the program and in the kernel."),
         Some(process.cpu_seconds),
     )?;
     out.gauge(
-        family("process_start_time", Some(In::Seconds), "When the process was started, since the Unix epoch."),
+        family("process_start_time", Some(In::Seconds), "When the process was started, counted from the Unix epoch."),
         Some(process.started_seconds),
     )?;
     out.gauge(family("process_open_fds", None, "Open files and sockets."), Some(process.open_files as u64))?;
-    out.gauge(family("process_max_fds", None, "As many files and sockets as may be open."), process.open_files_max)
+    out.gauge(family("process_max_fds", None, "The most files and sockets that may be open."), process.open_files_max)
 }

@@ -1,4 +1,4 @@
-//! The open orders of an account, walked some at a time: an account may have a million.
+//! Walks through the open orders of an account, some at a time, because an account may have a million.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl Walk {
                 continue;
             }
             self.past = Some(open.order);
-            if !visit(open) {
+            if !visit(&open) {
                 return true;
             }
         }
@@ -56,7 +56,7 @@ impl Walk {
     }
 
     /// What lies behind the last one that was looked at; all, when that is open no more.
-    fn rest<'a>(&self, view: &'a View) -> Box<dyn Iterator<Item = &'a Open> + 'a> {
+    fn rest<'a>(&self, view: &'a View) -> Box<dyn Iterator<Item = Open> + 'a> {
         let at = self.at.filter(|at| view.open_order(*at).is_some_and(|open| open.account == self.account));
         match self.direction {
             Direction::NewestFirst => match at.and_then(|at| view.orders_before(at)) {

@@ -1,26 +1,27 @@
-//! What waits to be sent to one connection: bounded, because whoever does not read must not cost memory. Whoever reads may
-//! fall further behind than that for a moment: one request can bring about more than it could take meanwhile.
+//! What waits to be sent to one connection. It is bounded, so that a client that does not read costs no more memory. A
+//! client that reads may fall behind further for a moment, because one request can bring about more than the client
+//! could take meanwhile.
 //!
-//! A message leaves in pieces, and what was not handed over yet waits here, not with the library that frames it: so what
-//! counts as taken is what the kernel took, but for a piece or two.
+//! A message leaves in pieces. What was not handed over yet waits here, not in the library that frames it. So what
+//! counts as taken is what the kernel took, apart from a piece or two.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::spool::{Counted, Spool};
+use crate::spool::{Counted, Holder, Spool};
 use crate::text::Text;
 
 /// Bytes that may wait while none of them is taken.
 const STALLED_MAX: usize = 1024 * 1024;
-/// How long a client may take none of more than that.
+/// How long a client may take nothing while more than that waits.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes behind which nothing more may wait, however fast they are taken. A single message may be longer.
+/// The most bytes that may wait, however fast they are taken. A single message may be longer.
 const WAITING_MAX: usize = 16 * 1024 * 1024;
 
 /// With less than this, there is room for what can wait.
@@ -31,7 +32,7 @@ const ROOM_BELOW: usize = 256 * 1024;
 pub(crate) struct Outbox(Arc<Inner>);
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+struct Inner {
     number: u64,
     spool: Spool,
     queue: Mutex<Queue>,
@@ -89,6 +90,36 @@ impl PartialEq for Outbox {
     }
 }
 
+impl Inner {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, state: State) {
+        let left = {
+            let mut queue = self.queue();
+            queue.state = state;
+            queue.waiting = 0;
+            queue.begun = 0;
+            std::mem::take(&mut queue.texts)
+        };
+        drop(left);
+        self.eased.notify_waiters();
+    }
+}
+
+impl Holder for Inner {
+    fn held(&self) -> usize {
+        let queue = self.queue();
+        queue.waiting + queue.kept
+    }
+
+    fn overflow(&self) {
+        self.end(State::TooSlow);
+        self.slowed.notify_one();
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         self.spool.remove(self.number);
@@ -114,27 +145,18 @@ impl Outbox {
             slowed: Notify::new(),
             eased: Notify::new(),
         }));
-        spool.add(number, Arc::downgrade(&outbox.0));
+        let holder: Arc<dyn Holder> = outbox.0.clone();
+        spool.add(number, Arc::downgrade(&holder));
         outbox
     }
 
     /// The outbox, if its connection is there still.
-    pub(crate) fn there(inner: &Weak<Inner>) -> Option<Outbox> {
-        inner.upgrade().map(Outbox)
-    }
-
     pub(crate) fn number(&self) -> u64 {
         self.0.number
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Bytes that its client costs.
-    pub(crate) fn held(&self) -> usize {
-        let queue = self.queue();
-        queue.waiting + queue.kept
+        self.0.queue()
     }
 
     /// Leaves a message, unless far too much waits: then the connection is to end.
@@ -208,7 +230,7 @@ impl Outbox {
 
     /// The connection has ended: nobody is to wait for room any more.
     pub(crate) fn close(&self) {
-        self.end(State::Closed);
+        self.0.end(State::Closed);
     }
 
     /// Returns when little waits; false when the connection has ended.
@@ -234,20 +256,7 @@ impl Outbox {
 
     /// Far too much waits for this connection: it is to end, and nothing waits any more.
     pub(crate) fn overflow(&self) {
-        self.end(State::TooSlow);
-        self.0.slowed.notify_one();
-    }
-
-    fn end(&self, state: State) {
-        let left = {
-            let mut queue = self.queue();
-            queue.state = state;
-            queue.waiting = 0;
-            queue.begun = 0;
-            std::mem::take(&mut queue.texts)
-        };
-        drop(left);
-        self.0.eased.notify_waiters();
+        self.0.overflow();
     }
 
     /// Whether it is to end, whether too much waits, and how much was taken so far.
@@ -305,7 +314,7 @@ mod tests {
                 (0..100_000)
                     .map(|_| {
                         outbox.send(message());
-                        outbox.held()
+                        outbox.0.held()
                     })
                     .max()
             };
@@ -384,13 +393,13 @@ mod tests {
         let outboxes: Vec<Outbox> = (0..100).map(|_| Outbox::new(&spool)).collect();
         let shared = Text::from("x".repeat(LONG));
         outboxes.iter().for_each(|outbox| outbox.send(shared.clone()));
-        assert!(outboxes.iter().all(|outbox| outbox.held() == LONG), "nobody goes");
+        assert!(outboxes.iter().all(|outbox| outbox.0.held() == LONG), "nobody goes");
         let honest = Outbox::new(&spool);
         honest.send(message());
         outboxes.iter().for_each(|outbox| outbox.send("x".repeat(LONG).into()));
-        let left = outboxes.iter().filter(|outbox| outbox.held() > 0).count();
+        let left = outboxes.iter().filter(|outbox| outbox.0.held() > 0).count();
         assert!((25..40).contains(&left), "the largest go, and no more than it takes: {left} are left");
-        assert_eq!(honest.held(), 1000);
+        assert_eq!(honest.0.held(), 1000);
         drop(outboxes);
         assert_eq!(spool.held(), 1000 + LONG, "what nobody holds is not counted");
     }

@@ -1,4 +1,4 @@
-//! The live page: its files are part of the program. Each is compressed when it is first asked for, and kept so.
+//! The live page. Its files are part of the program. Each is compressed when it is first asked for, and kept so.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -22,11 +22,11 @@ static COMPRESSED: LazyLock<HashMap<&'static str, OnceLock<Vec<u8>>>> = LazyLock
     slots
 });
 
-/// Nothing but our own files runs, and nothing frames us.
+/// Only our own files run, and no other page may frame ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A file of the page. Files are read, and nothing else is done with them.
+/// Answers with a file of the page. Files can only be read.
 pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = match path {

@@ -1,11 +1,12 @@
-//! Answers that are a list as long as the market is large, made in pieces: each is asked of the feed when the client has taken the
-//! one before, so that no answer holds the feed for longer than a piece takes, nor takes more memory than a piece.
+//! Long lists as answers, made in pieces. The feed makes a piece when the client has taken the one before, so an answer
+//! holds up the feed no longer, and takes no more memory, than one piece does.
 //!
-//! What fits in one piece is answered as a whole. Of a longer list each piece is as of its own moment. What goes wrong behind the
-//! first piece breaks the answer off, so that nobody takes what came for all.
+//! A list that fits in one piece is answered as a whole. In a longer list each piece is as of its own moment. If
+//! something goes wrong after the first piece, the answer is broken off, so that no client takes a part for the whole.
 
 use std::fmt::Display;
 use std::io;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
@@ -84,15 +85,23 @@ where
         None => Body::from(head + tail),
         Some(next) => {
             let begun = !text.is_empty();
-            let rest = Rest { site: site.clone(), ask, at: Some(next), begun, tail, made: Bytes::from(head) };
-            Body::from_stream(stream::try_unfold(rest, Rest::take))
+            let rest = RemainingPieces {
+                site: site.clone(),
+                ask,
+                at: Some(next),
+                begun,
+                tail,
+                made: Bytes::from(head),
+                worked: Duration::ZERO,
+            };
+            Body::from_stream(stream::try_unfold(rest, RemainingPieces::take))
         }
     };
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// What is still to come of a list.
-struct Rest<At, Ask> {
+struct RemainingPieces<At, Ask> {
     site: Site,
     ask: Ask,
     /// Where the next piece begins; none when only the tail is left, which ends it.
@@ -102,13 +111,17 @@ struct Rest<At, Ask> {
     tail: &'static str,
     /// What was made and is not taken yet.
     made: Bytes,
+    /// Time that it took since it last rested.
+    worked: Duration,
 }
 
+/// Time that pieces take before others have as much: a rest of less is rounded up to a millisecond or two.
+const WORKED_AT_ONCE: Duration = Duration::from_millis(5);
 /// Bytes that are handed on at once. The connection takes a number of such parts, however long they are, before its client takes
 /// any.
 const PART: usize = 8 << 10;
 
-impl<At, Ask, Refused, Asked> Rest<At, Ask>
+impl<At, Ask, Refused, Asked> RemainingPieces<At, Ask>
 where
     Refused: Display,
     Ask: Fn(Site, At) -> Asked,
@@ -127,7 +140,13 @@ where
     async fn make(&mut self, at: At) -> io::Result<()> {
         // Each piece is as true as an answer of its own would be.
         self.site.ascertain().await.map_err(broken_off)?;
+        let begun = Instant::now();
         let piece = in_turn(&self.site, (self.ask)(self.site.clone(), at)).await;
+        // The thread is everybody's: at least half of its time is left to others.
+        self.worked += begun.elapsed();
+        if self.worked >= WORKED_AT_ONCE {
+            tokio::time::sleep(std::mem::take(&mut self.worked)).await;
+        }
         let Piece { text, next } = piece.map_err(broken_off)?;
         self.at = next;
         let mut made = String::new();

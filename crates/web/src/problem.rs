@@ -90,6 +90,9 @@ impl Problem {
             // The history has logged it, once.
             return Problem::damaged("the server's record of this is damaged; whoever runs the server can restore it");
         }
+        if matches!(error, HistoryError::Ended) {
+            return Problem::not_ready();
+        }
         tracing::error!(%error, "a question cannot be answered");
         let code = "history-unreadable";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, "History unreadable", error.to_string())
@@ -142,6 +145,7 @@ impl Problem {
             Unavailable::Stopping => ("not-ready", "Stopping"),
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
+            Unavailable::NoLongerKept => return Problem::no_longer_kept(),
             Unavailable::Bound(bound) => return Problem::past(bound),
         };
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())

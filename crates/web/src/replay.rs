@@ -1,23 +1,24 @@
-//! Replaying the reports of an account from the history, files or a database, for a client that was away: in pieces, so
-//! that the feed's thread is never held up and a client is sent no more than it reads; then it joins those who are told as
-//! it happens.
+//! Replays the reports of an account from the history, in files or in a database, for a client that was away. It sends
+//! them in pieces, so that the feed's thread is never held up and a client is sent no more than it reads. Then the
+//! client joins those who are told as it happens.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use engine::{AccountId, AccountIndex, Sequence};
-use feed::{HistoryError, Report, ReportKey, Scene, Sweep};
+use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 
-use crate::hub::{Hub, Topic};
-use crate::messages::{self, unreadable};
+use crate::hub::Hub;
+use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
 use crate::outbox::Outbox;
-use crate::past::{self, Library, Trouble};
+use crate::past::{self, Trouble};
 use crate::problem::Problem;
 use crate::site::Site;
+use crate::sql_history::SqlHistory;
+use crate::topic::Topic;
 
-/// Records looked at in one go, and reports told in one message.
+/// Records looked at in one go.
 const RECORDS_AT_ONCE: usize = 512;
-pub(crate) const REPORTS_AT_ONCE: usize = 256;
 
 /// How long a replay waits for a database that does not answer before it asks again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -39,23 +40,23 @@ pub(crate) struct Replay {
 
 enum Stage {
     Looking(Sweep),
-    /// Found and not told yet, and the sweep for more behind them, if there are.
-    Telling(VecDeque<ReportKey>, Option<Sweep>),
+    /// Reports that were found and not told yet, and the sweep for the later ones, if there are more.
+    PublishCost(VecDeque<ReportKey>, Option<Sweep>),
     /// Behind this command the database is to be asked for more.
     Asking(Sequence),
     /// It answered this, which is all up to a command.
     Answered(VecDeque<Report>, Sequence),
     /// It cannot be read: the client is told so.
     Unreadable(HistoryError),
-    /// All of the history is told; now what happened meanwhile.
+    /// All of the history is told. What happened meanwhile comes next.
     Joining,
 }
 
 /// Subscribes to the reports behind `from`. None if that is subscribed to already. `library` is the history, where it is in
 /// a database.
 pub(crate) fn begin(
-    scene: &mut Scene<Hub>,
-    library: Option<&Library>,
+    scene: &mut ReadModel<Hub>,
+    library: Option<&SqlHistory>,
     id: AccountId,
     from: Sequence,
     outbox: &Outbox,
@@ -63,7 +64,7 @@ pub(crate) fn begin(
     let account = scene.view.find_account(id).ok_or_else(Problem::unknown_account)?;
     let through = scene.view.sequence();
     let whole = match (&scene.history, library) {
-        (Some(history), _) => history.is_whole(),
+        (Some(history), _) => history.read().is_whole(),
         (None, Some(library)) => library.is_whole(),
         (None, None) => return Err(Problem::not_ready()),
     };
@@ -74,8 +75,8 @@ pub(crate) fn begin(
         return Err(ahead(from, through));
     }
     let told = ReportKey::after(from);
-    let stage = match &scene.history {
-        Some(history) => Stage::Looking(history.sweep(account, told, through)),
+    let stage = match scene.history().map_err(|error| Problem::unreadable(&error))? {
+        Some(history) => Stage::Looking(history.sweep(account, told)),
         None => Stage::Asking(from),
     };
     if !Hub::subscribe(scene, Topic::Reports(account), outbox) {
@@ -95,7 +96,7 @@ fn ahead(from: Sequence, through: Sequence) -> Problem {
     Problem::new(axum::http::StatusCode::CONFLICT, "from-ahead", "Ahead of the present", detail)
 }
 
-/// Goes on until all is told or nobody listens any more.
+/// Runs a replay until all is told or its client is gone.
 pub(crate) async fn run(site: Site, mut replay: Replay) {
     while replay.outbox.has_room().await {
         // One replay at a time is at work.
@@ -130,23 +131,23 @@ pub(crate) async fn run(site: Site, mut replay: Replay) {
 
 impl Replay {
     /// Does a little more. False when it is over.
-    fn step(&mut self, scene: &mut Scene<Hub>) -> Result<bool, HistoryError> {
+    fn step(&mut self, scene: &mut ReadModel<Hub>) -> Result<bool, HistoryError> {
         if !scene.watcher.holds(self.account, &self.outbox, self.number) {
             // It was unsubscribed meanwhile.
             return Ok(false);
         }
-        let history = || scene.history.as_ref().ok_or(HistoryError::Ended);
+        let history = || scene.history()?.ok_or(HistoryError::Ended);
         match std::mem::replace(&mut self.stage, Stage::Joining) {
             Stage::Looking(mut sweep) => {
                 self.stage = match history()?.sweep_on(&mut sweep, RECORDS_AT_ONCE)? {
                     true => Stage::Looking(sweep),
                     false => {
                         let (found, more) = sweep.finish();
-                        Stage::Telling(found.into(), more)
+                        Stage::PublishCost(found.into(), more)
                     }
                 };
             }
-            Stage::Telling(mut found, more) => {
+            Stage::PublishCost(mut found, more) => {
                 let keys: Vec<ReportKey> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
                 let next = found.front().copied();
                 self.told = keys.last().copied().unwrap_or(self.told);
@@ -156,7 +157,7 @@ impl Replay {
                     None => self.through,
                 };
                 self.stage = match (next, more) {
-                    (Some(_), more) => Stage::Telling(found, more),
+                    (Some(_), more) => Stage::PublishCost(found, more),
                     (None, Some(sweep)) => Stage::Looking(sweep),
                     (None, None) => Stage::Joining,
                 };
@@ -189,12 +190,12 @@ impl Replay {
         Ok(true)
     }
 
-    fn tell(&self, scene: &Scene<Hub>, reports: &[Report], through: Sequence) {
+    fn tell(&self, scene: &ReadModel<Hub>, reports: &[Report], through: Sequence) {
         self.outbox.send(messages::reports(&scene.view, self.account, reports, through, false));
     }
 
-    /// Tells of what happened meanwhile; when nothing is left of that, the subscriber is one of the others.
-    fn join(&mut self, scene: &mut Scene<Hub>) -> bool {
+    /// Tells what happened meanwhile. When nothing of that is left, the subscriber is told like all others.
+    fn join(&mut self, scene: &mut ReadModel<Hub>) -> bool {
         Hub::publish(scene);
         let (reports, next) = scene.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);
         let through = match (reports.last(), next) {
@@ -207,13 +208,5 @@ impl Replay {
             scene.watcher.release(self.account, &self.outbox);
         }
         !live
-    }
-}
-
-/// The last command that all is told of, when `last` was told and `next` is not yet; an unknown one may be of the same.
-pub(crate) fn whole(last: ReportKey, next: Option<ReportKey>) -> Sequence {
-    match next {
-        Some(next) if next.sequence > last.sequence => last.sequence,
-        _ => Sequence(last.sequence.0.saturating_sub(1)),
     }
 }

@@ -1,5 +1,6 @@
-//! Places beyond all others, for whoever looks after the server: what is asked there is how it does, and nothing else. Nobody
-//! keeps one: an answer ends its connection, and when all are held, one goes of the address that holds the most, the oldest.
+//! Reserved places, beyond all others, for those who look after the server: only its state can be asked for there.
+//! Nobody keeps one: the connection ends with the answer, and when all places are held, the oldest connection of the
+//! address that holds the most of them is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,13 +9,13 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// How many there are.
+/// The number of reserved places.
 pub(crate) const RESERVED: usize = 16;
 
 /// How long one may be kept, whatever happens on it.
 pub(crate) const RESERVED_FOR: Duration = Duration::from_secs(5);
 
-/// All of them.
+/// All reserved places.
 pub(crate) struct Reserve {
     room: Arc<Semaphore>,
     /// Those that are held, oldest first.
@@ -26,7 +27,7 @@ struct Holder {
     wanted: oneshot::Sender<()>,
 }
 
-/// One of them.
+/// A reserved place that is held.
 pub(crate) struct Reserved {
     /// Resolves when somebody else needs it.
     pub(crate) wanted: oneshot::Receiver<()>,
@@ -38,7 +39,7 @@ impl Reserve {
         Reserve { room: Arc::new(Semaphore::new(RESERVED)), held: Vec::new() }
     }
 
-    /// Takes a place for a client of this address; from another client, if there is no other.
+    /// Takes a place for a client of this address. If none is free, another client loses its place.
     pub(crate) async fn enter(&mut self, address: IpAddr) -> Reserved {
         self.held.retain(|holder| !holder.wanted.is_closed());
         if self.held.len() >= RESERVED

@@ -1,7 +1,8 @@
-//! The HTTP server: one thread with its own event loop. It serves health from the start, and the market once it is there.
+//! The HTTP server: one thread with its own event loop. It serves health from the start, and the market as soon as
+//! there is one.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use exchange::{Addresses, Metrics, Status};
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -17,7 +19,8 @@ use crate::certain::ascertain;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, Places, note};
-use crate::site::{About, Counting, Market, Site};
+use crate::site::{About, Market, Site};
+use crate::vitals::Counting;
 use crate::{binance, body, describe, metrics, page, rest, session};
 
 /// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
@@ -29,6 +32,8 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// Connections that may wait to be accepted; the kernel's own bound applies, too.
+    pub backlog: u32,
     /// Connections at once; further ones may ask how the server does.
     pub connections_max: usize,
     /// Counts the connections of each source address; those past its bound may ask that, too.
@@ -54,10 +59,12 @@ impl Web {
     pub fn start(settings: Settings, status: Status, about: About, metrics: Metrics) -> io::Result<Web> {
         // What is asked may come slowly, too.
         let bounds = Bounds { idle: settings.idle_timeout, answer: settings.idle_timeout + settings.answer_timeout };
-        let listener = TcpListener::bind(settings.address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = {
+            let _entered = runtime.enter();
+            listen(settings.address, settings.backlog)?
+        };
+        let address = listener.local_addr()?;
         let places = Places::new(settings.connections_max, settings.addresses);
         let site = Site::new(status, settings.hosts, settings.idle_timeout, about, metrics);
         let handle = runtime.handle().clone();
@@ -113,6 +120,17 @@ async fn told(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
+/// The library's own listening holds 128 that wait; from then on, others are late by a second or more.
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
 async fn serve(
     listener: TcpListener,
     places: Places,
@@ -134,7 +152,6 @@ async fn serve(
         .layer(from_fn(note))
         .with_state(site.clone());
     let connections = site.instruments().connections.clone();
-    let listener = tokio::net::TcpListener::from_std(listener)?;
     let listener = Bounded::new(listener, places, connections, bounds);
     axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use crate::conversation::{self, Party};
-use crate::hub::{Hub, Topic};
+use crate::hub::Hub;
 use crate::input;
 use crate::messages::{done, refusal};
 use crate::outbox::Outbox;
@@ -13,6 +13,7 @@ use crate::problem::Problem;
 use crate::replay;
 use crate::site::Site;
 use crate::text::Text;
+use crate::topic::Topic;
 use crate::upgrade::Upgrade;
 
 /// Subscriptions of one connection at most.
@@ -170,7 +171,7 @@ fn field<'a>(request: &'a Value, name: &str) -> Result<&'a str, Problem> {
 }
 
 impl Channel {
-    fn topic(&self, scene: &feed::Scene<Hub>) -> Result<Topic, Problem> {
+    fn topic(&self, scene: &feed::ReadModel<Hub>) -> Result<Topic, Problem> {
         let symbol = |name| scene.view.find_symbol(name).ok_or_else(Problem::unknown_symbol);
         Ok(match *self {
             Channel::Book(name) => Topic::Book(symbol(name)?),

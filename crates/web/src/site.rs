@@ -1,21 +1,23 @@
-//! What all handlers share: how the server stands, and the market once there is one.
+//! What all handlers share: the server's status, and the market once there is one.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Counters, Exchange, GatewayMetrics, Gauge, Metrics, Status, Unavailable};
-use feed::{Asker, Scene};
+use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Status, Unavailable};
+use feed::{Asker, ReadModel};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::binance::{Keys, ListenKeys};
 use crate::hub::Hub;
+use crate::keys::Keys;
+use crate::listen_keys::ListenKeys;
 use crate::live_count::LiveCount;
-use crate::past::{Library, Records};
 use crate::problem::Problem;
+use crate::publish_cost::PublishCost;
+use crate::records::Records;
 use crate::spool::Spool;
+use crate::sql_history::SqlHistory;
 use crate::submitter::Submitter;
-use crate::telling::Telling;
-use crate::vitals::Vitals;
+use crate::vitals::{Counting, Vitals};
 
 /// What the server says of itself.
 #[derive(Clone, Debug)]
@@ -33,11 +35,8 @@ impl About {
     }
 }
 
-/// What all that goes over HTTP is measured as.
+/// The gateway's name, in metrics, for all requests over HTTP.
 const GATEWAY: &str = "rest";
-
-/// Says what the XML gateway has done so far.
-pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 
 /// What the server measures of itself.
 pub(crate) struct Instruments {
@@ -58,18 +57,18 @@ pub struct Market {
     pub asker: Asker<Hub>,
     /// Who may sign requests of the compatible interface.
     pub keys: Keys,
-    /// Who has the history; none where the feed has it.
+    /// The database that has the history; none if the feed has it in files.
     pub records: Option<Arc<dyn Records>>,
 }
 
-/// What is left of it once it is served.
+/// The parts of a market that handlers use while it is served.
 pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) asker: Asker<Hub>,
     pub(crate) submitter: Submitter,
     pub(crate) keys: Keys,
     /// The history, where a database keeps it.
-    pub(crate) library: Option<Library>,
+    pub(crate) library: Option<SqlHistory>,
     pub(crate) listen_keys: ListenKeys,
 }
 
@@ -84,13 +83,13 @@ struct Inner {
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
     instruments: Instruments,
-    /// Who may replay at the moment.
+    /// Permits for replays at the same time.
     replays: Semaphore,
-    /// Who may have a piece of a long answer made at the moment.
+    /// Permits for making a piece of a long answer.
     pieces: Semaphore,
-    /// Who may write a piece of a long message at the moment.
+    /// Permits for writing a piece of a long message.
     writing: Semaphore,
-    telling: Telling,
+    telling: PublishCost,
     spool: Spool,
     /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
     silence_max: Duration,
@@ -119,7 +118,7 @@ impl Site {
             replays: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
             writing: Semaphore::new(1),
-            telling: Telling::default(),
+            telling: PublishCost::default(),
             spool: Spool::default(),
             silence_max,
         }))
@@ -137,7 +136,7 @@ impl Site {
             asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, metrics, rest, &scene.view)));
         }
         let submitter = Submitter::new(exchange, rest.clone());
-        let (library, listen_keys) = (records.map(Library::new), ListenKeys::default());
+        let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
         let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
@@ -157,7 +156,7 @@ impl Site {
     }
 
     /// Counts what writing to subscribers costs.
-    pub(crate) fn telling(&self) -> &Telling {
+    pub(crate) fn telling(&self) -> &PublishCost {
         &self.0.telling
     }
 
@@ -208,7 +207,7 @@ impl Site {
     /// Looks at the market as it is after all that was answered so far.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&mut Scene<Hub>) -> T + Send + 'static,
+        look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         self.market()?.asker.ask(move |scene| drop(told.send(look(scene))));

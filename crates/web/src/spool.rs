@@ -1,14 +1,22 @@
-//! What waits for all connections together: bounded, so that many clients that do not read cost no more than a few.
+//! Bounds what waits for all connections together, so that many clients that do not read cost no more than a few.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-use crate::outbox::{Inner, Outbox};
 
 /// Bytes that may wait for all clients together, a message that waits for many counted once. Beyond that, whoever holds the
 /// most is disconnected.
 const HELD_MAX: usize = 256 * 1024 * 1024;
+
+/// One of those that hold what waits.
+pub(crate) trait Holder: Debug + Send + Sync {
+    /// How many bytes it holds.
+    fn held(&self) -> usize;
+
+    /// Its client proved too slow: its connection is to end.
+    fn overflow(&self);
+}
 
 /// All outboxes of a server. Clones are the same one.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +25,7 @@ pub(crate) struct Spool(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     held: AtomicUsize,
-    outboxes: Mutex<HashMap<u64, Weak<Inner>>>,
+    outboxes: Mutex<HashMap<u64, Weak<dyn Holder>>>,
 }
 
 /// So many bytes, held until this is dropped.
@@ -40,7 +48,7 @@ impl Spool {
         Counted { spool: self.clone(), bytes }
     }
 
-    pub(crate) fn add(&self, number: u64, outbox: Weak<Inner>) {
+    pub(crate) fn add(&self, number: u64, outbox: Weak<dyn Holder>) {
         self.lock().insert(number, outbox);
     }
 
@@ -57,7 +65,7 @@ impl Spool {
     /// Ends the connections for which the most waits, until what waits for all of them is within its bound.
     pub(crate) fn relieve(&self) {
         while self.0.held.load(Ordering::Relaxed) > HELD_MAX {
-            let outboxes: Vec<Outbox> = self.lock().values().filter_map(Outbox::there).collect();
+            let outboxes: Vec<Arc<dyn Holder>> = self.lock().values().filter_map(Weak::upgrade).collect();
             let largest = outboxes.iter().max_by_key(|outbox| outbox.held());
             match largest.filter(|outbox| outbox.held() > 0) {
                 Some(outbox) => outbox.overflow(),
@@ -67,7 +75,7 @@ impl Spool {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Weak<Inner>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Weak<dyn Holder>>> {
         self.0.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! Takes ops to the exchange and brings their answers: all that handlers ask for in one turn of the event loop go as one
-//! batch.
+//! Hands ops to the exchange and brings back their answers. All ops that handlers submit in one turn of the event loop
+//! go as one batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -8,14 +8,14 @@ use engine::Op;
 use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Ops on their way to the exchange at most; the next ones wait. A part of what one gateway worker may have.
+/// The most ops in flight; further ones wait. A part of what one gateway worker may have.
 const IN_FLIGHT_MAX: usize = 4096;
 
 /// Why there is no answer: nobody knows yet what becomes of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
 
-/// Where handlers ask.
+/// The way from handlers to the exchange.
 #[derive(Clone)]
 pub struct Submitter(Arc<Inner>);
 
@@ -39,7 +39,7 @@ struct Waiting {
 struct Askers {
     /// For the answers to their ops, one for each request.
     asked: Vec<oneshot::Sender<Vec<Answer>>>,
-    /// For nothing but that it was answered.
+    /// Only for the batch to be answered.
     passing: Vec<oneshot::Sender<()>>,
 }
 
@@ -50,7 +50,7 @@ impl Submitter {
         let watched = metrics.clone();
         tokio::spawn(async move {
             while let Some((batch, askers)) = batches.recv().await {
-                watched.came_back(&batch, Instant::now(), archived);
+                watched.came_back(&batch, Instant::now(), done);
                 hand_out(&batch, askers);
             }
         });
@@ -102,12 +102,12 @@ impl Inner {
         // When the runtime has ended nobody waits.
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
         batch.requests = requests;
-        batch.hand_in(&*self.exchange, &self.metrics);
+        self.metrics.hand_in(batch, &*self.exchange);
     }
 }
 
-/// What becomes of an op about an order that is done and archived: it is looked up in the history.
-fn archived(kind: Kind) -> Option<Outcome> {
+/// What becomes of an op about an order that is done: it is looked up in the history.
+fn done(kind: Kind) -> Option<Outcome> {
     Some(if kind == Kind::Cancel { Outcome::Conflict } else { Outcome::Accepted })
 }
 

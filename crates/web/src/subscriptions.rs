@@ -1,20 +1,13 @@
-//! Who is subscribed to what, found from either end: so leaving costs what joining cost, however many others there are.
+//! Who is subscribed to what, found from the topic and from the connection. So leaving costs as much as joining did,
+//! however many others there are.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use engine::{AccountIndex, Sequence, SymbolIndex};
+use engine::{AccountIndex, Sequence};
 
-use crate::binance::Envelope;
-use crate::hub::Topic;
 use crate::outbox::Outbox;
 use crate::text::{Remembered, Text};
-
-/// What a topic is about, if it is about one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
-    Symbol(SymbolIndex),
-    Account(AccountIndex),
-}
+use crate::topic::{Envelope, Subject, Topic};
 
 /// Those who are told of one topic.
 #[derive(Default)]
@@ -33,10 +26,10 @@ pub(crate) struct Subscriptions {
     about: HashMap<Subject, usize>,
 }
 
-/// What a subscription's beginning or end changes.
+/// What changed when a subscription began or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It was so already.
+    /// Nothing: it was so already.
     None,
     /// Others are subscribed, too.
     OneOfMany,

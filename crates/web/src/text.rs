@@ -1,4 +1,4 @@
-//! A message as it goes over a WebSocket: made once, shared by all who get it, and counted once while anybody holds it.
+//! The text of a message: made once, shared by all who get it, and counted once as long as anybody holds it.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock, Weak};
@@ -17,7 +17,7 @@ pub(crate) struct Text(Arc<Made>);
 #[derive(Debug)]
 struct Made {
     content: Content,
-    /// Set when it first waits for somebody.
+    /// Set when the message first waits for a connection.
     counted: OnceLock<Counted>,
 }
 
@@ -27,7 +27,7 @@ enum Content {
     ToWrite(Long),
 }
 
-/// What is written when it is taken.
+/// Text that is written only when it is taken.
 #[derive(Debug)]
 pub(crate) struct Long {
     pub(crate) head: String,
@@ -75,7 +75,7 @@ impl Text {
         }
     }
 
-    /// Has it counted by `count`, unless it is already.
+    /// Has `count` count the message, unless it is counted already.
     pub(crate) fn count(&self, count: impl FnOnce() -> Counted) {
         self.0.counted.get_or_init(count);
     }

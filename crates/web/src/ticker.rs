@@ -1,30 +1,29 @@
-//! What those who follow all symbols are told: the symbols that look different than they did, some at a time. Lives in the feed's
-//! thread, in the hub.
+//! Tells the followers of all symbols which symbols changed, some at a time. It lives in the feed's thread, in the hub.
 
 use std::hash::{BuildHasher, RandomState};
 
 use engine::{SymbolIndex, Time};
 use feed::View;
 
-use crate::rest::now;
+use crate::clock::now;
 use crate::shapes::SymbolShape;
 
-/// Symbols that are looked at between two turns of the feed. A market of no more of them is told whole.
+/// How many symbols are checked between two turns of the feed. A market with no more symbols is sent as a whole.
 pub(crate) const AT_ONCE: usize = 500;
 
 /// What was told of symbols.
 #[derive(Default)]
 pub(crate) struct Ticker {
-    /// By symbol, a hash of how it was told last; none before.
+    /// For each symbol, a hash of what was last told of it; none before the first time.
     told: Vec<Option<u64>>,
     hasher: RandomState,
-    /// The next one that is looked at because time passes, which changes its last day.
+    /// The next symbol to check only because time passes, which changes its last 24 hours.
     next: usize,
 }
 
 impl Ticker {
-    /// Symbols that look different than they were told: of those where something happened, first come first, and of the others in
-    /// turn.
+    /// Symbols of which something else is to be told than last time. Those where something happened come first, in that
+    /// order; the others are checked in turn.
     pub(crate) fn look(&mut self, view: &mut View) -> Vec<SymbolShape> {
         let (time, there) = (Time(now()), view.listings().len());
         self.told.resize(there, None);

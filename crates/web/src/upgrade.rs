@@ -1,5 +1,5 @@
-//! How a request becomes a WebSocket. The server's own, not axum's, because a message is to leave in pieces: the library that
-//! frames it would copy all of a long one for each client that does not read.
+//! How a request becomes a WebSocket. This is our own code and not axum's, so that a message can leave in pieces: the
+//! framing library would copy the whole of a long message for each client that does not read.
 
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -19,12 +19,12 @@ pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The longest message from a client, and the longest part of one.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-/// The library fills this much with zeros whenever it looks whether a client sent something.
+/// The size of the library's buffer for reading. The library fills all of it with zeros each time that it reads.
 const READ_BYTES: usize = 1024;
 /// The library hands so much to the kernel at once.
 const WRITE_BYTES: usize = 16 * 1024;
-/// What it holds back at most when the kernel takes nothing: that, a piece of a message, and answers to pings. Nothing is
-/// read while more is to be written, so this is never reached.
+/// The most that the library may hold back when the kernel takes nothing: a full buffer, a piece of a message, and
+/// answers to pings. Nothing is read while something waits to be written, so this bound is never reached.
 const WRITE_BYTES_MAX: usize = 256 * 1024;
 
 /// A request to become a WebSocket.
@@ -54,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
 }
 
 impl Upgrade {
-    /// Agrees, and speaks once the client has heard it.
+    /// Answers that the connection becomes a WebSocket, and runs `talk` when it is one.
     pub(crate) fn then<Talk>(self, talk: impl FnOnce(Socket) -> Talk + Send + 'static) -> Response
     where
         Talk: Future<Output = ()> + Send,

@@ -1,5 +1,6 @@
-//! How busy the server is, once a second.
+//! Measures once a second how busy the server is.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Reading};
@@ -7,12 +8,14 @@ use feed::View;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
-use crate::metrics::Process;
-use crate::rest::now;
-use crate::site::Counting;
+use crate::clock::now;
+use crate::process::Process;
+use crate::values;
 
-/// Measures, and remembers what it needs for rates.
+/// Says what the XML gateway has done so far.
+pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
+
+/// Measures, and remembers the figures of the last time, which rates are computed from.
 pub(crate) struct Vitals {
     counters: Counting,
     metrics: Metrics,
@@ -21,7 +24,7 @@ pub(crate) struct Vitals {
     before: Before,
 }
 
-/// How things stood at a time.
+/// The figures at a time.
 struct Before {
     at: Instant,
     answered: u64,
@@ -45,7 +48,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// None when nothing was written down.
+    /// None if nothing was measured.
     fn of(reading: &Reading, with_p999: bool) -> Option<Spread> {
         let (p50, p99) = (reading.quantile(0.5)?, reading.quantile(0.99)?);
         Some(Spread { p50, p99, p999: reading.quantile(0.999).filter(|_| with_p999) })
@@ -88,7 +91,7 @@ pub(crate) struct Measured {
 }
 
 impl Vitals {
-    /// Of a server whose gateway counts so.
+    /// The vitals of a server whose XML gateway has these counters.
     pub(crate) fn new(counters: Counting, metrics: Metrics, rest: GatewayMetrics, view: &View) -> Vitals {
         let before = Before::of(&counters(), &metrics, &rest, view);
         Vitals { counters, metrics, rest, started: before.at, before }

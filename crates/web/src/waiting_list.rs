@@ -1,17 +1,17 @@
-//! Who waits for a long snapshot. They are made one at a time, with rests, so that others are answered meanwhile; and whoever
-//! waits for the same one is told the same one.
+//! Clients that wait for a long snapshot. Long snapshots are made one at a time, with pauses, so that others are
+//! answered meanwhile. All who wait for the same one get the same one.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::hub::Topic;
 use crate::outbox::Outbox;
 use crate::text::Text;
+use crate::topic::Topic;
 
-/// For the time that one takes, so many times of it are left to others before the next.
+/// After a snapshot that took some time, so many times that time are left to others before the next one.
 const REST: u32 = 127;
 
-/// Everybody who waits.
+/// All that wait.
 pub(crate) struct WaitingList {
     line: VecDeque<Topic>,
     by_topic: HashMap<Topic, Vec<(Outbox, Text)>>,
@@ -24,7 +24,7 @@ impl WaitingList {
         WaitingList { line: VecDeque::new(), by_topic: HashMap::new(), next: Instant::now() }
     }
 
-    /// Puts a connection into the line, with what it is told first. False if it is there already.
+    /// Adds a connection, with what it is told first. False if it waits already.
     pub(crate) fn add(&mut self, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
         let waiting = self.by_topic.entry(topic).or_insert_with(|| {
             self.line.push_back(topic);
@@ -46,7 +46,7 @@ impl WaitingList {
         waiting.len() < before
     }
 
-    /// Those whose turn it is; none when it is nobody's yet.
+    /// Takes those whose turn it is; none while it is nobody's turn.
     pub(crate) fn take_due(&mut self) -> Option<(Topic, Vec<(Outbox, Text)>)> {
         while self.next <= Instant::now() {
             let topic = self.line.pop_front()?;
@@ -60,7 +60,7 @@ impl WaitingList {
         None
     }
 
-    /// One took so long.
+    /// Notes how long a snapshot took.
     pub(crate) fn rest(&mut self, took: Duration) {
         self.next = Instant::now() + took.saturating_mul(REST);
     }

@@ -1,8 +1,9 @@
 //! The tables, what is in them before a load, and whether they are right after it.
 
+use rust_decimal::Decimal;
 use tokio_postgres::{Client, Error};
 
-use super::amount::Amount;
+use super::exchange::Order;
 
 /// The owner of the tables: makes them, issues money and shares, and checks.
 pub struct Market {
@@ -24,9 +25,8 @@ impl Market {
     }
 
     /// Creates an account with so many dollars; nothing if it is there.
-    pub async fn create_account(&self, account: i64, dollars: &str) -> Result<(), Error> {
-        let sql = "INSERT INTO accounts (id, created, balance) VALUES ($1, $2::text::numeric, $2::text::numeric)
-            ON CONFLICT DO NOTHING";
+    pub async fn create_account(&self, account: i64, dollars: Decimal) -> Result<(), Error> {
+        let sql = "INSERT INTO accounts (id, created, balance) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING";
         self.client.execute(sql, &[&account, &dollars]).await.map(drop)
     }
 
@@ -37,40 +37,37 @@ impl Market {
     }
 
     /// Gives an account shares that nobody had; nothing if either is unknown.
-    pub async fn issue(&self, account: i64, symbol: &str, shares: &str) -> Result<(), Error> {
+    pub async fn issue(&self, account: i64, symbol: &str, shares: Decimal) -> Result<(), Error> {
         let sql = "WITH issued AS (
-                UPDATE books SET issued = issued + $3::text::numeric
+                UPDATE books SET issued = issued + $3
                 WHERE symbol = $2 AND EXISTS (SELECT FROM accounts WHERE id = $1) RETURNING symbol
             )
-            INSERT INTO positions AS p (account, symbol, shares) SELECT $1, symbol, $3::text::numeric FROM issued
+            INSERT INTO positions AS p (account, symbol, shares) SELECT $1, symbol, $3 FROM issued
             ON CONFLICT (account, symbol) DO UPDATE SET shares = p.shares + excluded.shares";
         self.client.execute(sql, &[&account, &symbol, &shares]).await.map(drop)
     }
 
     /// Creates accounts 1 to `accounts` and these symbols, and gives everybody so much of everything.
     pub async fn fill(&self, accounts: u64, symbols: &[String], each: u64) -> Result<(), Error> {
-        let (accounts, each) = (accounts as i64, each.to_string());
+        let (accounts, each) = (accounts as i64, Decimal::from(each));
         let sql = "INSERT INTO accounts (id, created, balance)
-            SELECT id, $2::text::numeric, $2::text::numeric FROM generate_series(1, $1::bigint) AS id";
+            SELECT id, $2, $2 FROM generate_series(1, $1::bigint) AS id";
         self.client.execute(sql, &[&accounts, &each]).await?;
-        let sql = "INSERT INTO books (symbol, issued)
-            SELECT symbol, $2::text::numeric * $1::bigint FROM unnest($3::text[]) AS symbol";
+        let sql = "INSERT INTO books (symbol, issued) SELECT symbol, $2::numeric * $1::bigint FROM unnest($3::text[]) AS symbol";
         self.client.execute(sql, &[&accounts, &each, &symbols]).await?;
         let sql = "INSERT INTO positions (account, symbol, shares)
-            SELECT id, symbol, $1::text::numeric FROM accounts, books ORDER BY id, symbol";
-        self.client.execute(sql, &[&each]).await?;
-        Ok(())
+            SELECT id, symbol, $1 FROM accounts, books ORDER BY id, symbol";
+        self.client.execute(sql, &[&each]).await.map(drop)
     }
 
-    /// Places an order that rests, without matching it: only before a load, where nothing can match.
-    pub async fn rest(&self, account: i64, symbol: &str, limit: Amount, shares: Amount) -> Result<i64, Error> {
+    /// Places a buy that rests, without matching it: only before a load, where nothing can match.
+    pub async fn rest(&self, order: &Order<'_>) -> Result<i64, Error> {
         let sql = "WITH held AS (
-                UPDATE accounts SET balance = balance - $3::text::numeric * $4::text::numeric WHERE id = $1 RETURNING id
+                UPDATE accounts SET balance = balance - $3::numeric * $4::numeric WHERE id = $1 RETURNING id
             )
             INSERT INTO orders (account, symbol, buys, limit_price, shares, open)
-            SELECT id, $2, true, $3::text::numeric, $4::text::numeric, $4::text::numeric FROM held RETURNING id";
-        let (limit, shares) = (limit.to_string(), shares.to_string());
-        let row = self.client.query_one(sql, &[&account, &symbol, &limit, &shares]).await?;
+            SELECT id, $2, true, $3, $4, $4 FROM held RETURNING id";
+        let row = self.client.query_one(sql, &[&order.account, &order.symbol, &order.limit, &order.shares]).await?;
         Ok(row.get(0))
     }
 

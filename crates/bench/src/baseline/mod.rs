@@ -1,29 +1,26 @@
 //! `pricetime-bench baseline`: the exchange that earlier systems were, straight on the tables of PostgreSQL. Each order is
 //! one transaction that locks, matches and credits; there is no engine and no server. Source: docs/POSTGRES.md, Measured.
 
-mod amount;
 mod exchange;
 mod market;
 mod statements;
 mod traders;
 
 use std::error::Error as _;
-use std::time::Duration;
 
 use clap::Args;
+pub use rust_decimal::Decimal;
 use store::{StoreError, StoreUrl};
 
-pub use amount::Amount;
 pub use exchange::{Exchange, Order, Side};
 pub use market::Market;
-pub use traders::{Outcome, Plan, run as run_load};
+pub use traders::run as run_load;
 
 use crate::flags::measured_seconds;
-use crate::number::{figure, percent};
+use crate::quantity::{BESIDE, Quantity};
+use crate::record::LoadSettings;
 use crate::table::Table;
 
-const HEADER: [&str; 8] =
-    ["#connections", "#orders/s", "#requests/s", "#retries an order", "#p50 us", "#p99 us", "#p99.9 us", "#load CPU"];
 /// Of the time of the measured part, before it, and at most so many seconds.
 const WARMUP: (f64, f64) = (0.2, 1.0);
 
@@ -54,22 +51,31 @@ pub struct BaselineArgs {
 pub fn run(args: BaselineArgs) -> Result<bool, String> {
     // Read here and not with the arguments, whose errors repeat what was given.
     let url: StoreUrl = args.store.parse().map_err(|error: StoreError| error.to_string())?;
-    let what =
-        format!("one transaction an order, repeatable read; {} accounts, {} symbols", args.accounts, args.symbols);
-    let mut table = Table::new(what, &HEADER);
-    let mut faults = Vec::new();
+    let (accounts, symbols) = (args.accounts, args.symbols);
+    let (mut records, mut faults) = (Vec::new(), Vec::new());
     for &connections in &args.connections {
-        let plan = Plan {
-            connections: connections as usize,
-            measured: Duration::from_secs_f64(args.seconds),
+        let load = LoadSettings {
+            connections,
+            duration: Some(args.seconds),
             warmup: warmup(args.seconds),
-            accounts: args.accounts,
-            symbols: args.symbols,
+            accounts,
+            symbols,
             seed: args.seed,
+            ..LoadSettings::default()
         };
-        let outcome = run_load(&url, &plan, &mut || ())?;
-        table.row(row(connections, &outcome));
-        faults.extend(outcome.faults.iter().map(|fault| format!("INVALID: {connections} connections: {fault}")));
+        let record = run_load(&url, &load, &mut || ())?;
+        let because = record.invalid_because.iter().chain(&record.counts.first_wrong);
+        faults.extend(because.map(|fault| format!("INVALID: {connections} connections: {fault}")));
+        records.push(record);
+    }
+    let has = |quantity: &&Quantity| records.iter().any(|record| (quantity.of)(record).is_some());
+    let quantities: Vec<&Quantity> = BESIDE.into_iter().filter(has).collect();
+    let what = format!("one transaction an order, repeatable read; {accounts} accounts, {symbols} symbols");
+    let heads = ["#connections".to_string()].into_iter().chain(quantities.iter().map(|quantity| quantity.column()));
+    let mut table = Table::new(what, heads);
+    for record in &records {
+        let cells = quantities.iter().map(|quantity| quantity.cell_of(record));
+        table.row([record.load.connections.to_string()].into_iter().chain(cells));
     }
     print!("{}", table.text());
     match faults.as_slice() {
@@ -79,24 +85,10 @@ pub fn run(args: BaselineArgs) -> Result<bool, String> {
     Ok(faults.is_empty())
 }
 
-/// Before so many seconds of measuring.
-pub fn warmup(seconds: f64) -> Duration {
+/// Seconds before so many of measuring.
+pub fn warmup(seconds: f64) -> f64 {
     let (part, most) = WARMUP;
-    Duration::from_secs_f64((seconds * part).min(most))
-}
-
-fn row(connections: u64, outcome: &Outcome) -> [String; 8] {
-    let whole = |value: f64| figure(value.round());
-    [
-        connections.to_string(),
-        whole(outcome.orders_per_second()),
-        whole(outcome.requests_per_second()),
-        format!("{:.3}", outcome.retries_per_order()),
-        whole(outcome.latency_us(0.5)),
-        whole(outcome.latency_us(0.99)),
-        whole(outcome.latency_us(0.999)),
-        percent(outcome.load_cpu_share),
-    ]
+    (seconds * part).min(most)
 }
 
 /// An error with all of its causes: the driver's own words are `db error`.

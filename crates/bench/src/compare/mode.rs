@@ -1,52 +1,64 @@
-//! How requests use connections and cores, in each of the comparisons. Knows no server and no client program.
+//! Who takes part in a comparison, and how requests use connections and cores in each of its modes: a table. Knows no server
+//! and no client program.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// One comparison: all who take part do the same with their connections.
+use crate::record;
+use crate::test_bed::TestBed;
+
+/// Whom a user may choose to stand beside ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// 50 connections, 1 in flight on each
-    Persistent,
-    /// 50 connections, 16 in flight on each
-    Pipelined,
-    /// A connection for each request, 50 at once
-    PerRequest,
-    /// 1 connection, 1 in flight
-    Single,
-    /// 8 connections, 1 in flight on each: beside PostgreSQL
-    #[value(name = "clients-8")]
-    Clients8,
-    /// 32 connections, 1 in flight on each: beside PostgreSQL
-    #[value(name = "clients-32")]
-    Clients32,
-    /// 50 connections, open loop at half of what ours reached in `persistent` in the same round; the echo at that rate, too
-    OpenHalf,
-    /// 50 connections, 1 in flight on each; server and load on the same single core
-    OneCore,
-    /// The same, server and load on the same two cores
-    TwoCores,
-    /// 50 connections, 16 in flight on each; server and load on the same single core
-    OneCorePipelined,
-    /// The same, server and load on the same two cores
-    TwoCoresPipelined,
-    /// On PostgreSQL, 1 connection, 1 in flight; server, database and load on the same two cores, as in all of these
-    #[value(name = "postgres-clients-1")]
-    StoreClients1,
-    /// On PostgreSQL, 8 connections, 1 in flight on each
-    #[value(name = "postgres-clients-8")]
-    StoreClients8,
-    /// On PostgreSQL, 32 connections, 1 in flight on each
-    #[value(name = "postgres-clients-32")]
-    StoreClients32,
-    /// On PostgreSQL, 50 connections, 1 in flight on each
-    #[value(name = "postgres-persistent")]
-    StorePersistent,
-    /// On PostgreSQL, 50 connections, 16 in flight on each
-    #[value(name = "postgres-pipelined")]
-    StorePipelined,
-    /// On PostgreSQL, 50 connections, open loop at half of what `postgres-persistent` reached in the same round
-    #[value(name = "postgres-open-half")]
-    StoreOpenHalf,
+pub enum Other {
+    /// Redis: SET of the same size, synced and without persistence
+    Redis,
+    /// PostgreSQL: one INSERT a transaction, one transaction an order, and ours with its market there
+    Postgres,
+    /// The raw durable echo: appends, syncs once a turn, parses nothing
+    Echo,
+}
+
+/// One row of each table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Order,
+    OrderResting,
+    Echo,
+    RedisAlways,
+    RedisMemory,
+    Postgres,
+    /// Ours, with its market in PostgreSQL.
+    OrderInPostgres,
+    /// The baseline: one transaction an order.
+    Baseline,
+}
+
+use Subject::{Baseline, Echo, Order, OrderInPostgres, OrderResting, Postgres, RedisAlways, RedisMemory};
+
+impl Subject {
+    /// The row that it stands in, in raw files too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order => "pricetime synced, order",
+            OrderResting => "pricetime synced, order-resting",
+            Echo => "raw durable echo",
+            RedisAlways => "Redis, appendfsync always",
+            RedisMemory => "Redis, no persistence",
+            Postgres => "PostgreSQL, synchronous_commit on",
+            OrderInPostgres => "pricetime on PostgreSQL, order",
+            Baseline => "one transaction an order",
+        }
+    }
+
+    /// What must be there for it; nothing for ours on its journal.
+    pub fn needs(self) -> Option<Other> {
+        match self {
+            Order | OrderResting => None,
+            Echo => Some(Other::Echo),
+            RedisAlways | RedisMemory => Some(Other::Redis),
+            Postgres | OrderInPostgres | Baseline => Some(Other::Postgres),
+        }
+    }
 }
 
 /// Which cores servers and loads have.
@@ -62,75 +74,81 @@ pub enum Cores {
     TwoOnPostgres,
 }
 
-impl Mode {
-    pub const ALL: [Mode; 17] = [
-        Mode::Persistent,
-        Mode::Pipelined,
-        Mode::PerRequest,
-        Mode::Single,
-        Mode::Clients8,
-        Mode::Clients32,
-        Mode::OpenHalf,
-        Mode::OneCore,
-        Mode::TwoCores,
-        Mode::OneCorePipelined,
-        Mode::TwoCoresPipelined,
-        Mode::StoreClients1,
-        Mode::StoreClients8,
-        Mode::StoreClients32,
-        Mode::StorePersistent,
-        Mode::StorePipelined,
-        Mode::StoreOpenHalf,
-    ];
-
-    /// Name, connections, requests in flight on each of them, and cores.
-    fn facts(self) -> (&'static str, u64, u64, Cores) {
-        match self {
-            Mode::Persistent => ("persistent", 50, 1, Cores::Apart),
-            Mode::Pipelined => ("pipelined", 50, 16, Cores::Apart),
-            Mode::PerRequest => ("per-request", 50, 1, Cores::Apart),
-            Mode::Single => ("single", 1, 1, Cores::Apart),
-            Mode::Clients8 => ("clients-8", 8, 1, Cores::Apart),
-            Mode::Clients32 => ("clients-32", 32, 1, Cores::Apart),
-            Mode::OpenHalf => ("open-half", 50, 1, Cores::Apart),
-            Mode::OneCore => ("one-core", 50, 1, Cores::One),
-            Mode::TwoCores => ("two-cores", 50, 1, Cores::Two),
-            Mode::OneCorePipelined => ("one-core-pipelined", 50, 16, Cores::One),
-            Mode::TwoCoresPipelined => ("two-cores-pipelined", 50, 16, Cores::Two),
-            Mode::StoreClients1 => ("postgres-clients-1", 1, 1, Cores::TwoOnPostgres),
-            Mode::StoreClients8 => ("postgres-clients-8", 8, 1, Cores::TwoOnPostgres),
-            Mode::StoreClients32 => ("postgres-clients-32", 32, 1, Cores::TwoOnPostgres),
-            Mode::StorePersistent => ("postgres-persistent", 50, 1, Cores::TwoOnPostgres),
-            Mode::StorePipelined => ("postgres-pipelined", 50, 16, Cores::TwoOnPostgres),
-            Mode::StoreOpenHalf => ("postgres-open-half", 50, 1, Cores::TwoOnPostgres),
-        }
-    }
-
+/// One comparison: all who take part do the same with their connections.
+#[derive(Debug, PartialEq)]
+pub struct Mode {
     /// In raw files and on the command line.
-    pub fn name(self) -> &'static str {
-        self.facts().0
+    pub name: &'static str,
+    pub connections: u64,
+    /// Requests in flight on each of them.
+    pub depth: u64,
+    pub cores: Cores,
+    /// The closed loop whose throughput this open one halves; none for a closed one.
+    pub half_of: Option<&'static str>,
+    /// Who takes part, in the order of the table.
+    pub subjects: &'static [Subject],
+}
+
+const ON_JOURNAL: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMemory];
+const ALONE: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMemory, Postgres];
+const BESIDE_POSTGRES: &[Subject] = &[Order, OrderResting, Postgres];
+const ECHO: &[Subject] = &[Order, Echo];
+const ON_POSTGRES: &[Subject] = &[OrderInPostgres, Baseline, Postgres];
+
+pub static MODES: [Mode; 17] = [
+    closed("persistent", 50, 1, Cores::Apart, ON_JOURNAL),
+    closed("pipelined", 50, 16, Cores::Apart, ON_JOURNAL),
+    closed(PER_REQUEST, 50, 1, Cores::Apart, ON_JOURNAL),
+    closed("single", 1, 1, Cores::Apart, ALONE),
+    closed("clients-8", 8, 1, Cores::Apart, BESIDE_POSTGRES),
+    closed("clients-32", 32, 1, Cores::Apart, BESIDE_POSTGRES),
+    Mode { half_of: Some("persistent"), ..closed("open-half", 50, 1, Cores::Apart, ECHO) },
+    closed("one-core", 50, 1, Cores::One, ECHO),
+    closed("two-cores", 50, 1, Cores::Two, ECHO),
+    closed("one-core-pipelined", 50, 16, Cores::One, ECHO),
+    closed("two-cores-pipelined", 50, 16, Cores::Two, ECHO),
+    closed("postgres-clients-1", 1, 1, Cores::TwoOnPostgres, ON_POSTGRES),
+    closed("postgres-clients-8", 8, 1, Cores::TwoOnPostgres, ON_POSTGRES),
+    closed("postgres-clients-32", 32, 1, Cores::TwoOnPostgres, ON_POSTGRES),
+    closed("postgres-persistent", 50, 1, Cores::TwoOnPostgres, &[OrderInPostgres, Postgres]),
+    closed("postgres-pipelined", 50, 16, Cores::TwoOnPostgres, &[OrderInPostgres]),
+    Mode {
+        half_of: Some("postgres-persistent"),
+        ..closed("postgres-open-half", 50, 1, Cores::TwoOnPostgres, &[OrderInPostgres])
+    },
+];
+
+const PER_REQUEST: &str = "per-request";
+
+const fn closed(name: &'static str, connections: u64, depth: u64, cores: Cores, subjects: &'static [Subject]) -> Mode {
+    Mode { name, connections, depth, cores, half_of: None, subjects }
+}
+
+impl Mode {
+    /// The mode of this name.
+    pub fn named(name: &str) -> Option<&'static Mode> {
+        MODES.iter().find(|mode| mode.name == name)
     }
 
-    /// The mode of this name.
-    pub fn named(name: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    /// Of the command line.
+    pub fn parser() -> impl TypedValueParser<Value = &'static Mode> {
+        let names = MODES.iter().map(|mode| PossibleValue::new(mode.name).help(mode.title()));
+        PossibleValuesParser::new(names).map(|name| Mode::named(&name).expect("invariant: it is one of their names"))
     }
 
     /// For people.
-    pub fn title(self) -> String {
-        let (_, connections, depth, cores) = self.facts();
-        let connections =
-            if connections == 1 { "1 connection".to_string() } else { format!("{connections} connections") };
-        let load = match self.half_of() {
+    pub fn title(&self) -> String {
+        let Mode { connections, depth, .. } = self;
+        let connections = if *connections == 1 { "1 connection" } else { &format!("{connections} connections") };
+        let load = match self.half_of {
             Some(peak) => format!(
-                "{connections}, open loop at half of the throughput that `{}` had in the same round, latency from the \
-                 scheduled time",
-                peak.name()
+                "{connections}, open loop at half of the throughput that `{peak}` had in the same round, latency from the \
+                 scheduled time"
             ),
-            None if self == Mode::PerRequest => "a connection for each request, 50 at once".to_string(),
+            None if self.name == PER_REQUEST => "a connection for each request, 50 at once".to_string(),
             None => format!("{connections}, {depth} in flight on each"),
         };
-        match cores {
+        match self.cores {
             Cores::Apart => load,
             Cores::One => format!("{load}, server and load on the same core"),
             Cores::Two => format!("{load}, server and load on the same two cores"),
@@ -138,54 +156,42 @@ impl Mode {
         }
     }
 
-    pub fn connections(self) -> u64 {
-        self.facts().1
-    }
-
-    /// Requests in flight on each connection.
-    pub fn depth(self) -> u64 {
-        self.facts().2
-    }
-
-    pub fn cores(self) -> Cores {
-        self.facts().3
-    }
-
     /// As the load generator calls it.
-    pub fn load_mode(self) -> &'static str {
-        match self {
-            _ if self.depth() > 1 => "pipelined",
-            Mode::PerRequest => "per-request",
-            _ => "persistent",
+    pub fn load_mode(&self) -> record::Mode {
+        match self.name {
+            PER_REQUEST => record::Mode::PerRequest,
+            _ if self.depth > 1 => record::Mode::Pipelined,
+            _ => record::Mode::Persistent,
         }
     }
 
-    /// Whether it cannot be measured on a single core.
-    pub fn needs_two_cores(self) -> bool {
-        self.cores() == Cores::Two
-    }
-
-    /// The closed loop whose throughput an open one halves; none for a closed one.
-    pub fn half_of(self) -> Option<Mode> {
-        match self {
-            Mode::OpenHalf => Some(Mode::Persistent),
-            Mode::StoreOpenHalf => Some(Mode::StorePersistent),
-            _ => None,
+    /// Cores of servers and their databases, and those of loads.
+    pub fn cores_at(&self, bed: &TestBed) -> (Vec<usize>, Vec<usize>) {
+        match self.cores {
+            Cores::Apart => (vec![bed.server_core], vec![bed.load_core]),
+            Cores::One => (vec![bed.server_core], vec![bed.server_core]),
+            Cores::Two | Cores::TwoOnPostgres => (bed.cores.clone(), bed.cores.clone()),
         }
     }
 
     /// Whether the market is kept in PostgreSQL. Then server, database and load share all cores of the comparison.
-    pub fn is_on_postgres(self) -> bool {
-        self.cores() == Cores::TwoOnPostgres
+    pub fn is_on_postgres(&self) -> bool {
+        self.cores == Cores::TwoOnPostgres
     }
 
     /// Only there where there is a PostgreSQL: beside it, or on it.
-    pub fn for_postgres(self) -> bool {
-        matches!(self, Mode::Clients8 | Mode::Clients32) || self.is_on_postgres()
+    pub fn for_postgres(&self) -> bool {
+        !self.subjects.contains(&Echo)
     }
 
     /// Measured only where it is asked for: open loops, and those that show what a second core gives.
-    pub fn is_asked_for(self) -> bool {
-        self.half_of().is_some() || matches!(self.cores(), Cores::One | Cores::Two)
+    pub fn is_asked_for(&self) -> bool {
+        self.half_of.is_some() || matches!(self.cores, Cores::One | Cores::Two)
+    }
+
+    /// Who takes part where these others are.
+    pub fn subjects_with(&self, others: &[Other]) -> Vec<Subject> {
+        let there = |subject: &&Subject| subject.needs().is_none_or(|other| others.contains(&other));
+        self.subjects.iter().filter(there).copied().collect()
     }
 }

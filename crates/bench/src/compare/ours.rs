@@ -1,4 +1,4 @@
-//! Ours on its journal and the raw durable echo, both driven by our load generator.
+//! Those that our load generator drives: ours on its journal and in PostgreSQL, and the raw durable echo.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,53 +7,72 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::measurement::{Figures, Task};
-use super::place::Place;
-use crate::baseline::warmup;
+use super::Task;
+use super::postgres::Postgres;
 use crate::process::Server;
-use crate::record::{LoadSettings, RunRecord};
-use crate::run::{Options, RunPlan, Store, Target, measure_with};
+use crate::processor::on_cores;
+use crate::record::{DatabaseUse, LoadSettings, Recipe, RunRecord};
+use crate::run::{Beside, Look, RunPlan, Store, Target, measure};
+use crate::test_bed::TestBed;
 
 const ECHO_FOLDER: &str = "echo";
-/// Of the loads.
-pub const ACCOUNTS: u64 = 10_000;
-pub const SYMBOLS: u64 = 4;
-
-/// The record of a run, and its figures.
-pub struct Run {
-    pub record: RunRecord,
-    pub figures: Figures,
-}
 
 /// Measures our server with a workload, in an open loop where a rate is given. Errors: a line for people.
-pub fn order(task: &Task, place: &Place, workload: &str, rate: Option<f64>) -> Result<Run, String> {
-    let (server_cores, load_cores) = place.cores_in(task.mode);
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, workload) };
-    let workers = Some(server_cores.len() as u64);
-    let target = Target::Own { cores: server_cores, workers, store: Store::Journal, arguments: Vec::new() };
-    let record = drive(place, load, target, load_cores, &mut |_| {})?;
-    let cpu = record.server.cpu_seconds;
-    place.settle();
-    Ok(run(record, cpu))
+pub fn order(task: &Task, bed: &TestBed, workload: Recipe, rate: Option<f64>) -> Result<RunRecord, String> {
+    let (server_cores, load_cores) = task.mode.cores_at(bed);
+    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(workload) };
+    let record = drive(bed, load, Target::own(server_cores), load_cores, &mut ())?;
+    bed.settle();
+    Ok(record)
+}
+
+/// Measures our server with its market in a database, in an open loop where a rate is given. Errors: a line for people.
+pub fn order_on_postgres(
+    task: &Task,
+    bed: &TestBed,
+    postgres: &Postgres,
+    rate: Option<f64>,
+) -> Result<RunRecord, String> {
+    postgres.with_database(bed, task.mode, |database| {
+        let observer = database.observer()?;
+        let url = database.role_of_markets(&observer)?;
+        let (cores, load_cores) = task.mode.cores_at(bed);
+        let workers = Some(cores.len() as u64);
+        let target = Target::Own { cores, workers, store: Store::Postgres(Box::new(url)), arguments: Vec::new() };
+        let load = LoadSettings { rate, ..task.load(Recipe::Order) };
+        let look = || (database.cpu(), observer.transactions());
+        let note = |looks: [Looked; 2], record: &mut RunRecord| match database_use(looks) {
+            Ok(used) => record.database = Some(used),
+            Err(why) => record.invalid_because.push(why),
+        };
+        // Bound to none of them, the load goes where there is room.
+        on_cores(&load_cores, || drive(bed, load, target, Vec::new(), &mut Look::new(look, note)))?
+    })
+}
+
+/// Processor time of a database, and its transactions, so far.
+type Looked = (Duration, Result<u64, String>);
+
+fn database_use([before, after]: [Looked; 2]) -> Result<DatabaseUse, String> {
+    let ((cpu_before, before), (cpu_after, after)) = (before, after);
+    let cpu_seconds = Some(cpu_after.saturating_sub(cpu_before).as_secs_f64());
+    Ok(DatabaseUse { cpu_seconds, transactions: after?.saturating_sub(before?), retries: None })
 }
 
 /// Measures the echo with the same requests, in an open loop where a rate is given. Errors: a line for people.
-pub fn echo(task: &Task, place: &Place, rate: Option<f64>) -> Result<Run, String> {
-    let folder = place.fresh(ECHO_FOLDER)?;
-    let (server_cores, load_cores) = place.cores_in(task.mode);
+pub fn echo(task: &Task, bed: &TestBed, rate: Option<f64>) -> Result<RunRecord, String> {
+    let folder = bed.fresh(ECHO_FOLDER)?;
+    let (server_cores, load_cores) = task.mode.cores_at(bed);
     let (server, address) = start_echo(&server_cores, &folder)?;
-    let mut cpu_before = None;
-    // The measured part begins when its progress is told for the first time.
-    let mut progress = |_| {
-        cpu_before.get_or_insert_with(|| server.cpu());
+    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
+    let note = |[before, after]: [Duration; 2], record: &mut RunRecord| {
+        record.server.cpu_seconds = Some(after.saturating_sub(before).as_secs_f64());
     };
-    let target = Target::At(address.to_string());
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..load(task, "raw") };
-    let record = drive(place, load, target, load_cores, &mut progress);
-    let cpu = cpu_before.map(|before: Duration| (server.cpu().saturating_sub(before)).as_secs_f64());
+    let look = &mut Look::new(|| server.cpu(), note);
+    let record = drive(bed, load, Target::At(address.to_string()), load_cores, look);
     drop(server);
-    place.forget(ECHO_FOLDER);
-    Ok(run(record?, cpu))
+    bed.forget(ECHO_FOLDER);
+    record
 }
 
 fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), String> {
@@ -70,52 +89,16 @@ fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), St
     Ok((server, address))
 }
 
-/// The load of a task.
-pub fn load(task: &Task, workload: &str) -> LoadSettings {
-    let Task { round, mode, seconds, .. } = *task;
-    LoadSettings {
-        workload: workload.to_string(),
-        mode: mode.load_mode().to_string(),
-        connections: mode.connections(),
-        depth: mode.depth(),
-        requests: None,
-        duration: Some(seconds),
-        rate: None,
-        warmup: warmup(seconds).as_secs_f64(),
-        accounts: ACCOUNTS,
-        symbols: SYMBOLS,
-        seed: u64::from(round),
-        threads: 1,
-    }
-}
-
 /// Puts a load on a server. Errors: a line for people.
-pub fn drive(
-    place: &Place,
+fn drive(
+    bed: &TestBed,
     load: LoadSettings,
     target: Target,
     client_cores: Vec<usize>,
-    progress: &mut dyn FnMut(f64),
+    beside: &mut dyn Beside,
 ) -> Result<RunRecord, String> {
-    let plan = RunPlan { load, target, client_cores };
     // All data is on the same disk.
-    let options = Options { data_parent: Some(place.work().to_owned()), ..Options::default() };
-    measure_with(&plan, &options, progress)
-}
-
-/// A record with its figures; the processor time is that of the server in the measured part.
-pub fn run(record: RunRecord, server_cpu_seconds: Option<f64>) -> Run {
-    let answered = record.counts.answered.max(1) as f64;
-    let orders = record.counts.kinds.get("opened").map(|orders| *orders as f64);
-    let figures = Figures {
-        throughput: record.throughput,
-        latency_us_p50: Some(record.latency.p50),
-        latency_us_p99: Some(record.latency.p99),
-        latency_us_p999: Some(record.latency.p999),
-        orders_per_second: orders.filter(|_| record.seconds > 0.0).map(|orders| orders / record.seconds),
-        server_cpu_us: server_cpu_seconds.map(|seconds| seconds * 1e6 / answered),
-        load_cpu_share: Some(record.client.cpu_share),
-        ..Figures::default()
-    };
-    Run { record, figures }
+    let data_parent = Some(bed.work().to_owned());
+    let plan = RunPlan { data_parent, ..RunPlan::new(load, target, client_cores) };
+    measure(&plan, beside, &mut |_| {})
 }

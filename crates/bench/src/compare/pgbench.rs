@@ -4,11 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::measurement::Figures;
-use super::mode::Mode;
-use super::place::Place;
+use hdrhistogram::Histogram;
+
+use super::Task;
 use super::postgres::{Database, Postgres, USER};
+use crate::load::LoadResult;
 use crate::process::{Finished, finish};
+use crate::record::{ClientRecord, Counts, DatabaseUse, FORMAT, Latency, Recipe, RunRecord};
+use crate::run::now;
+use crate::test_bed::TestBed;
 
 /// Transactions of each client before the measured part.
 const WARMUP_TRANSACTIONS: &str = "100";
@@ -18,41 +22,43 @@ const INSERT: &str = "\\set account random(1, 10000)\n\
     INSERT INTO orders (account, symbol, shares, price) VALUES (:account, 'SYM0', 100, 145.67);\n";
 
 /// Measures INSERTs into a new table of a running database. Errors: what pgbench said.
-pub fn measure(
-    postgres: &Postgres,
-    place: &Place,
-    mode: Mode,
-    seconds: f64,
-    database: &Database,
-) -> Result<Figures, String> {
-    let (_, cores) = place.cores_in(mode);
+pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Database) -> Result<RunRecord, String> {
+    let (started, mode, (servers, cores)) = (now(), task.mode, task.mode.cores_at(bed));
     let run = |script: &str, flags: &[&str]| run_script(postgres, &cores, database, script, flags);
     run(CREATE_TABLE, &["-t", "1"])?;
-    let clients = mode.connections().to_string();
+    let clients = mode.connections.to_string();
     // It takes whole seconds.
-    let time = (seconds.round() as u64).max(1).to_string();
+    let time = (task.seconds.round() as u64).max(1).to_string();
     run(INSERT, &["-M", "prepared", "-c", &clients, "-t", WARMUP_TRANSACTIONS])?;
     let log = database.folder().join("transactions");
     let prefix = format!("--log-prefix={}", log.display());
     let before = database.cpu();
     let finished = run(INSERT, &["-M", "prepared", "-c", &clients, "-T", &time, "--log", &prefix])?;
-    let used = database.cpu() - before;
+    let cpu_seconds = Some((database.cpu() - before).as_secs_f64());
     let (throughput, count) = read_summary(&finished.stdout)
         .ok_or_else(|| format!("pgbench printed no figures but: {}", finished.stdout.trim()))?;
-    let latencies = read_latencies(database.folder())?;
-    let cpu_us = Some(used.as_secs_f64() * 1e6 / count);
-    let (server_cpu_us, database_cpu_us) = if mode.is_on_postgres() { (None, cpu_us) } else { (cpu_us, None) };
-    Ok(Figures {
+    let mut server = database.record(servers);
+    // Beside markets in PostgreSQL it is a database as theirs, otherwise a server as ours.
+    let used = mode.is_on_postgres().then_some(DatabaseUse { cpu_seconds, transactions: count, retries: None });
+    server.cpu_seconds = cpu_seconds.filter(|_| used.is_none());
+    Ok(RunRecord {
+        format: FORMAT,
+        started,
+        command: format!("pgbench -M prepared -c {clients} -T {time}"),
+        load: task.load(Recipe::OrderResting),
+        server,
+        seconds: count as f64 / throughput,
         throughput,
-        latency_us_p50: quantile(&latencies, 0.5),
-        latency_us_p99: quantile(&latencies, 0.99),
-        latency_us_p999: quantile(&latencies, 0.999),
-        orders_per_second: Some(throughput),
-        server_cpu_us,
-        database_cpu_us,
-        load_cpu_share: Some(finished.cpu.as_secs_f64() / finished.took.as_secs_f64()),
-        requests_per_transaction: Some(1.0),
-        retries_per_order: None,
+        counts: Counts {
+            sent: count,
+            answered: count,
+            kinds: [("opened".to_string(), count)].into(),
+            ..Counts::default()
+        },
+        latency: Latency::of(&read_latencies(database.folder())?, "closed"),
+        client: ClientRecord { cpu_share: finished.cpu_share(), cores, source_addresses: 1 },
+        database: used,
+        ..RunRecord::default()
     })
 }
 
@@ -72,33 +78,28 @@ fn run_script(
 }
 
 /// Transactions a second without the time of connecting, and how many there were. None when some failed.
-fn read_summary(printed: &str) -> Option<(f64, f64)> {
+fn read_summary(printed: &str) -> Option<(f64, u64)> {
     let value = |start: &str| -> Option<f64> {
         let rest = printed.lines().find_map(|line| line.strip_prefix(start))?;
         rest.trim().split([' ', '/']).next()?.parse().ok()
     };
     let failed = value("number of failed transactions:").unwrap_or(0.0);
     let (rate, count) = (value("tps =")?, value("number of transactions actually processed:")?);
-    (failed == 0.0 && count > 0.0).then_some((rate, count))
+    (failed == 0.0 && count > 0.0).then_some((rate, count as u64))
 }
 
-/// Microseconds of each transaction, ascending, from pgbench's logs: the third field.
-fn read_latencies(folder: &Path) -> Result<Vec<u64>, String> {
+/// Of each transaction, in nanoseconds, from pgbench's logs, whose third field has microseconds.
+fn read_latencies(folder: &Path) -> Result<Histogram<u64>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut all = Vec::new();
+    let mut all = LoadResult::default().latency_ns;
     for entry in fs::read_dir(folder).map_err(failed)?.flatten() {
         if entry.file_name().to_string_lossy().starts_with("transactions.") {
             let text = fs::read_to_string(entry.path()).map_err(failed)?;
-            all.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<u64>().ok()));
+            let micros = text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<u64>().ok());
+            micros.for_each(|us| all.saturating_record(us * 1_000));
         }
     }
-    all.sort_unstable();
     Ok(all)
-}
-
-fn quantile(sorted: &[u64], part: f64) -> Option<f64> {
-    let rank = (sorted.len() as f64 * part).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).map(|&us| us as f64)
 }
 
 #[cfg(test)]
@@ -112,15 +113,8 @@ mod tests {
                        number of failed transactions: 0 (0.000%)\n\
                        latency average = 0.400 ms\n\
                        tps = 2500.125000 (without initial connection time)\n";
-        assert_eq!(read_summary(printed), Some((2500.125, 12500.0)));
+        assert_eq!(read_summary(printed), Some((2500.125, 12_500)));
         assert_eq!(read_summary(&printed.replace(": 0 (", ": 3 (")), None);
         assert_eq!(read_summary("pgbench: error: connection refused"), None);
-    }
-
-    #[test]
-    fn quantiles_are_the_smallest_that_hold_their_part() {
-        let sorted: Vec<u64> = (1..=100).collect();
-        assert_eq!((quantile(&sorted, 0.5), quantile(&sorted, 0.99)), (Some(50.0), Some(99.0)));
-        assert_eq!((quantile(&[7], 0.99), quantile(&[], 0.5)), (Some(7.0), None));
     }
 }

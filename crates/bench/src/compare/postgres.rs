@@ -1,4 +1,4 @@
-//! PostgreSQL as programs: found, and started on new data. It does not know what is done with it.
+//! PostgreSQL as programs: found, started on new data, and looked at; and one transaction an order there, without a server.
 //!
 //! PostgreSQL refuses to run as root: then it runs as `postgres`, or `nobody` where there is no such user.
 
@@ -12,21 +12,26 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use store::{StoreError, StoreUrl};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Client;
 
+use super::Task;
 use super::mode::Mode;
-use super::observer::Observer;
-use super::place::Place;
-use crate::process::{Server, finish, free_port, in_path, is_program};
+use crate::baseline::{self, said};
+use crate::process::{Server, finish, in_path, is_program, start_on_free_port, version};
+use crate::processor::on_cores;
+use crate::record::{Recipe, RunRecord, ServerRecord};
+use crate::run::FreshDatabase;
+use crate::test_bed::TestBed;
 
 const FOLDER: &str = "postgres";
 /// Where Debian keeps the programs, one folder a version; only a few of them are in the path.
 const DEBIAN: &str = "/usr/lib/postgresql";
 const HOW_TO_GET: &str = "get it with: apt-get install postgresql";
-const STARTS_MAX: usize = 5;
 /// Its administrator.
 pub const USER: &str = "bench";
 const READY: &str = "database system is ready to accept connections";
-/// Whose market it is: a role that may do nothing elsewhere.
+/// Whose markets they are: a role that may make databases, and do nothing elsewhere.
 const MARKET: &str = "market";
 
 /// The programs, and who runs them.
@@ -49,11 +54,12 @@ pub struct Database {
     pub port: u16,
     /// Of its administrator.
     pub password: String,
+    version: String,
 }
 
 impl Postgres {
     /// Finds it, and starts it once to see that it can. Errors: what is missing, and what to do.
-    pub fn find(place: &Place) -> Result<Postgres, String> {
+    pub fn find(bed: &TestBed) -> Result<Postgres, String> {
         let folder =
             folder().ok_or_else(|| format!("PostgreSQL (initdb, postgres, pgbench) is missing; {HOW_TO_GET}"))?;
         let user = match rustix::process::geteuid().is_root() {
@@ -62,12 +68,10 @@ impl Postgres {
                 "PostgreSQL does not run as root, and there is neither a user postgres nor nobody: run this as another user",
             )?),
         };
-        let output = Command::new(folder.join("postgres")).arg("--version").output();
-        let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        let version = printed.split_whitespace().nth(2).unwrap_or("of unknown version").to_string();
+        let version = version(&folder.join("postgres"), |said| said.split_whitespace().nth(2));
         let postgres = Postgres { folder, user, version };
-        let trial = postgres.start(place, &[place.server_core]).map(drop);
-        place.forget(FOLDER);
+        let trial = postgres.start(bed, &[bed.server_core]).map(drop);
+        bed.forget(FOLDER);
         trial.map(|()| postgres).map_err(|error| {
             let whose =
                 if user.is_some() { " (as root it runs as another user, who must reach the folder --out)" } else { "" };
@@ -78,15 +82,15 @@ impl Postgres {
     /// Starts a server on new data, does something with it, and removes the data. Errors: what a program said.
     pub fn with_database<T>(
         &self,
-        place: &Place,
-        mode: Mode,
+        bed: &TestBed,
+        mode: &Mode,
         work: impl FnOnce(&Database) -> Result<T, String>,
     ) -> Result<T, String> {
-        let (cores, _) = place.cores_in(mode);
-        let database = self.start(place, &cores)?;
+        let (cores, _) = mode.cores_at(bed);
+        let database = self.start(bed, &cores)?;
         let done = work(&database);
         drop(database);
-        place.forget(FOLDER);
+        bed.forget(FOLDER);
         done
     }
 
@@ -95,8 +99,8 @@ impl Postgres {
         self.folder.join(name)
     }
 
-    fn start(&self, place: &Place, cores: &[usize]) -> Result<Database, String> {
-        let folder = place.fresh(FOLDER)?;
+    fn start(&self, bed: &TestBed, cores: &[usize]) -> Result<Database, String> {
+        let folder = bed.fresh(FOLDER)?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         // Whoever else is on this machine must not become its administrator.
         let password = password().map_err(|error| format!("no random password: {error}"))?;
@@ -114,10 +118,8 @@ impl Postgres {
             "--pwfile",
         ]);
         finish(command.arg(&password_file).arg("--pgdata").arg(folder.join("data")), cores)?;
-        place.settle();
-        let mut last = String::new();
-        for _ in 0..STARTS_MAX {
-            let port = free_port()?;
+        bed.settle();
+        let prepare = |port: u16| {
             let mut command = self.command("postgres", &folder);
             command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
             for setting in
@@ -125,14 +127,11 @@ impl Postgres {
             {
                 command.args(["-c", setting]);
             }
-            let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::INT)?;
-            // Somebody else may have taken the port: then it ends.
-            match server.await_ready(|server| server.log().contains(READY).then_some(())) {
-                Ok(()) => return Ok(Database { server, folder, port, password }),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+            Ok((command, folder.join("log")))
+        };
+        let ready = |server: &Server, _| server.log().contains(READY);
+        let (server, port) = start_on_free_port(cores, Signal::INT, prepare, ready)?;
+        Ok(Database { server, folder, port, password, version: self.version.clone() })
     }
 
     fn command(&self, program: &str, folder: &Path) -> Command {
@@ -160,23 +159,76 @@ impl Database {
         self.server.cpu()
     }
 
-    /// The URL for its administrator. Errors: none that should be.
-    pub fn administrator(&self) -> Result<StoreUrl, String> {
-        self.url(USER, &self.password, "postgres")
+    /// What is known of it, for the record of a run.
+    pub fn record(&self, cores: Vec<usize>) -> ServerRecord {
+        ServerRecord {
+            address: format!("127.0.0.1:{}", self.port),
+            version: Some(format!("PostgreSQL {}", self.version)),
+            cores: Some(cores),
+            durability: Some("synchronous_commit on".to_string()),
+            ..ServerRecord::default()
+        }
     }
 
-    /// Makes a database for a market, and gives its URL. Errors: the database's.
-    pub fn make_market(&self, observer: &Observer) -> Result<StoreUrl, String> {
+    /// A connection of its administrator. Errors: what the database said.
+    pub fn observer(&self) -> Result<Observer, String> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
+        let url = self.url(USER, &self.password, "postgres")?;
+        let client = runtime.block_on(store::connect(&url, "observer")).map_err(|error| error.to_string())?;
+        Ok(Observer { runtime, client })
+    }
+
+    /// Makes the role whose databases markets are kept in, and gives its URL. Errors: the database's.
+    pub fn role_of_markets(&self, observer: &Observer) -> Result<StoreUrl, String> {
         let password = password().map_err(|error| format!("no random password: {error}"))?;
-        observer.run(&format!("CREATE ROLE {MARKET} LOGIN PASSWORD '{password}'"))?;
-        observer.run(&format!("CREATE DATABASE {MARKET} OWNER {MARKET}"))?;
-        self.url(MARKET, &password, MARKET)
+        observer.run(&format!("CREATE ROLE {MARKET} LOGIN CREATEDB PASSWORD '{password}'"))?;
+        self.url(MARKET, &password, "postgres")
     }
 
     fn url(&self, role: &str, password: &str, database: &str) -> Result<StoreUrl, String> {
         let url = format!("postgres://{role}:{password}@127.0.0.1:{}/{database}", self.port);
         url.parse().map_err(|error: StoreError| error.to_string())
     }
+}
+
+/// Looks at a database while it is measured. What it asks writes nothing.
+pub struct Observer {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Observer {
+    fn run(&self, sql: &str) -> Result<(), String> {
+        self.runtime.block_on(self.client.batch_execute(sql)).map_err(|error| said(&error))
+    }
+
+    /// Transactions that wrote, ever, with those that were rolled back: each has an id, and ids count up. The counters in
+    /// pg_stat_database say the same a second late. Errors: what the database said.
+    pub fn transactions(&self) -> Result<u64, String> {
+        let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text";
+        let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(|error| said(&error))?;
+        let text: &str = row.get(0);
+        text.parse().map_err(|_| format!("PostgreSQL counts `{text}` transactions"))
+    }
+}
+
+/// Measures one transaction an order. Errors: a line for people.
+pub fn baseline(task: &Task, bed: &TestBed, postgres: &Postgres) -> Result<RunRecord, String> {
+    postgres.with_database(bed, task.mode, |database| {
+        let fresh = FreshDatabase::create(&database.role_of_markets(&database.observer()?)?)?;
+        let (servers, cores) = task.mode.cores_at(bed);
+        let mut looks = Vec::new();
+        let load = task.load(Recipe::Order);
+        let run = || baseline::run_load(fresh.url(), &load, &mut || looks.push(database.cpu()));
+        let mut record = on_cores(&cores, run)??;
+        if let ([before, after], Some(used)) = (looks.as_slice(), &mut record.database) {
+            used.cpu_seconds = Some(after.saturating_sub(*before).as_secs_f64());
+        }
+        record.client.cores = cores;
+        record.server = database.record(servers);
+        Ok(record)
+    })
 }
 
 /// Of the newest version that has all programs.

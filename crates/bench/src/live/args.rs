@@ -1,17 +1,44 @@
 //! The command line of `pricetime-bench live`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
-use super::part::Part;
-use crate::flags::{Cores, cores, measured_seconds, rate};
-use crate::run::cores_allowed;
+use crate::cores::CoreFlags;
+use crate::flags::rate;
+use crate::processor::cores_allowed;
+use crate::rounds::Turns;
 
-const ROUNDS: u32 = 5;
-const SECONDS: f64 = 5.0;
-const QUICK_ROUNDS: u32 = 1;
-const QUICK_SECONDS: f64 = 1.0;
+pub const CLOSED: &str = "closed";
+pub const CLOSED_HEARD: &str = "closed-with-subscribers";
+pub const OPEN: &str = "open";
+pub const OPEN_HEARD: &str = "open-with-subscribers";
+pub const TRADES: &str = "trade-to-socket";
+
+/// One kind of measurement.
+pub struct Part {
+    /// In the raw file.
+    pub name: &'static str,
+    belongs_to: Only,
+    /// Orders a second of an open loop.
+    pub rate: Option<fn(&LiveArgs) -> f64>,
+    /// Subscribers look on.
+    pub heard: bool,
+    /// It is timed how soon a subscriber is told of trades.
+    pub timed: bool,
+    pub over_rest: bool,
+}
+
+pub static ALL: [Part; 6] = [
+    closed(CLOSED),
+    Part { heard: true, ..closed(CLOSED_HEARD) },
+    Part { belongs_to: Only::Open, rate: Some(|args| args.rate), ..closed(OPEN) },
+    Part { belongs_to: Only::Open, rate: Some(|args| args.rate), heard: true, ..closed(OPEN_HEARD) },
+    Part { belongs_to: Only::Trades, rate: Some(|args| args.trade_rate), timed: true, ..closed(TRADES) },
+    Part { belongs_to: Only::Rest, over_rest: true, ..closed("rest") },
+];
+
+const fn closed(name: &'static str) -> Part {
+    Part { name, belongs_to: Only::Closed, rate: None, heard: false, timed: false, over_rest: false }
+}
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,15 +65,8 @@ pub struct LiveArgs {
     /// Orders a second while it is measured how soon trades are told
     #[arg(long, default_value_t = 10_000.0, value_parser = rate)]
     pub trade_rate: f64,
-    /// Rounds; in each of them everything is measured [default: 5]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: Option<u32>,
-    /// Seconds of each measurement [default: 5]
-    #[arg(long, value_parser = measured_seconds)]
-    seconds: Option<f64>,
-    /// 1 round of 1 second: a look, no figures to state
-    #[arg(long)]
-    quick: bool,
+    #[command(flatten)]
+    pub turns: Turns,
     /// Measure only this [default: everything]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Only>,
@@ -59,51 +79,30 @@ pub struct LiveArgs {
     /// Symbols that are traded
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=20))]
     pub symbols: u64,
-    /// Cores of the server, as 0 or 0,2-3 [default: the first that is allowed]
-    #[arg(long, value_parser = cores)]
-    server_cores: Option<Cores>,
-    /// Cores of load and subscribers [default: another than the server's, if there is one]
-    #[arg(long, value_parser = cores)]
-    client_cores: Option<Cores>,
-    /// Write all measurements here
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Make the servers' folders, which are removed again, in here [default: target/bench]
-    #[arg(long, value_name = "DIR")]
-    pub data_parent: Option<PathBuf>,
+    #[command(flatten)]
+    cores: CoreFlags,
     /// Further arguments of the server's `serve`, behind `--`
     #[arg(last = true, value_name = "ARGS")]
     pub serve_args: Vec<String>,
 }
 
 impl LiveArgs {
-    pub fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(if self.quick { QUICK_ROUNDS } else { ROUNDS })
-    }
-
-    pub fn seconds(&self) -> f64 {
-        self.seconds.unwrap_or(if self.quick { QUICK_SECONDS } else { SECONDS })
-    }
-
     /// What is measured in a round. Those that are compared take turns with who is first.
-    pub fn parts(&self, round: u32) -> Vec<Part> {
-        let mut parts = Vec::new();
-        for [alone, heard] in [[Part::ClosedAlone, Part::ClosedHeard], [Part::OpenAlone, Part::OpenHeard]] {
-            parts.extend(if round.is_multiple_of(2) { [heard, alone] } else { [alone, heard] });
+    pub fn parts(&self, round: u32) -> Vec<&'static Part> {
+        let mut parts: Vec<&Part> = ALL.iter().collect();
+        if round.is_multiple_of(2) {
+            parts[..4].chunks_mut(2).for_each(<[_]>::reverse);
         }
-        parts.extend([Part::Trades, Part::Rest]);
-        parts.retain(|part| self.only.is_empty() || self.only.contains(&part.belongs_to()));
+        parts.retain(|part| self.only.is_empty() || self.only.contains(&part.belongs_to));
         parts
     }
 
-    /// Of the server, and of load and subscribers.
-    pub fn cores(&self) -> (Vec<usize>, Vec<usize>) {
-        let allowed = cores_allowed();
-        let given = |cores: &Option<Cores>| cores.as_ref().map(|cores| cores.0.clone());
-        let server = given(&self.server_cores).unwrap_or_else(|| allowed.first().copied().into_iter().collect());
-        let free = allowed.iter().copied().find(|core| !server.contains(core));
-        let client =
-            given(&self.client_cores).unwrap_or_else(|| free.map_or_else(|| server.clone(), |core| vec![core]));
-        (server, client)
+    /// Of the server, and of load and subscribers. Errors: a core that may not be used.
+    pub fn cores(&self) -> Result<[Vec<usize>; 2], String> {
+        let [server, mut client] = self.cores.sides(&cores_allowed(), 1)?;
+        if self.cores.client_cores.is_none() {
+            client.truncate(1);
+        }
+        Ok([server, client])
     }
 }

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
-use serde::Serialize;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
-use super::ear::{Ear, Heard};
+use super::ear::Ear;
 use crate::interrupt;
-use crate::load::{own_cpu, symbol_name};
+use crate::load::{LoadResult, own_cpu, symbol_name};
+use crate::record::{Heard, RunRecord};
+use crate::run::Beside;
 
 /// Between two looks.
 const NAP: Duration = Duration::from_millis(5);
@@ -66,7 +67,7 @@ impl Subscriber {
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
-                    self.ear.heard.dropped = true;
+                    self.ear.heard.dropped = 1;
                     return;
                 }
             }
@@ -78,7 +79,7 @@ impl Subscriber {
         let (started, all) = (Instant::now(), subscriptions(symbols, 0).count());
         while self.ear.subscribed < all {
             interrupt::check()?;
-            if self.ear.heard.dropped || self.ear.heard.wrong > 0 || started.elapsed() > PATIENCE {
+            if self.ear.is_dropped() || self.ear.heard.wrong > 0 || started.elapsed() > PATIENCE {
                 let said = self.ear.heard.first_wrong.clone().unwrap_or_default();
                 return Err(format!("{} of {all} subscriptions were confirmed {said}", self.ear.subscribed));
             }
@@ -106,28 +107,12 @@ fn subscriptions(symbols: u64, account: u64) -> impl Iterator<Item = String> {
     of_symbols.chain(others)
 }
 
-/// What all of them heard.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct HeardByAll {
-    pub subscribers: u64,
-    pub seconds: f64,
-    /// Of the measured part.
-    pub messages: u64,
-    pub bytes: u64,
-    pub gaps: u64,
-    pub dropped: u64,
-    pub wrong: u64,
-    pub first_wrong: Option<String>,
-    /// Who heard nothing in the measured part.
-    pub deaf: u64,
-    /// Part of a core that reading took.
-    pub cpu_share: f64,
-}
-
-/// All of them, while they listen.
+/// All of them, beside a load.
 pub struct Audience {
+    subscribers: u64,
+    symbols: u64,
     signs: Arc<Signs>,
-    thread: JoinHandle<io::Result<HeardByAll>>,
+    listening: Option<JoinHandle<io::Result<Heard>>>,
 }
 
 #[derive(Default)]
@@ -137,84 +122,92 @@ struct Signs {
 }
 
 impl Audience {
-    /// Connects `count` subscribers, and has them listen where the calling thread may run. Errors: a line for people.
-    pub fn start(to: SocketAddr, count: u64, symbols: u64) -> Result<Audience, String> {
+    pub fn new(subscribers: u64, symbols: u64) -> Audience {
+        Audience { subscribers, symbols, signs: Arc::default(), listening: None }
+    }
+}
+
+impl Beside for Audience {
+    /// Connects them, and has them listen where the calling thread may run.
+    fn begin(&mut self, http: SocketAddr) -> Result<(), String> {
         let mut all = Vec::new();
-        for number in 0..count {
+        for number in 0..self.subscribers {
             interrupt::check()?;
-            all.push(Subscriber::start(to, symbols, number + 1, Ear::default())?);
+            all.push(Subscriber::start(http, self.symbols, number + 1, Ear::default())?);
         }
         for subscriber in &mut all {
-            subscriber.await_subscribed(symbols)?;
+            subscriber.await_subscribed(self.symbols)?;
         }
-        let signs = Arc::new(Signs::default());
-        let theirs = signs.clone();
-        let listen = move || Listening { all, signs: theirs }.run();
-        let thread = std::thread::Builder::new().name("subscribers".to_string()).spawn(listen);
-        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Audience { signs, thread })
-    }
-
-    /// What to call when the measured part begins.
-    pub fn measuring(&self) -> impl Fn() + 'static {
         let signs = self.signs.clone();
-        move || signs.measuring.store(true, Ordering::Relaxed)
+        let thread = std::thread::Builder::new().name("subscribers".to_string()).spawn(move || listen(all, &signs));
+        self.listening = Some(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
+        Ok(())
     }
 
-    /// What they heard. Errors: the system's, about waiting for events.
-    pub fn end(self) -> Result<HeardByAll, String> {
+    fn measuring(&mut self) {
+        self.signs.measuring.store(true, Ordering::Relaxed);
+    }
+
+    fn end(&mut self, _: &LoadResult, record: &mut RunRecord) {
         self.signs.ended.store(true, Ordering::Relaxed);
-        let heard = self.thread.join().map_err(|_| "the subscribers have failed: see the message above".to_string())?;
-        heard.map_err(|error| format!("the subscribers: {error}"))
-    }
-}
-
-struct Listening {
-    all: Vec<Subscriber>,
-    signs: Arc<Signs>,
-}
-
-impl Listening {
-    fn run(mut self) -> io::Result<HeardByAll> {
-        let mut poll = Poll::new()?;
-        for (number, subscriber) in self.all.iter_mut().enumerate() {
-            poll.registry().register(subscriber.socket.get_mut(), Token(number), Interest::READABLE)?;
+        let Some(thread) = self.listening.take() else { return };
+        match thread.join() {
+            Ok(Ok(heard)) => note(heard, record),
+            Ok(Err(error)) => record.invalid_because.push(format!("the subscribers: {error}")),
+            Err(_) => record.invalid_because.push("the subscribers have failed: see the message above".to_string()),
         }
-        let mut events = Events::with_capacity(1024);
-        let (mut measured_from, mut cpu_from) = (None, own_cpu());
-        while !self.signs.ended.load(Ordering::Relaxed) {
-            match poll.poll(&mut events, Some(GLANCE)) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            }
-            for event in &events {
-                self.all[event.token().0].read();
-            }
-            if measured_from.is_none() && self.signs.measuring.load(Ordering::Relaxed) {
-                (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());
-                self.all.iter_mut().for_each(|subscriber| subscriber.ear.count_anew());
-            }
-            std::thread::sleep(NAP);
-        }
-        let seconds = measured_from.map_or(0.0, |from| from.elapsed().as_secs_f64());
-        let cpu_share = own_cpu().saturating_sub(cpu_from).as_secs_f64() / seconds.max(1e-9);
-        let heard: Vec<&Heard> = self.all.iter().map(|subscriber| &subscriber.ear.heard).collect();
-        Ok(HeardByAll { seconds, cpu_share, ..sum(&heard) })
     }
 }
 
-/// Without how long it took.
-pub fn sum(all: &[&Heard]) -> HeardByAll {
-    let sum = |of: fn(&Heard) -> u64| all.iter().map(|heard| of(heard)).sum();
-    HeardByAll {
-        subscribers: all.len() as u64,
-        messages: sum(|heard| heard.messages),
-        bytes: sum(|heard| heard.bytes),
-        gaps: sum(|heard| heard.gaps),
-        dropped: sum(|heard| u64::from(heard.dropped)),
-        wrong: sum(|heard| heard.wrong),
-        deaf: sum(|heard| u64::from(heard.messages == 0)),
-        first_wrong: all.iter().find_map(|heard| heard.first_wrong.clone()),
-        ..HeardByAll::default()
+/// Until the load has ended.
+fn listen(mut all: Vec<Subscriber>, signs: &Signs) -> io::Result<Heard> {
+    let mut poll = Poll::new()?;
+    for (number, subscriber) in all.iter_mut().enumerate() {
+        poll.registry().register(subscriber.socket.get_mut(), Token(number), Interest::READABLE)?;
     }
+    let mut events = Events::with_capacity(1024);
+    let (mut measured_from, mut cpu_from) = (None, own_cpu());
+    while !signs.ended.load(Ordering::Relaxed) {
+        match poll.poll(&mut events, Some(GLANCE)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        }
+        events.iter().for_each(|event| all[event.token().0].read());
+        if measured_from.is_none() && signs.measuring.load(Ordering::Relaxed) {
+            (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());
+            all.iter_mut().for_each(|subscriber| subscriber.ear.count_anew());
+        }
+        std::thread::sleep(NAP);
+    }
+    let seconds = measured_from.map_or(0.0, |from| from.elapsed().as_secs_f64());
+    let cpu_share = own_cpu().saturating_sub(cpu_from).as_secs_f64() / seconds.max(1e-9);
+    let mut heard = Heard { seconds, cpu_share, ..Heard::default() };
+    all.iter().for_each(|subscriber| add(&mut heard, &subscriber.ear.heard));
+    Ok(heard)
+}
+
+/// Adds what one subscriber heard.
+pub fn add(all: &mut Heard, one: &Heard) {
+    all.subscribers += 1;
+    all.messages += one.messages;
+    all.bytes += one.bytes;
+    all.gaps += one.gaps;
+    all.dropped += one.dropped;
+    all.wrong += one.wrong;
+    all.deaf += u64::from(one.messages == 0);
+    all.first_wrong = all.first_wrong.take().or_else(|| one.first_wrong.clone());
+}
+
+/// Puts what was heard into the record of the load, with what was wrong with it.
+pub fn note(heard: Heard, record: &mut RunRecord) {
+    let faults = [
+        (heard.gaps, "updates of books were missing"),
+        (heard.dropped, "subscribers were disconnected"),
+        (heard.wrong, "messages that no subscriber must get"),
+        (heard.deaf, "subscribers heard nothing"),
+    ];
+    let faults = faults.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let first = heard.first_wrong.iter().map(|first| format!("the first of them was {first}"));
+    record.invalid_because.extend(faults.chain(first));
+    record.heard = Some(heard);
 }

@@ -3,22 +3,11 @@
 
 use std::time::Instant;
 
+use memchr::{memchr, memmem};
 use serde::Deserialize;
 use tungstenite::Message;
 
-/// What a subscriber is to see of all messages.
-#[derive(Clone, Debug, Default)]
-pub struct Heard {
-    pub messages: u64,
-    pub bytes: u64,
-    /// Updates of books that were missing.
-    pub gaps: u64,
-    /// The server ended the connection because too much waited for it.
-    pub dropped: bool,
-    /// Anything that a subscriber must not be told.
-    pub wrong: u64,
-    pub first_wrong: Option<String>,
-}
+use crate::record::Heard;
 
 /// A trade, and when it was heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +56,11 @@ impl Ear {
         Ear { notes_trades: true, ..Ear::default() }
     }
 
+    /// Whether the server ended the connection because too much waited for it.
+    pub fn is_dropped(&self) -> bool {
+        self.heard.dropped > 0
+    }
+
     /// Counts from here on; what was wrong before stays so.
     pub fn count_anew(&mut self) {
         (self.heard.messages, self.heard.bytes) = (0, 0);
@@ -76,7 +70,7 @@ impl Ear {
         match message {
             Message::Text(text) => self.hear_text(text.as_bytes()),
             Message::Ping(_) | Message::Pong(_) => {}
-            Message::Close(_) => self.heard.dropped = true,
+            Message::Close(_) => self.heard.dropped = 1,
             Message::Binary(_) | Message::Frame(_) => self.wrong(b"a message that is no text"),
         }
     }
@@ -98,7 +92,7 @@ impl Ear {
         match serde_json::from_slice(text) {
             Ok(Other { kind: "update" | "snapshot", .. }) => {}
             Ok(Other { kind: "subscribed", .. }) => self.subscribed += 1,
-            Ok(Other { kind: "error", code: Some("too-slow") }) => self.heard.dropped = true,
+            Ok(Other { kind: "error", code: Some("too-slow") }) => self.heard.dropped = 1,
             _ => self.wrong(text),
         }
     }
@@ -139,18 +133,14 @@ impl Ear {
 /// Of a message about a book; the fields come in the order in which docs/API.md has them.
 fn symbol_and_update(text: &[u8]) -> Option<(&[u8], u64)> {
     let symbol = behind(text, b"\"symbol\":\"")?;
-    let symbol = &symbol[..symbol.iter().position(|byte| *byte == b'"')?];
+    let symbol = &symbol[..memchr(b'"', symbol)?];
     let update = behind(text, b"\"update\":")?;
     let digits = update.iter().take_while(|byte| byte.is_ascii_digit()).count();
     Some((symbol, std::str::from_utf8(&update[..digits]).ok()?.parse().ok()?))
 }
 
 fn behind<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    find(text, name).map(|at| &text[at + name.len()..])
-}
-
-fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
-    text.windows(sought.len()).position(|window| window == sought)
+    memmem::find(text, name).map(|at| &text[at + name.len()..])
 }
 
 #[cfg(test)]
@@ -182,9 +172,9 @@ mod tests {
     #[test]
     fn who_was_too_slow_knows_it_and_any_other_error_is_wrong() {
         let slow = ear(&[r#"{"code":"too-slow","detail":"…","type":"error"}"#]).heard;
-        assert_eq!((slow.dropped, slow.wrong), (true, 0));
+        assert_eq!((slow.dropped, slow.wrong), (1, 0));
         let refused = ear(&[r#"{"code":"unknown-symbol","detail":"…","type":"error"}"#]).heard;
-        assert_eq!((refused.dropped, refused.wrong), (false, 1));
+        assert_eq!((refused.dropped, refused.wrong), (0, 1));
         let confirmed = ear(&[r#"{"channel":"status","id":1,"type":"subscribed"}"#]);
         assert_eq!((confirmed.subscribed, confirmed.heard.wrong), (1, 0));
     }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use mio::{Interest, Registry, Token};
 
-use super::audience::{HeardByAll, Subscriber, sum};
+use super::audience::{Subscriber, add, note};
 use super::ear::{Ear, Told};
-use crate::load::{Guest, Opened, Tally};
+use crate::load::{Guest, LoadResult, Opened};
+use crate::record::{Heard, Latency, RunRecord};
 use crate::run::Beside;
 
 /// Trades of the last orders are waited for, until none has come for so long.
@@ -20,44 +21,30 @@ const TAIL: Duration = Duration::from_millis(300);
 /// A subscriber that notes trades.
 pub struct Listener {
     symbols: u64,
-    guests: Vec<Box<dyn Guest>>,
     listening: Option<Shared>,
-    began: Option<Instant>,
-    pub found: Option<Found>,
-}
-
-/// What came of it.
-pub struct Found {
-    pub heard: HeardByAll,
-    /// In nanoseconds, of the measured part.
-    pub latency_ns: Histogram<u64>,
-    /// Trades of orders that nobody sent.
-    pub unknown: u64,
+    began: Instant,
 }
 
 /// What the load's loop and whoever asks afterwards share.
 type Shared = Arc<Mutex<Subscriber>>;
 
-/// It in the load's loop.
-struct Place(Shared);
-
 impl Listener {
     pub fn new(symbols: u64) -> Listener {
-        Listener { symbols, guests: Vec::new(), listening: None, began: None, found: None }
+        Listener { symbols, listening: None, began: Instant::now() }
     }
 }
 
-impl Guest for Place {
+impl Guest for Shared {
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(lock(&self.0).socket.get_mut(), token, Interest::READABLE)
+        registry.register(lock(self).socket.get_mut(), token, Interest::READABLE)
     }
 
     fn ready(&mut self) {
-        lock(&self.0).read();
+        lock(self).read();
     }
 
     fn finish(&mut self) {
-        read_tail(&mut lock(&self.0));
+        read_tail(&mut lock(self));
     }
 }
 
@@ -78,47 +65,45 @@ impl Beside for Listener {
         let mut subscriber = Subscriber::start(http, self.symbols, 1, Ear::for_trades())?;
         subscriber.await_subscribed(self.symbols)?;
         subscriber.ear.count_anew();
-        let listening = Arc::new(Mutex::new(subscriber));
-        self.guests = vec![Box::new(Place(listening.clone()))];
-        self.listening = Some(listening);
-        self.began = Some(Instant::now());
+        self.listening = Some(Arc::new(Mutex::new(subscriber)));
+        self.began = Instant::now();
         Ok(())
     }
 
-    fn guests(&mut self) -> &mut [Box<dyn Guest>] {
-        &mut self.guests
+    fn guests(&mut self) -> Vec<Box<dyn Guest>> {
+        self.listening.iter().map(|listening| Box::new(listening.clone()) as Box<dyn Guest>).collect()
     }
 
-    fn wants_orders(&self) -> bool {
-        true
-    }
-
-    fn end(&mut self, tally: &Tally) {
-        let Some((listening, began)) = self.listening.take().zip(self.began) else { return };
-        let seconds = began.elapsed().as_secs_f64();
-        let subscriber = lock(&listening);
-        let ear = &subscriber.ear;
-        self.found = Some(Found::of(HeardByAll { seconds, ..sum(&[&ear.heard]) }, &tally.opened, &ear.trades));
+    fn end(&mut self, result: &LoadResult, record: &mut RunRecord) {
+        let Some(listening) = self.listening.take() else { return };
+        let ear = &lock(&listening).ear;
+        let mut heard = Heard { seconds: self.began.elapsed().as_secs_f64(), ..Heard::default() };
+        add(&mut heard, &ear.heard);
+        note(heard, record);
+        let (latency_ns, unknown) = latencies(&result.opened, &ear.trades);
+        let unknown = (unknown > 0).then(|| format!("{unknown} trades of orders that nobody sent"));
+        let none = latency_ns.is_empty().then(|| "no trade was told".to_string());
+        record.invalid_because.extend(unknown.into_iter().chain(none));
+        record.trade_to_socket = Some(Latency::of(&latency_ns, "open"));
     }
 }
 
-impl Found {
-    fn of(heard: HeardByAll, opened: &[Opened], told: &[Told]) -> Found {
-        let sent: HashMap<u64, &Opened> = opened.iter().map(|opened| (opened.order, opened)).collect();
-        let (mut latency_ns, mut unknown) = (Tally::default().latency_ns, 0);
-        for told in told {
-            match sent.get(&told.aggressor) {
-                Some(Opened { sent, measured: true, .. }) => {
-                    let latency = told.at.saturating_duration_since(*sent).as_nanos() as u64;
-                    latency_ns.saturating_record(latency.max(1));
-                }
-                // Of the warm-up.
-                Some(_) => {}
-                None => unknown += 1,
+/// How soon trades of the measured part were told, in nanoseconds, and how many were of orders that nobody sent.
+fn latencies(opened: &[Opened], told: &[Told]) -> (Histogram<u64>, u64) {
+    let sent: HashMap<u64, &Opened> = opened.iter().map(|opened| (opened.order, opened)).collect();
+    let (mut latency_ns, mut unknown) = (LoadResult::default().latency_ns, 0);
+    for told in told {
+        match sent.get(&told.aggressor) {
+            Some(Opened { sent, measured: true, .. }) => {
+                let latency = told.at.saturating_duration_since(*sent).as_nanos() as u64;
+                latency_ns.saturating_record(latency.max(1));
             }
+            // Of the warm-up.
+            Some(_) => {}
+            None => unknown += 1,
         }
-        Found { heard, latency_ns, unknown }
     }
+    (latency_ns, unknown)
 }
 
 fn lock(listening: &Shared) -> MutexGuard<'_, Subscriber> {
@@ -137,9 +122,8 @@ mod tests {
         let opened = [opened(1, 0, false), opened(2, 1_000, true), opened(3, 2_000, true)];
         let told = |aggressor, us| Told { aggressor, at: after(us) };
         let told = [told(1, 900), told(2, 3_000), told(2, 5_000), told(9, 6_000)];
-        let found = Found::of(HeardByAll::default(), &opened, &told);
-        assert_eq!((found.latency_ns.len(), found.unknown), (2, 1));
-        assert!(found.latency_ns.equivalent(found.latency_ns.min(), 2_000_000));
-        assert!(found.latency_ns.equivalent(found.latency_ns.max(), 4_000_000));
+        let (found, unknown) = latencies(&opened, &told);
+        assert_eq!((found.len(), unknown), (2, 1));
+        assert!(found.equivalent(found.min(), 2_000_000) && found.equivalent(found.max(), 4_000_000));
     }
 }

@@ -1,10 +1,21 @@
 //! Which orders a load places: whose, of what, which way, how many and at which limit. It knows no bytes and no protocol, so
 //! that loads of other servers make the same choices.
+//!
+//! Throughput is counted in requests. An `order` load is two orders in three requests: of six requests two are a buy and
+//! a sell that execute against each other, two are orders that rest, and two cancel orders that rested before; so half
+//! of the orders execute and the number of open ones stays where it was.
+
+use std::collections::VecDeque;
+
+use crate::record::{LoadSettings, Recipe};
 
 /// Buys and sells that execute cross around it; those that rest lie far below and above.
 const CROSSING_CENTS: usize = 80_000;
-/// Of the orders that rest before a load.
-pub const STANDING_PER_ACCOUNT: u64 = 10;
+/// Prepared orders are sent round and round.
+const PREPARED: usize = 1 << 16;
+/// Orders that rest before a load: at least so many, and so many of each account.
+const OPEN_ORDERS_MIN: u64 = 2_000;
+const STANDING_PER_ACCOUNT: usize = 10;
 
 /// An order to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +61,145 @@ pub fn crossing(random: &mut Random, accounts: u64, symbols: u64, count: usize) 
     choices
 }
 
-/// The orders of one account that rest before a load: buys far below the price at which others execute.
-pub fn standing(account: u64, symbols: u64) -> impl Iterator<Item = Choice> {
-    (0..STANDING_PER_ACCOUNT).map(move |number| Choice {
-        account,
-        symbol: (number % symbols) as usize,
-        buys: true,
-        shares: 1,
-        cents: 100 + number as usize,
+/// The orders that rest before a load, those of an account after each other: buys far below the price at which others execute,
+/// and more than are ever in flight.
+pub fn standing(load: &LoadSettings) -> impl Iterator<Item = [Choice; STANDING_PER_ACCOUNT]> {
+    let (accounts, symbols) = (load.accounts, load.symbols as usize);
+    let count = OPEN_ORDERS_MIN.max(load.connections.saturating_mul(load.depth).saturating_mul(2));
+    (0..count.div_ceil(STANDING_PER_ACCOUNT as u64)).map(move |turn| {
+        let account = 1 + turn % accounts;
+        std::array::from_fn(|number| Choice {
+            account,
+            symbol: number % symbols,
+            buys: true,
+            shares: 1,
+            cents: 100 + number,
+        })
     })
+}
+
+/// An order that rests, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenOrder {
+    pub account: u64,
+    pub id: u64,
+}
+
+/// What is done next.
+pub enum Next<T> {
+    Create,
+    /// The next request of a life that goes on, or the first of a new one.
+    Live,
+    Example,
+    Place {
+        order: T,
+        rests: bool,
+    },
+    Cancel(OpenOrder),
+    Query(OpenOrder),
+}
+
+/// The requests of a load in their order, with prepared orders that are taken round and round.
+pub struct Mix<T> {
+    recipe: Recipe,
+    place: usize,
+    resting: Ring<T>,
+    crossing: Ring<T>,
+    /// Orders that rest, oldest first.
+    pub open: VecDeque<OpenOrder>,
+}
+
+impl<T: Copy> Mix<T> {
+    /// Of a load, with its orders made ready by `prepare`, and those that rest.
+    pub fn new(
+        load: &LoadSettings,
+        seed: u64,
+        open: VecDeque<OpenOrder>,
+        mut prepare: impl FnMut(&Choice) -> T,
+    ) -> Mix<T> {
+        let (recipe, mut random) = (load.workload, Random(seed));
+        let mut ring = |wanted: bool, choose: fn(&mut Random, u64, u64, usize) -> Vec<Choice>| {
+            let count = if wanted { PREPARED } else { 0 };
+            let choices = choose(&mut random, load.accounts, load.symbols, count);
+            Ring { items: choices.iter().map(&mut prepare).collect(), next: 0 }
+        };
+        let mixes = matches!(recipe, Recipe::Order | Recipe::Mix);
+        let resting = ring(mixes || matches!(recipe, Recipe::OrderResting | Recipe::Raw), resting);
+        let crossing = ring(mixes || recipe == Recipe::OrderCrossing, crossing);
+        Mix { recipe, place: 0, resting, crossing, open }
+    }
+
+    /// The next request.
+    pub fn next_request(&mut self) -> Next<T> {
+        let step = self.recipe.step(self.place);
+        self.place = self.place.wrapping_add(1);
+        let order = if matches!(step, Step::Cancel | Step::Query) { self.open.pop_front() } else { None };
+        match (step, order) {
+            (Step::Create, _) => Next::Create,
+            (Step::Live, _) => Next::Live,
+            (Step::Example, _) => Next::Example,
+            (Step::Cross, _) => Next::Place { order: self.crossing.turn(), rests: false },
+            (Step::Cancel, Some(order)) => Next::Cancel(order),
+            (Step::Query, Some(order)) => {
+                self.open.push_back(order);
+                Next::Query(order)
+            }
+            // Also where more requests are under way than orders were open: one is opened instead.
+            (Step::Rest, _) | (Step::Cancel | Step::Query, None) => {
+                Next::Place { order: self.resting.turn(), rests: true }
+            }
+        }
+    }
+}
+
+struct Ring<T> {
+    items: Vec<T>,
+    next: usize,
+}
+
+impl<T: Copy> Ring<T> {
+    /// The next; there is one.
+    fn turn(&mut self) -> T {
+        let at = self.next;
+        self.next = if at + 1 == self.items.len() { 0 } else { at + 1 };
+        self.items[at]
+    }
+}
+
+impl Recipe {
+    /// Whether it asks about or cancels orders that rested before.
+    pub fn needs_open_orders(self) -> bool {
+        matches!(self, Recipe::Order | Recipe::Mix | Recipe::Query)
+    }
+
+    /// Which kind of request comes at this place of its round.
+    fn step(self, place: usize) -> Step {
+        use Step::{Cancel, Cross, Query, Rest};
+        const ORDER: [Step; 6] = [Cross, Rest, Cancel, Cross, Rest, Cancel];
+        const MIX: [Step; 10] = [Cross, Rest, Cancel, Cross, Rest, Cancel, Cross, Rest, Cancel, Query];
+        match self {
+            Recipe::Create => Step::Create,
+            Recipe::Order => ORDER[place % ORDER.len()],
+            Recipe::OrderResting | Recipe::Raw => Rest,
+            Recipe::OrderCrossing => Cross,
+            Recipe::Lifecycle => Step::Live,
+            Recipe::Mix => MIX[place % MIX.len()],
+            Recipe::Query => Query,
+            Recipe::EchoExample => Step::Example,
+        }
+    }
+}
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Create,
+    Live,
+    Cross,
+    Rest,
+    Cancel,
+    Query,
+    Example,
 }
 
 /// SplitMix64: the same choices for the same seed, everywhere.

@@ -14,8 +14,8 @@ use super::clock::{self, Schedule};
 use super::connection::{Connection, Received, Sent};
 use super::guest::{Guest, Opened};
 use super::replies::{self, Framing, Kind};
-use super::tally::Tally;
-use super::workload::{Verdict, Workload};
+use super::result::LoadResult;
+use super::workload::{Outcome, Workload};
 use super::{Plan, Share, Watch};
 use crate::interrupt;
 
@@ -38,8 +38,8 @@ pub struct Driver<'a> {
     workload: &'a mut Workload,
     watch: &'a Watch,
     /// Their tokens follow those of the slots.
-    guests: &'a mut [Box<dyn Guest>],
-    tally: Tally,
+    guests: Vec<Box<dyn Guest>>,
+    result: LoadResult,
     poll: Poll,
     slots: Vec<Option<Connection>>,
     framing: Framing,
@@ -69,7 +69,7 @@ impl<'a> Driver<'a> {
         share: &'a Share,
         workload: &'a mut Workload,
         watch: &'a Watch,
-        guests: &'a mut [Box<dyn Guest>],
+        guests: Vec<Box<dyn Guest>>,
     ) -> io::Result<Driver<'a>> {
         let mut driver = Driver {
             plan,
@@ -77,7 +77,7 @@ impl<'a> Driver<'a> {
             workload,
             watch,
             guests,
-            tally: Tally::default(),
+            result: LoadResult::default(),
             poll: Poll::new()?,
             slots: (0..share.connections).map(|_| None).collect(),
             framing: plan.framing,
@@ -92,7 +92,7 @@ impl<'a> Driver<'a> {
             free: Vec::new(),
             waited_for_slot: false,
         };
-        driver.tally.source_addresses = u64::from(plan.sources.addresses);
+        driver.result.source_addresses = u64::from(plan.sources.addresses);
         if !plan.per_request {
             driver.connect_all()?;
         }
@@ -104,17 +104,17 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs the load, to its end or until a signal asks to stop. Errors: the system's, about waiting for events.
-    pub fn run(mut self) -> io::Result<Tally> {
+    pub fn run(mut self) -> io::Result<LoadResult> {
         self.start_clock();
         self.go()?;
-        self.tally.lost += self.in_flight;
+        self.result.counts.lost += self.in_flight;
         if let Some((at, cpu)) = self.measuring {
             let used = clock::own_cpu().saturating_sub(cpu);
-            self.tally.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
+            self.result.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
         }
         // In this thread: whoever waits for its end would look at them late.
         self.guests.iter_mut().for_each(|guest| guest.finish());
-        Ok(self.tally)
+        Ok(self.result)
     }
 
     fn start_clock(&mut self) {
@@ -134,7 +134,7 @@ impl<'a> Driver<'a> {
             self.begin(&mut events, &mut scratch)?;
         }
         let mut last_life = Instant::now();
-        while self.tally.broken < BROKEN_MAX && !interrupt::is_asked() {
+        while self.result.counts.broken < BROKEN_MAX && !interrupt::is_asked() {
             let now = Instant::now();
             self.note_measuring(now);
             self.send_due(now);
@@ -146,7 +146,7 @@ impl<'a> Driver<'a> {
             if replies || self.in_flight == 0 {
                 last_life = now;
             } else if last_life.elapsed() >= self.plan.patience {
-                self.tally.broken(&format_args!("no reply for {} s", self.plan.patience.as_secs_f64()));
+                self.result.broken(&format_args!("no reply for {} s", self.plan.patience.as_secs_f64()));
                 break;
             }
         }
@@ -203,7 +203,7 @@ impl<'a> Driver<'a> {
     fn put(&mut self, number: usize, connection: Connection) {
         self.slots[number] = Some(connection);
         self.connected += 1;
-        self.tally.connections_max = self.tally.connections_max.max(self.connected);
+        self.result.connections_max = self.result.connections_max.max(self.connected);
     }
 
     fn take(&mut self, number: usize) -> Option<Connection> {
@@ -220,7 +220,7 @@ impl<'a> Driver<'a> {
             }
             let now = Instant::now();
             if !self.plan.per_request {
-                self.send(number, self.plan.depth, now);
+                self.send(number, self.plan.load.depth, now);
                 continue;
             }
             self.reopen(number, now);
@@ -238,7 +238,7 @@ impl<'a> Driver<'a> {
         } else if at < self.measured_from {
             count
         } else {
-            self.share.requests.saturating_sub(self.tally.sent).min(count)
+            self.share.requests.saturating_sub(self.result.counts.sent).min(count)
         }
     }
 
@@ -265,7 +265,7 @@ impl<'a> Driver<'a> {
             }
             // What waited for the server is not the generator's lag.
             if at >= self.measured_from && !std::mem::take(&mut self.waited_for_slot) {
-                self.tally.lag_ns.saturating_record((lag.as_nanos() as u64).max(1));
+                self.result.lag_ns.saturating_record((lag.as_nanos() as u64).max(1));
             }
         }
     }
@@ -314,18 +314,17 @@ impl<'a> Driver<'a> {
         let now = Instant::now();
         let mut answered = 0;
         let note_orders = self.plan.note_orders;
-        let (tally, workload) = (&mut self.tally, &mut *self.workload);
+        let (result, workload) = (&mut self.result, &mut *self.workload);
         let received = connection.receive(scratch, &mut self.framing, until_closed, |reply, sent| match sent {
             Some(sent) => {
                 answered += 1;
-                let right = count(tally, workload, &sent, reply, now);
+                let right = count(result, workload, &sent, reply, now);
                 if note_orders && right {
-                    note_order(tally, &sent, reply);
+                    note_order(result, &sent, reply);
                 }
             }
             None => {
-                tally.wrong += 1;
-                tally.wrong("a reply that nobody asked for", reply);
+                result.wrong("a reply that nobody asked for", reply);
             }
         });
         self.in_flight -= answered;
@@ -360,10 +359,10 @@ impl<'a> Driver<'a> {
             connection.sent.push_back(Sent { at, measured, ask });
         }
         self.in_flight += count;
-        self.tally.in_flight_max = self.tally.in_flight_max.max(self.in_flight);
+        self.result.in_flight_max = self.result.in_flight_max.max(self.in_flight);
         if measured {
-            self.tally.sent += count;
-            self.tally.first_sent.get_or_insert(at);
+            self.result.counts.sent += count;
+            self.result.first_sent.get_or_insert(at);
         }
     }
 
@@ -413,12 +412,12 @@ impl<'a> Driver<'a> {
 
     /// Counts a connection as broken and its requests as lost; where each request has its own, goes on with the next.
     fn give_up(&mut self, number: usize, why: &dyn std::fmt::Display) {
-        self.tally.broken(why);
+        self.result.broken(why);
         if let Some(connection) = self.take(number) {
             self.in_flight -= connection.sent.len() as u64;
-            self.tally.lost += connection.sent.len() as u64;
+            self.result.counts.lost += connection.sent.len() as u64;
         }
-        if self.plan.per_request && self.tally.broken < BROKEN_MAX {
+        if self.plan.per_request && self.result.counts.broken < BROKEN_MAX {
             self.next_after(number, Instant::now());
         }
     }
@@ -429,39 +428,37 @@ fn is_taken(error: &io::Error) -> bool {
 }
 
 /// Counts one reply. Returns whether it is what it must be.
-fn count(tally: &mut Tally, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) -> bool {
+fn count(result: &mut LoadResult, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) -> bool {
     if sent.measured {
-        tally.answered(now, now.saturating_duration_since(sent.at));
+        result.answered(now, now.saturating_duration_since(sent.at));
     }
-    let verdict = workload.check(&sent.ask, reply);
-    match verdict {
-        Verdict::Right(kind) => {
-            tally.created_in_all += u64::from(kind == Kind::Created);
-            tally.kinds[kind as usize] += u64::from(sent.measured);
+    let outcome = workload.check(&sent.ask, reply);
+    match outcome {
+        Outcome::Right(kind) => {
+            result.created_in_all += u64::from(kind == Kind::Created);
+            result.kinds[kind as usize] += u64::from(sent.measured);
         }
-        Verdict::RightRefusal => {
-            tally.refused_in_all += 1;
-            tally.kinds[Kind::Error as usize] += u64::from(sent.measured);
-            tally.errors_expected += u64::from(sent.measured);
+        Outcome::RightRefusal => {
+            result.refused_in_all += 1;
+            result.kinds[Kind::Error as usize] += u64::from(sent.measured);
+            result.counts.errors_expected += u64::from(sent.measured);
         }
-        Verdict::Error => {
-            tally.errors += 1;
-            tally.kinds[Kind::Error as usize] += u64::from(sent.measured);
-            tally.wrong("an error that is not expected", reply);
+        Outcome::Error => {
+            result.kinds[Kind::Error as usize] += u64::from(sent.measured);
+            result.error(reply);
         }
-        Verdict::Wrong => {
-            tally.wrong += 1;
-            tally.wrong("a wrong reply", reply);
+        Outcome::Wrong => {
+            result.wrong("a wrong reply", reply);
         }
     }
-    matches!(verdict, Verdict::Right(_))
+    matches!(outcome, Outcome::Right(_))
 }
 
 /// Remembers the order that a right reply opened, if it did.
-fn note_order(tally: &mut Tally, sent: &Sent, reply: &[u8]) {
+fn note_order(result: &mut LoadResult, sent: &Sent, reply: &[u8]) {
     if let Some((Kind::Opened, rest)) = replies::read(reply)
         && let Some(order) = replies::id(rest)
     {
-        tally.opened.push(Opened { order, sent: sent.at, measured: sent.measured });
+        result.opened.push(Opened { order, sent: sent.at, measured: sent.measured });
     }
 }

@@ -7,10 +7,12 @@ mod connection;
 mod drive;
 mod guest;
 mod replies;
+mod requesters;
 mod requests;
+mod rest;
+mod result;
 mod setup;
 mod sources;
-mod tally;
 mod workload;
 
 use std::net::SocketAddr;
@@ -20,18 +22,20 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::CpuSet;
 
-pub use choice::{Choice, Random, STANDING_PER_ACCOUNT, crossing, resting, standing};
+pub use choice::{Choice, Mix, Next, OpenOrder, Random, standing};
 pub use clock::own_cpu;
 pub use guest::{Guest, Opened};
 pub use replies::{Framing, Kind};
+pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
-pub use setup::{Found, Issued, OPEN_ORDERS_MIN, issued_each, prepare, probe};
+pub use rest::run_rest;
+pub use result::LoadResult;
+pub use setup::{Found, Issued, issued_each, prepare, probe};
 pub use sources::Sources;
-pub use tally::Tally;
-pub use workload::{OpenOrder, PREPARED, Recipe, Settings, Step};
 
+use crate::processor;
+use crate::record::LoadSettings;
 use drive::Driver;
 use workload::{Part, Workload};
 
@@ -45,25 +49,20 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// What to do.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    pub load: LoadSettings,
     pub to: SocketAddr,
-    pub connections: usize,
-    /// Requests in flight on each connection.
-    pub depth: u64,
     /// A connection for each request.
     pub per_request: bool,
-    /// Requests of the measured part.
-    pub requests: Option<u64>,
-    /// Its length.
+    /// Of the measured part.
     pub duration: Option<Duration>,
-    /// Requests a second of an open loop.
-    pub rate: Option<f64>,
     pub warmup: Duration,
-    pub threads: usize,
     /// Where the threads run, in turn; empty for anywhere.
     pub cores: Vec<usize>,
     /// How long no reply may come before the outstanding ones are given up.
     pub patience: Duration,
     pub framing: Framing,
+    /// Replies must echo their requests as our server does.
+    pub strict: bool,
     /// Where connections come from.
     pub sources: Sources,
     /// Remember every order that was opened, and when it was sent.
@@ -93,13 +92,12 @@ struct Watch {
 /// measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
-    settings: &Settings,
     open: &[OpenOrder],
-    mut guests: &mut [Box<dyn Guest>],
+    mut guests: Vec<Box<dyn Guest>>,
     measuring: &mut dyn FnMut(),
     progress: &mut dyn FnMut(f64),
-) -> Result<Tally, String> {
-    allow_connections(plan.connections as u64)?;
+) -> Result<LoadResult, String> {
+    allow_connections(plan.load.connections)?;
     let shares = shares(plan);
     let watch = Watch { ready: Barrier::new(shares.len() + 1), answered: AtomicU64::new(0) };
     std::thread::scope(|scope| {
@@ -112,7 +110,7 @@ pub fn run(
                 let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.to);
-                    let mut workload = Workload::new(settings, Part { number: number as u64, of }, open);
+                    let mut workload = Workload::new(plan, Part { number: number as u64, of }, open);
                     let driver = pin(plan, number)
                         .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
                     // Also after a failure: the others wait for everybody.
@@ -122,15 +120,11 @@ pub fn run(
             })
             .collect();
         follow(plan, &watch, &threads, measuring, progress);
-        let mut all: Option<Tally> = None;
+        let mut all = LoadResult::default();
         for thread in threads {
-            let tally = thread.join().map_err(|_| "a load thread has failed: see the message above".to_string())??;
-            match &mut all {
-                None => all = Some(tally),
-                Some(all) => all.add(&tally),
-            }
+            all.add(&thread.join().map_err(|_| "a load thread has failed: see the message above".to_string())??);
         }
-        all.ok_or_else(|| "a load needs a thread".to_string())
+        Ok(all)
     })
 }
 
@@ -138,7 +132,7 @@ pub fn run(
 fn follow(
     plan: &Plan,
     watch: &Watch,
-    threads: &[ScopedJoinHandle<Result<Tally, String>>],
+    threads: &[ScopedJoinHandle<Result<LoadResult, String>>],
     measuring: &mut dyn FnMut(),
     progress: &mut dyn FnMut(f64),
 ) {
@@ -156,20 +150,20 @@ fn follow(
         std::thread::sleep(GLANCE.min(measured_from.elapsed().max(Duration::from_millis(1))));
         let by_time = plan.duration.map_or(0.0, |all| measured_from.elapsed().as_secs_f64() / all.as_secs_f64());
         let answered = watch.answered.load(Ordering::Relaxed) - before;
-        let by_count = plan.requests.map_or(0.0, |all| answered as f64 / all.max(1) as f64);
+        let by_count = plan.load.requests.map_or(0.0, |all| answered as f64 / all.max(1) as f64);
         progress(by_time.max(by_count).min(1.0));
     }
 }
 
 fn shares(plan: &Plan) -> Vec<Share> {
-    let count = plan.threads.clamp(1, plan.connections.max(1));
-    let part = |all: u64, number: usize| all / count as u64 + u64::from((number as u64) < all % count as u64);
+    let count = plan.load.threads.clamp(1, plan.load.connections.max(1));
+    let part = |all: u64, number: u64| all / count + u64::from(number < all % count);
     (0..count)
         .map(|number| Share {
-            connections: part(plan.connections as u64, number) as usize,
-            requests: plan.requests.map_or(u64::MAX, |requests| part(requests, number)),
-            rate: plan.rate.map(|rate| rate / count as f64),
-            offset: plan.rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(number as f64 / rate)),
+            connections: part(plan.load.connections, number) as usize,
+            requests: plan.load.requests.map_or(u64::MAX, |requests| part(requests, number)),
+            rate: plan.load.rate.map(|rate| rate / count as f64),
+            offset: plan.load.rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(number as f64 / rate)),
             first_source: number as u32 * SOURCES_APART,
         })
         .collect()
@@ -177,20 +171,7 @@ fn shares(plan: &Plan) -> Vec<Share> {
 
 fn pin(plan: &Plan, number: usize) -> Result<(), String> {
     let Some(core) = plan.cores.get(number % plan.cores.len().max(1)) else { return Ok(()) };
-    run_on(&[*core])
-}
-
-/// Binds the calling thread, and what it starts, to these cores.
-pub fn run_on(cores: &[usize]) -> Result<(), String> {
-    let mut set = CpuSet::new();
-    for core in cores {
-        if *core >= CpuSet::MAX_CPU {
-            return Err(format!("there is no core {core}"));
-        }
-        set.set(*core);
-    }
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|error| format!("cannot run on cores {cores:?}: {error}; choose some that `taskset -cp $$` lists"))
+    processor::run_on(&[*core])
 }
 
 fn allow_connections(connections: u64) -> Result<(), String> {

@@ -4,6 +4,8 @@
 //! Our server ends a reply with a newline and writes none inside, so a line is a reply. Other servers of this protocol put
 //! a line with the length before it, spread it over lines, or end it without a newline: there `</results>` is looked for.
 
+use memchr::{memchr, memmem};
+
 const END: &[u8] = b"</results>";
 const END_OF_LINE: &[u8] = b"</results>\n";
 
@@ -56,7 +58,7 @@ impl Replies {
     pub fn take(&mut self, framing: &mut Framing, bytes: &[u8], mut each: impl FnMut(&[u8])) {
         let mut rest = bytes;
         while *framing == Framing::Lines {
-            let Some(end) = position(b'\n', rest) else {
+            let Some(end) = memchr(b'\n', rest) else {
                 self.partial.extend_from_slice(rest);
                 return;
             };
@@ -81,11 +83,11 @@ impl Replies {
 
     fn take_tagged(&mut self, framing: &mut Framing, each: &mut impl FnMut(&[u8])) {
         let mut start = 0;
-        while let Some(at) = find_end(&self.partial[self.scanned..]) {
+        while let Some(at) = memmem::find(&self.partial[self.scanned..], END) {
             let end = self.scanned + at + END.len();
             let reply = self.partial[start..end].trim_ascii_start();
             let body = without_length(reply);
-            if *framing != Framing::Tagged && body.len() == reply.len() && position(b'\n', body).is_none() {
+            if *framing != Framing::Tagged && body.len() == reply.len() && memchr(b'\n', body).is_none() {
                 // Without a byte behind it the end of the line may be still under way: the next reply will tell.
                 match self.partial.get(end) {
                     Some(b'\n') => *framing = Framing::Lines,
@@ -124,36 +126,11 @@ pub fn read(reply: &[u8]) -> Option<(Kind, &[u8])> {
 /// The number in the attribute `id` of the first element; `rest` stands behind its name.
 pub fn id(rest: &[u8]) -> Option<u64> {
     const ATTRIBUTE: &[u8] = b" id=\"";
-    let element = &rest[..position(b'>', rest)?];
-    let at = element.windows(ATTRIBUTE.len()).position(|window| window == ATTRIBUTE)?;
+    let element = &rest[..memchr(b'>', rest)?];
+    let at = memmem::find(element, ATTRIBUTE)?;
     let value = &element[at + ATTRIBUTE.len()..];
-    let digits = &value[..position(b'"', value)?];
+    let digits = &value[..memchr(b'"', value)?];
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// Where `byte` first stands: eight bytes at a time, since every byte of every reply passes here.
-pub fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let (words, _) = bytes.as_chunks::<8>();
-    let sought = ONES * u64::from(byte);
-    let is_in = |word: &[u8; 8]| {
-        let differs = u64::from_le_bytes(*word) ^ sought;
-        differs.wrapping_sub(ONES) & !differs & (ONES << 7) != 0
-    };
-    let full = words.iter().position(is_in).unwrap_or(words.len()) * 8;
-    bytes[full..].iter().position(|&candidate| candidate == byte).map(|at| full + at)
-}
-
-fn find_end(bytes: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = position(b'/', &bytes[from..]) {
-        let slash = from + at;
-        if slash > 0 && bytes[slash - 1..].starts_with(END) {
-            return Some(slash - 1);
-        }
-        from = slash + 1;
-    }
-    None
 }
 
 /// A reply without the line of digits before it, if there is one.
@@ -166,7 +143,7 @@ fn without_length(reply: &[u8]) -> &[u8] {
 fn after_root(reply: &[u8]) -> Option<&[u8]> {
     let mut rest = reply.trim_ascii_start();
     if rest.starts_with(b"<?xml") {
-        rest = rest[position(b'>', rest)? + 1..].trim_ascii_start();
+        rest = rest[memchr(b'>', rest)? + 1..].trim_ascii_start();
     }
     rest.strip_prefix(b"<results>")?.trim_ascii_start().strip_prefix(b"<")
 }

@@ -1,7 +1,8 @@
 //! Requests as bytes. No sockets, no choice of what to send.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
+
+use super::choice::Choice;
 
 const XML_DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 /// Dollars of an account that a load creates.
@@ -35,17 +36,16 @@ pub fn symbol_name(number: usize) -> String {
     format!("SYM{number}")
 }
 
-/// The attributes of an order, as they stand in it and in its reply; `sign` is `-` for a sell.
-pub fn order_attributes(symbol: usize, sign: &str, shares: u64, cents: usize) -> String {
-    let mut text = String::new();
-    let _ = write!(
-        text,
-        "sym=\"{}\" amount=\"{sign}{shares}\" limit=\"{}.{:02}\"",
-        symbol_name(symbol),
-        cents / 100,
-        cents % 100
-    );
-    text
+/// A request that places one order, with its length line.
+pub fn place(order: &Choice) -> String {
+    frame(&transactions(order.account, &format!("<order {}/>", order_attributes(order))))
+}
+
+/// The attributes of an order, as they stand in it and in its reply.
+pub fn order_attributes(order: &Choice) -> String {
+    let &Choice { symbol, buys, shares, cents, .. } = order;
+    let (name, sign) = (symbol_name(symbol), if buys { "" } else { "-" });
+    format!("sym=\"{name}\" amount=\"{sign}{shares}\" limit=\"{}.{:02}\"", cents / 100, cents % 100)
 }
 
 /// Appends a request of `account` with one child, `query` or `cancel`, about one order.

@@ -8,11 +8,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::choice::{self, STANDING_PER_ACCOUNT};
+use super::choice::{OpenOrder, standing};
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
-use super::workload::{OpenOrder, Recipe, Settings};
 use crate::interrupt;
+use crate::record::{LoadSettings, Recipe};
 
 /// Elements a request: well below the default of `--max-children`.
 const CHILDREN_PER_REQUEST: u64 = 1_000;
@@ -21,8 +21,6 @@ const ISSUED_IN_ALL: u64 = 1_000_000_000_000_000_000;
 /// Issued to one account at most: a thousandth of the default of `--max-balance` and of `--max-position`, so that the setup can be
 /// repeated, and with a request's children below that of `--max-issue`.
 const ISSUED_EACH_MAX: u64 = 10_000_000_000_000;
-/// Orders that rest before the load: at least so many, and more than are ever in flight.
-pub const OPEN_ORDERS_MIN: u64 = 2_000;
 /// How long a server that closes after each reply may take for it.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -44,9 +42,10 @@ pub struct Issued {
 impl Issued {
     /// Adds what the load itself created.
     pub fn add_load(&mut self, recipe: Recipe, created: u64, refused: u64) {
-        match recipe {
-            Recipe::EchoExample => self.add_examples(refused),
-            _ => self.dollars += u128::from(created) * u128::from(requests::BALANCE),
+        if recipe == Recipe::EchoExample {
+            self.add_examples(refused);
+        } else {
+            self.dollars += u128::from(created) * u128::from(requests::BALANCE);
         }
     }
 
@@ -91,13 +90,13 @@ pub fn prepare(
     to: SocketAddr,
     patience: Duration,
     found: Found,
-    settings: &Settings,
-    in_flight: u64,
+    load: &LoadSettings,
+    strict: bool,
     market: bool,
 ) -> Result<(Vec<OpenOrder>, Issued), String> {
     let mut server = Server { to, patience, framing: found.framing, closes: found.closes, stream: None };
     let mut issued = Issued::default();
-    match settings.recipe {
+    match load.workload {
         _ if !market => {}
         Recipe::EchoExample => {
             let reply = server.ask(requests::EXAMPLE)?;
@@ -107,18 +106,20 @@ pub fn prepare(
             issued.add_examples(1);
         }
         Recipe::Lifecycle => {
-            let symbols = (0..settings.symbols).fold(String::new(), |mut text, symbol| {
+            let symbols = (0..load.symbols).fold(String::new(), |mut text, symbol| {
                 let _ = writeln!(text, "  <symbol sym=\"{}\"/>", symbol_name(symbol as usize));
                 text
             });
             server.ask(&format!("<create>\n{symbols}</create>\n"))?;
-            issued.shares = (0..settings.symbols).map(|symbol| (symbol_name(symbol as usize), 0)).collect();
+            issued.shares = (0..load.symbols).map(|symbol| (symbol_name(symbol as usize), 0)).collect();
         }
-        recipe if recipe.needs_accounts() => create_market(&mut server, settings, &mut issued)?,
-        _ => {}
+        Recipe::Order | Recipe::OrderResting | Recipe::OrderCrossing | Recipe::Mix | Recipe::Query => {
+            create_market(&mut server, load, strict, &mut issued)?;
+        }
+        Recipe::Create | Recipe::Raw => {}
     }
-    let open = match settings.recipe.needs_open_orders() {
-        true => open_orders(&mut server, settings, OPEN_ORDERS_MIN.max(in_flight.saturating_mul(2)))?,
+    let open = match load.workload.needs_open_orders() {
+        true => open_orders(&mut server, load)?,
         false => Vec::new(),
     };
     Ok((open, issued))
@@ -130,21 +131,21 @@ pub fn issued_each(accounts: u64) -> u64 {
 }
 
 /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
-fn create_market(server: &mut Server, settings: &Settings, issued: &mut Issued) -> Result<(), String> {
-    let each = issued_each(settings.accounts);
-    let in_all = u128::from(each) * u128::from(settings.accounts);
-    for some in batches(settings.accounts) {
+fn create_market(server: &mut Server, load: &LoadSettings, strict: bool, issued: &mut Issued) -> Result<(), String> {
+    let each = issued_each(load.accounts);
+    let in_all = u128::from(each) * u128::from(load.accounts);
+    for some in batches(load.accounts) {
         let mut body = String::from("<create>\n");
         for account in some {
             let _ = writeln!(body, "  <account id=\"{account}\" balance=\"{each}\"/>");
         }
         // On a server that was driven before, they are there.
-        server.ask_for(&(body + "</create>\n"), settings.strict)?;
+        server.ask_for(&(body + "</create>\n"), strict)?;
     }
     issued.dollars += in_all;
-    for symbol in 0..settings.symbols {
+    for symbol in 0..load.symbols {
         let name = symbol_name(symbol as usize);
-        for some in batches(settings.accounts) {
+        for some in batches(load.accounts) {
             let mut body = format!("<create>\n  <symbol sym=\"{name}\">\n");
             for account in some {
                 let _ = writeln!(body, "    <account id=\"{account}\">{each}</account>");
@@ -156,15 +157,12 @@ fn create_market(server: &mut Server, settings: &Settings, issued: &mut Issued) 
     Ok(())
 }
 
-/// Opens orders that rest: buys far below the price at which others execute.
-fn open_orders(server: &mut Server, settings: &Settings, count: u64) -> Result<Vec<OpenOrder>, String> {
+/// Opens the orders that rest.
+fn open_orders(server: &mut Server, load: &LoadSettings) -> Result<Vec<OpenOrder>, String> {
     let mut orders = Vec::new();
-    for number in 0..count.div_ceil(STANDING_PER_ACCOUNT) {
-        let account = 1 + number % settings.accounts;
-        let children = choice::standing(account, settings.symbols).fold(String::new(), |text, order| {
-            let sign = if order.buys { "" } else { "-" };
-            text + &format!("<order {}/>", order_attributes(order.symbol, sign, order.shares, order.cents))
-        });
+    for some in standing(load) {
+        let account = some[0].account;
+        let children = some.map(|order| format!("<order {}/>", order_attributes(&order))).concat();
         let reply = server.ask_for(&transactions(account, &children), true)?;
         // The values echoed before it hold no quotes and no ` id=`.
         for opened in reply.split(" id=\"").skip(1) {

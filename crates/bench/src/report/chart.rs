@@ -17,6 +17,9 @@ const FONTS: [&[u8]; 2] =
     [include_bytes!("../../assets/DejaVuSans-subset.ttf"), include_bytes!("../../assets/DejaVuSans-Bold-subset.ttf")];
 const FAMILY: &str = "sans-serif";
 
+/// Why drawing cannot fail.
+const DRAWS: &str = "invariant: what is drawn into memory is drawn";
+
 const WIDTH: u32 = 1520;
 const PLOT_HEIGHT: u32 = 700;
 const TEXT: i32 = 26;
@@ -85,11 +88,10 @@ pub struct Point {
 
 type Place = (i32, i32);
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), String>;
 
 impl Chart {
-    /// Its drawing. Errors: our bugs.
-    pub fn svg(&self) -> Result<String, String> {
+    /// Its drawing.
+    pub fn svg(&self) -> String {
         let (title, subtitle) = (wrapped(&self.title, TITLE), wrapped(&self.subtitle, TEXT));
         let legend = self.legend();
         let head = MARGIN + line_height(TITLE) * title.len() as i32 + line_height(TEXT) * subtitle.len() as i32;
@@ -98,42 +100,42 @@ impl Chart {
         let height = plot_end + MARGIN + line_height(TEXT) * rows as i32;
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, (WIDTH, height as u32)).into_drawing_area();
-        area.fill(&WHITE).map_err(bug)?;
+        area.fill(&WHITE).expect(DRAWS);
         let mut y = MARGIN / 2;
         for (lines, size, style, ink) in
             [(&title, TITLE, FontStyle::Bold, &INK), (&subtitle, TEXT, FontStyle::Normal, &SOFT)]
         {
             for line in lines {
                 let font = (FAMILY, size, style).into_font().color(ink);
-                area.draw(&Text::new(line.clone(), (MARGIN, y), font)).map_err(bug)?;
+                area.draw(&Text::new(line.clone(), (MARGIN, y), font)).expect(DRAWS);
                 y += line_height(size);
             }
         }
-        self.draw_plot(&area, head, height - plot_end)?;
+        self.draw_plot(&area, head, height - plot_end);
         let mut y = plot_end + MARGIN / 2;
         for (key, label) in &legend {
-            key.draw(&area, y + TEXT / 2)?;
+            key.draw(&area, y + TEXT / 2);
             for line in label {
                 let font = (FAMILY, TEXT).into_font().color(&INK);
-                area.draw(&Text::new(line.clone(), (MARGIN + KEY_WIDTH + 10, y), font)).map_err(bug)?;
+                area.draw(&Text::new(line.clone(), (MARGIN + KEY_WIDTH + 10, y), font)).expect(DRAWS);
                 y += line_height(TEXT);
             }
         }
-        area.present().map_err(bug)?;
+        area.present().expect(DRAWS);
         drop(area);
         let name = escaped(&format!("{}. {}", self.title, self.subtitle));
-        Ok(svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1))
+        svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1)
     }
 
     /// Axes and lines, so far from the upper and from the lower edge.
-    fn draw_plot(&self, area: &Area, above: i32, below: i32) -> Drawn {
+    fn draw_plot(&self, area: &Area, above: i32, below: i32) {
         let plot = area.margin(above, below, MARGIN, 2 * MARGIN);
         let mut context = ChartBuilder::on(&plot)
             .x_label_area_size(90)
             .y_label_area_size(150)
             .margin_top(MARGIN)
             .build_cartesian_2d(self.x.scale.clone(), self.y.scale.clone())
-            .map_err(bug)?;
+            .expect(DRAWS);
         let font = (FAMILY, TEXT).into_font().color(&INK);
         context
             .configure_mesh()
@@ -148,7 +150,7 @@ impl Chart {
             .label_style(font.clone())
             .axis_desc_style(font)
             .draw()
-            .map_err(bug)?;
+            .expect(DRAWS);
         let plotting = context.plotting_area();
         // Where it leaves the plot, it ends at its edge.
         let place = |x: f64, y: f64, aside: f64| {
@@ -159,35 +161,34 @@ impl Chart {
         let asides = asides(&self.lines);
         for (line, aside) in self.lines.iter().zip(&asides) {
             for (x, y, spread) in spread(&line.dots) {
-                area.draw(&Circle::new(place(x, y, aside + spread), 4, line.colour.mix(0.5).filled())).map_err(bug)?;
+                area.draw(&Circle::new(place(x, y, aside + spread), 4, line.colour.mix(0.5).filled())).expect(DRAWS);
             }
-            self.draw_line(area, line, |point: &Point, y: f64| place(point.x, y, *aside))?;
+            self.draw_line(area, line, |point: &Point, y: f64| place(point.x, y, *aside));
         }
         // Crosses lie on top: what went wrong is not to be overlooked.
         for (line, aside) in self.lines.iter().zip(&asides) {
             for &(x, y) in &line.crosses {
-                area.draw(&Cross::new(place(x, y, *aside), 8, line.colour.stroke_width(3))).map_err(bug)?;
+                area.draw(&Cross::new(place(x, y, *aside), 8, line.colour.stroke_width(3))).expect(DRAWS);
             }
         }
-        Ok(())
     }
 
-    fn draw_line(&self, area: &Area, line: &Line, place: impl Fn(&Point, f64) -> Place) -> Drawn {
+    fn draw_line(&self, area: &Area, line: &Line, place: impl Fn(&Point, f64) -> Place) {
         let places: Vec<Place> = line.points.iter().map(|point| place(point, point.y)).collect();
-        stroke(area, &places, line.dashed, line.colour)?;
+        stroke(area, &places, line.dashed, line.colour);
         for point in &line.points {
             let Some((low, high)) = point.bar else { continue };
             let ends = [low, high].map(|end| place(point, end));
-            stroke(area, &ends, false, line.colour)?;
+            stroke(area, &ends, false, line.colour);
             // A bar that goes on outside the plot ends without a stroke across.
             let inside = |end: &f64| self.y.scale.range().contains(end);
             for (end, (x, y)) in [low, high].iter().zip(ends) {
                 if inside(end) {
-                    stroke(area, &[(x - 8, y), (x + 8, y)], false, line.colour)?;
+                    stroke(area, &[(x - 8, y), (x + 8, y)], false, line.colour);
                 }
             }
         }
-        places.iter().step_by(line.marker_each).try_for_each(|place| mark(area, *place, line.marker, line.colour))
+        places.iter().step_by(line.marker_each).for_each(|place| mark(area, *place, line.marker, line.colour));
     }
 
     /// What lines, dots and crosses stand for, each with the lines of its label.
@@ -209,28 +210,28 @@ enum Key<'a> {
 }
 
 impl Key<'_> {
-    fn draw(&self, area: &Area, y: i32) -> Drawn {
+    fn draw(&self, area: &Area, y: i32) {
         let middle = (MARGIN + KEY_WIDTH / 2, y);
         match self {
             Key::Line(line) => {
-                stroke(area, &[(MARGIN, y), (MARGIN + KEY_WIDTH, y)], line.dashed, line.colour)?;
+                stroke(area, &[(MARGIN, y), (MARGIN + KEY_WIDTH, y)], line.dashed, line.colour);
                 mark(area, middle, line.marker, line.colour)
             }
-            Key::Dot => area.draw(&Circle::new(middle, 4, SOFT.filled())).map_err(bug),
-            Key::Cross => area.draw(&Cross::new(middle, 8, INK.stroke_width(3))).map_err(bug),
+            Key::Dot => area.draw(&Circle::new(middle, 4, SOFT.filled())).expect(DRAWS),
+            Key::Cross => area.draw(&Cross::new(middle, 8, INK.stroke_width(3))).expect(DRAWS),
         }
     }
 }
 
-fn stroke(area: &Area, places: &[Place], dashed: bool, colour: RGBColor) -> Drawn {
+fn stroke(area: &Area, places: &[Place], dashed: bool, colour: RGBColor) {
     let style = colour.stroke_width(3);
     match dashed {
-        true => area.draw(&DashedPathElement::new(places.iter().copied(), 10, 7, style)).map_err(bug),
-        false => area.draw(&PathElement::new(places.to_vec(), style)).map_err(bug),
+        true => area.draw(&DashedPathElement::new(places.iter().copied(), 10, 7, style)).expect(DRAWS),
+        false => area.draw(&PathElement::new(places.to_vec(), style)).expect(DRAWS),
     }
 }
 
-fn mark(area: &Area, (x, y): Place, marker: usize, colour: RGBColor) -> Drawn {
+fn mark(area: &Area, (x, y): Place, marker: usize, colour: RGBColor) {
     const SHAPES: [&[Place]; 4] = [
         &[(-7, -7), (7, -7), (7, 7), (-7, 7)],
         &[(0, -10), (9, 6), (-9, 6)],
@@ -238,10 +239,10 @@ fn mark(area: &Area, (x, y): Place, marker: usize, colour: RGBColor) -> Drawn {
         &[(0, 10), (9, -6), (-9, -6)],
     ];
     match marker % (SHAPES.len() + 1) {
-        0 => area.draw(&Circle::new((x, y), 8, colour.filled())).map_err(bug),
+        0 => area.draw(&Circle::new((x, y), 8, colour.filled())).expect(DRAWS),
         shape => {
             let corners: Vec<Place> = SHAPES[shape - 1].iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
-            area.draw(&Polygon::new(corners, colour.filled())).map_err(bug)
+            area.draw(&Polygon::new(corners, colour.filled())).expect(DRAWS)
         }
     }
 }
@@ -288,21 +289,17 @@ fn wrapped(text: &str, size: i32) -> Vec<String> {
     lines
 }
 
-/// A drawing as pixels. Errors: our bugs.
-pub fn png(svg: &str) -> Result<Vec<u8>, String> {
+/// A drawing as pixels.
+pub fn png(svg: &str) -> Vec<u8> {
     static LOADED: LazyLock<Arc<Database>> = LazyLock::new(|| {
         let mut fonts = Database::new();
         FONTS.iter().for_each(|font| fonts.load_font_data(font.to_vec()));
         fonts.set_sans_serif_family("DejaVu Sans");
         Arc::new(fonts)
     });
-    let tree = Tree::from_str(svg, &Options { fontdb: LOADED.clone(), ..Options::default() }).map_err(bug)?;
+    let tree = Tree::from_str(svg, &Options { fontdb: LOADED.clone(), ..Options::default() }).expect(DRAWS);
     let size = tree.size().to_int_size();
-    let mut pixels = Pixmap::new(size.width(), size.height()).ok_or("our bug: a plot without a size")?;
+    let mut pixels = Pixmap::new(size.width(), size.height()).expect("invariant: a plot has a size");
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
-    pixels.encode_png().map_err(bug)
-}
-
-fn bug(error: impl std::fmt::Display) -> String {
-    format!("our bug: a plot cannot be drawn: {error}")
+    pixels.encode_png().expect(DRAWS)
 }

@@ -2,17 +2,17 @@
 
 use hdrhistogram::Histogram;
 use plotters::style::RGBColor;
+use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 
 use super::chart::{Axis, Chart, Line, Point, SERIES, SOFT};
-use super::groups::{Group, series};
+use super::conditions;
 use super::page::Figure;
-use super::quantity::{Quantity, axis_name, capital};
-use super::read::{Run, Study};
 use super::scale::Scale;
-use super::{conditions, groups};
-use crate::number;
-use crate::record::{Latency, Published, PublishedPoint};
-use crate::statistics::Summary;
+use crate::number::{self, capital};
+use crate::quantity::{P50, P90, P99, P999, Quantity, REQUESTS, SECONDS, SERVER_CPU, TIME_PER_REQUEST};
+use crate::record::{Axis as RunAxis, Published, PublishedPoint};
+use crate::statistics::{Summary, summarize};
+use crate::study::{Group, Run, Study};
 
 /// Values on one axis that differ by more than this need a logarithmic one.
 const LINEAR_SPAN_MAX: f64 = 20.0;
@@ -21,67 +21,51 @@ const LINEAR_SPAN_MAX: f64 = 20.0;
 const INTERVAL_ROOM: f64 = 2.0;
 /// More lines than this in one plot cannot be told apart.
 const LINES_MAX: usize = 8;
+/// For what has an order the colours go from few to many, and end before the yellow that paper swallows.
+const SHADE_MAX: f64 = 0.8;
 /// Points of a distribution between one nine and the next.
 const STEPS_A_NINE: usize = 10;
-/// Viridis, for what has an order: from few to many.
-const ORDERED: [RGBColor; LINES_MAX] = [
-    RGBColor(0x44, 0x01, 0x54),
-    RGBColor(0x46, 0x32, 0x7E),
-    RGBColor(0x36, 0x5C, 0x8D),
-    RGBColor(0x27, 0x7F, 0x8E),
-    RGBColor(0x1F, 0xA1, 0x87),
-    RGBColor(0x4A, 0xC1, 0x6D),
-    RGBColor(0x9F, 0xC6, 0x2F),
-    RGBColor(0xD8, 0xB0, 0x1C),
-];
-/// Its name, and where a record holds it.
-type Percentile = (&'static str, fn(&Latency) -> f64);
-const PERCENTILES: [Percentile; 4] =
-    [("p50", |l| l.p50), ("p90", |l| l.p90), ("p99", |l| l.p99), ("p99.9", |l| l.p999)];
 
-/// All plots, the one that the experiment is for first, in files whose names start so. Errors: an experiment that shows
-/// nothing known.
-pub fn of(study: &Study, groups: &[Group], file: &str) -> Result<Vec<Figure>, String> {
+/// All plots, the one that the experiment is for first, in files whose names start so.
+pub fn of(study: &Study, groups: &[Group], file: &str) -> Vec<Figure> {
     let sketch = Sketch { study, groups, file, durability: conditions::durability(study) };
-    let shown = Quantity::shown(&study.experiment.shows)?;
+    let shown: &Quantity = study.experiment.shows.into();
     let published = &study.experiment.published;
-    let mut figures = vec![sketch.against_axis(shown, published, "")?];
+    let mut figures = vec![sketch.against_axis(shown, published, "")];
     // Beside figures of another order of magnitude ours would be one flat line.
     if is_wide(&sketch.compared(shown, published)) && !is_wide(&sketch.measured(shown)) {
-        figures.push(sketch.against_axis(shown, &[], "-alone")?);
+        figures.push(sketch.against_axis(shown, &[], "-alone"));
     }
     // What runs along requests or clients says more than one thing.
-    match (study.experiment.axis.as_str(), shown) {
-        ("requests", Quantity::Seconds) => {
-            let published: Vec<Published> = published.iter().map(per_request).collect();
-            figures.push(sketch.against_axis(Quantity::TimePerRequest, &published, "")?);
-        }
-        ("clients", Quantity::Throughput) if groups.iter().any(groups::is_of_its_size) => {
-            figures.push(sketch.against_axis(Quantity::Seconds, &[], "")?);
-        }
-        _ => {}
+    let along = study.experiment.axis;
+    if along == Some(RunAxis::Requests) && *shown == SECONDS {
+        let published: Vec<Published> = published.iter().map(per_request).collect();
+        figures.push(sketch.against_axis(&TIME_PER_REQUEST, &published, ""));
+    }
+    if along == Some(RunAxis::Clients) && *shown == REQUESTS && groups.iter().any(Group::is_of_its_size) {
+        figures.push(sketch.against_axis(&SECONDS, &[], ""));
     }
     // Latencies are drawn of one series, the one that has most of them; the tables have all.
     let latencies = |series: &&str| -> u64 {
         let groups = groups.iter().filter(|group| group.series == *series);
         groups.flat_map(|group| &group.valid).map(|run| run.latencies.len()).sum()
     };
-    let longest = series(study).into_iter().rev().max_by_key(latencies);
+    let longest = study.series().into_iter().rev().max_by_key(latencies);
     if let Some(series) = longest {
-        figures.extend(sketch.percentiles(series)?);
+        figures.extend(sketch.percentiles(series));
     }
-    if groups.iter().any(|group| group.summary(|run| Quantity::ServerCpu.of(run)).is_some()) {
-        figures.push(sketch.against_axis(Quantity::ServerCpu, &[], "")?);
+    if groups.iter().any(|group| group.summary(&SERVER_CPU).is_some()) {
+        figures.push(sketch.against_axis(&SERVER_CPU, &[], ""));
     }
     if let Some(series) = longest {
-        figures.extend(sketch.distribution(series)?);
+        figures.extend(sketch.distribution(series));
     }
-    Ok(figures)
+    figures
 }
 
 /// A figure with its drawing.
-pub fn figure(file: String, caption: String, chart: &Chart) -> Result<Figure, String> {
-    Ok(Figure { file, caption, svg: chart.svg()? })
+pub fn figure(file: String, caption: String, chart: &Chart) -> Figure {
+    Figure { file, caption, svg: chart.svg() }
 }
 
 /// What the plots of one experiment have in common.
@@ -93,11 +77,11 @@ struct Sketch<'a> {
 }
 
 impl Sketch<'_> {
-    fn axis(&self) -> &str {
-        axis_name(&self.study.experiment.axis)
+    fn axis(&self) -> &'static str {
+        self.study.experiment.axis.map_or("", RunAxis::label)
     }
 
-    fn figure(&self, part: &str, caption: String, chart: Chart) -> Result<Figure, String> {
+    fn figure(&self, part: &str, caption: String, chart: Chart) -> Figure {
         let title = format!("{}, {}", chart.title, self.durability);
         let subtitle =
             format!("{} · {} · {}", self.study.experiment.name, conditions::loop_kind(self.study), chart.subtitle);
@@ -105,7 +89,7 @@ impl Sketch<'_> {
     }
 
     /// A quantity against the axis: what was measured, run by run, beside what was published.
-    fn against_axis(&self, quantity: Quantity, published: &[Published], file_end: &str) -> Result<Figure, String> {
+    fn against_axis(&self, quantity: &Quantity, published: &[Published], file_end: &str) -> Figure {
         let lines = self.compared(quantity, published);
         let several = self.groups.iter().any(|group| group.valid.len() > 1);
         let spread = if several { "means with 95% t-intervals" } else { "one run each" };
@@ -117,16 +101,16 @@ impl Sketch<'_> {
             }
         };
         let chart = Chart {
-            title: format!("{} against {}", capital(quantity.name()), self.axis()),
+            title: format!("{} against {}", capital(quantity.name), self.axis()),
             subtitle: format!("{spread}{}", if fewer { " · measured here alone" } else { "" }),
             x: self.x_axis(published),
             y: value_axis(quantity.axis_label(), quantity.tick(), &lines),
             lines,
         };
-        self.figure(&format!("{}{file_end}", quantity.slug()), format!("Every dot is a run; {spread}.{beside}"), chart)
+        self.figure(&format!("{}{file_end}", quantity.slug), format!("Every dot is a run; {spread}.{beside}"), chart)
     }
 
-    fn compared(&self, quantity: Quantity, published: &[Published]) -> Vec<Line> {
+    fn compared(&self, quantity: &Quantity, published: &[Published]) -> Vec<Line> {
         let mut lines = self.measured(quantity);
         if !published.is_empty() {
             // "Published size" alone would pass for what was published.
@@ -136,23 +120,19 @@ impl Sketch<'_> {
         lines
     }
 
-    fn measured(&self, quantity: Quantity) -> Vec<Line> {
+    fn measured(&self, quantity: &Quantity) -> Vec<Line> {
         let mut lines = Vec::new();
-        for (index, series) in series(self.study).into_iter().enumerate() {
-            let fits = |group: &&Group| group.series == series && (quantity != Quantity::Seconds || self.sized(group));
-            let groups: Vec<&Group> = self.groups.iter().filter(fits).collect();
-            let places = |of: for<'a> fn(&'a Group) -> &'a [&'a Run]| -> Vec<(f64, f64)> {
-                let runs = groups.iter().flat_map(|group| of(group).iter().map(|run| (group.value, quantity.of(run))));
-                runs.filter_map(|(x, y)| Some((x, y?))).collect()
+        for (index, series) in self.study.series().into_iter().enumerate() {
+            let fits = |group: &&Group| group.series == series && (*quantity != SECONDS || self.sized(group));
+            let of = |run: &&Run| (quantity.of)(&run.record);
+            let stack = |group: &Group| Stack {
+                x: group.value,
+                valid: group.valid.iter().filter_map(of).collect(),
+                invalid: group.invalid.iter().filter_map(of).collect(),
             };
-            let mean = |group: &&Group| Some(mean_point(group.value, &group.summary(|run| quantity.of(run))?));
-            let line = line(series, SERIES[index % SERIES.len()], index, groups.iter().filter_map(mean).collect());
-            if !groups.is_empty() {
-                lines.push(Line {
-                    dots: places(|group| &group.valid),
-                    crosses: places(|group| &group.invalid),
-                    ..line
-                });
+            let stacks: Vec<Stack> = self.groups.iter().filter(fits).map(stack).collect();
+            if !stacks.is_empty() {
+                lines.push(stacked(series, index, &stacks));
             }
         }
         lines
@@ -160,7 +140,7 @@ impl Sketch<'_> {
 
     /// Whether its execution time is that of the size on the axis: a run scaled up takes longer by design.
     fn sized(&self, group: &Group) -> bool {
-        !matches!(self.study.experiment.axis.as_str(), "requests" | "clients") || groups::is_of_its_size(group)
+        !matches!(self.study.experiment.axis, Some(RunAxis::Requests | RunAxis::Clients)) || group.is_of_its_size()
     }
 
     fn x_axis(&self, published: &[Published]) -> Axis {
@@ -170,19 +150,18 @@ impl Sketch<'_> {
     }
 
     /// Percentiles of the latencies of one series against the axis.
-    fn percentiles(&self, series: &str) -> Result<Option<Figure>, String> {
-        let of_group = |group: &Group, of: fn(&Latency) -> f64| {
-            let summary = group.summary(|run| (!run.latencies.is_empty()).then(|| of(&run.record.latency)))?;
-            let bar = (summary.runs > 1).then_some((summary.min, summary.max));
-            Some(Point { x: group.value, y: summary.median, bar })
+    fn percentiles(&self, series: &str) -> Option<Figure> {
+        let of_group = |group: &Group, quantity: &Quantity| {
+            let Summary { runs, median, min, max, .. } = group.summary(quantity)?;
+            Some(Point { x: group.value, y: median, bar: (runs > 1).then_some((min, max)) })
         };
-        let points =
-            |of| self.groups.iter().filter(|group| group.series == series).filter_map(move |g| of_group(g, of));
-        let lines: Vec<Line> = (PERCENTILES.iter().enumerate())
-            .map(|(index, (label, of))| line(label, SERIES[index], index, points(*of).collect()))
+        let groups: Vec<&Group> = self.groups.iter().filter(|group| group.series == series).collect();
+        let points = |quantity| groups.iter().filter_map(|group| of_group(group, quantity)).collect();
+        let lines: Vec<Line> = ([&P50, &P90, &P99, &P999].into_iter().enumerate())
+            .map(|(index, quantity)| line(quantity.head, SERIES[index], index, points(quantity)))
             .collect();
         if lines.iter().all(|line| line.points.is_empty()) {
-            return Ok(None);
+            return None;
         }
         let caption = "Points: the median over the runs of each run's percentile. Bars: from the run with the least to \
                        that with the most.";
@@ -193,24 +172,24 @@ impl Sketch<'_> {
             y: latency_axis(&lines),
             lines,
         };
-        self.figure("latency-percentiles", format!("{caption}{}", self.elsewhere()), chart).map(Some)
+        Some(self.figure("latency-percentiles", format!("{caption}{}", self.elsewhere()), chart))
     }
 
     /// The whole distribution of one series' latencies, at each place of the axis.
-    fn distribution(&self, series: &str) -> Result<Option<Figure>, String> {
+    fn distribution(&self, series: &str) -> Option<Figure> {
         let groups = self.groups.iter().filter(|group| group.series == series);
         let all: Vec<(f64, Histogram<u64>)> = groups
             .map(|group| (group.value, group.latencies()))
             .filter(|(_, latencies)| !latencies.is_empty())
             .collect();
-        let Some(most) = all.iter().map(|(_, latencies)| latencies.len()).max() else { return Ok(None) };
+        let most = all.iter().map(|(_, latencies)| latencies.len()).max()?;
         let drawn = spread_over(all.len().min(LINES_MAX), all.len());
-        let colours = spread_over(drawn.len(), ORDERED.len());
-        let lines: Vec<Line> = (drawn.iter().zip(colours).enumerate())
-            .map(|(index, (at, colour))| {
+        let shade = |index: usize| index as f64 / (drawn.len().max(2) - 1) as f64 * SHADE_MAX;
+        let lines: Vec<Line> = (drawn.iter().enumerate())
+            .map(|(index, at)| {
                 let (value, latencies) = &all[*at];
                 let label = format!("{} = {}", self.axis(), number::short(*value));
-                let line = line(&label, ORDERED[colour], index, distribution_points(latencies));
+                let line = line(&label, ViridisRGB.get_color(shade(index)), index, distribution_points(latencies));
                 Line { marker_each: STEPS_A_NINE, ..line }
             })
             .collect();
@@ -225,11 +204,11 @@ impl Sketch<'_> {
             y: latency_axis(&lines),
             lines,
         };
-        self.figure("latency-distribution", format!("{caption}{}", self.elsewhere()), chart).map(Some)
+        Some(self.figure("latency-distribution", format!("{caption}{}", self.elsewhere()), chart))
     }
 
     fn elsewhere(&self) -> &'static str {
-        if series(self.study).len() > 1 { " The other series are in the tables." } else { "" }
+        if self.study.series().len() > 1 { " The other series are in the tables." } else { "" }
     }
 }
 
@@ -239,9 +218,29 @@ pub fn line(label: &str, colour: RGBColor, marker: usize, points: Vec<Point>) ->
     Line { label, colour, marker, marker_each: 1, dashed: false, points, dots: Vec::new(), crosses: Vec::new() }
 }
 
-/// A mean with its interval.
-pub fn mean_point(x: f64, summary: &Summary) -> Point {
-    Point { x, y: summary.mean, bar: summary.t95.map(|half| (summary.mean - half, summary.mean + half)) }
+/// Runs of one place on an axis.
+pub struct Stack {
+    pub x: f64,
+    pub valid: Vec<f64>,
+    pub invalid: Vec<f64>,
+}
+
+impl Stack {
+    /// The mean of the valid ones with its interval.
+    pub fn mean(&self) -> Option<Point> {
+        let Summary { mean, t95, .. } = summarize(&self.valid)?;
+        Some(Point { x: self.x, y: mean, bar: t95.map(|half| (mean - half, mean + half)) })
+    }
+}
+
+/// A line of means with every run; the same index has the same colour and shape.
+pub fn stacked(label: &str, index: usize, stacks: &[Stack]) -> Line {
+    let of = |runs: fn(&Stack) -> &[f64]| -> Vec<(f64, f64)> {
+        stacks.iter().flat_map(|stack| runs(stack).iter().map(|y| (stack.x, *y))).collect()
+    };
+    let (dots, crosses) = (of(|stack| &stack.valid), of(|stack| &stack.invalid));
+    let points = stacks.iter().filter_map(Stack::mean).collect();
+    Line { dots, crosses, ..line(label, SERIES[index % SERIES.len()], index, points) }
 }
 
 /// An axis that is marked where something was measured.

@@ -1,7 +1,6 @@
-//! `pricetime-bench report`: from the raw files of experiments and comparisons to one page, and pictures of its main plots.
+//! `pricetime-bench report`: from the raw files of experiments to one page, and pictures of its main plots.
 //!
-//! It reads nothing but `experiment.json` and `runs/`, or `compare.json`, measures nothing, and the same files give the same
-//! bytes.
+//! It reads nothing but `experiment.json` and `runs/`, measures nothing, and the same files give the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,23 +11,20 @@ mod chart;
 mod comparison;
 mod conditions;
 mod figures;
-mod groups;
 mod page;
-mod quantity;
 mod read;
-mod results;
 mod scale;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 mod write_up;
 
-pub use read::{Run, Study};
-
-use crate::table::Table;
+pub use conditions::machine_text;
+pub use write_up::{ended_early, said_by_runs, warnings};
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A folder that `sweep` or `compare` wrote, or a folder of such folders
+    /// A folder that `sweep`, `compare` or `live` wrote, or a folder of such folders
     dir: PathBuf,
     /// Where the report goes [default: DIR/report]
     #[arg(long)]
@@ -45,22 +41,12 @@ pub fn run(args: ReportArgs) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The tables of one experiment, and what to keep in mind when reading them. Errors: it shows nothing known.
-pub fn tables(study: &Study) -> Result<(Vec<Table>, Vec<String>), String> {
-    let groups = groups::groups(study);
-    Ok((results::tables(study, &groups)?, write_up::warnings(study, &groups)))
-}
-
 /// Writes the report on `dir` into `out`; the files written, the page first.
 fn write(dir: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
-    let (studies, comparisons) = (read::studies(dir)?, read::comparisons(dir)?);
-    if studies.is_empty() && comparisons.is_empty() {
-        return Err(read::nothing_in(dir));
-    }
-    let page = write_up::page(&studies, &comparisons)?;
+    let page = write_up::page(read::studies(dir)?);
     let mut files = vec![(out.join("report.html"), page.html().into_bytes())];
     for figure in &page.main_figures {
-        files.push((out.join("plots").join(format!("{}.png", figure.file)), chart::png(&figure.svg)?));
+        files.push((out.join("plots").join(format!("{}.png", figure.file)), chart::png(&figure.svg)));
     }
     for (path, bytes) in &files {
         let folder = path.parent().unwrap_or(out);

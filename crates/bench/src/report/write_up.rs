@@ -1,66 +1,58 @@
-//! The report on some experiments and comparisons, from top to bottom. Knows no markup.
+//! The report on some experiments, from top to bottom. Knows no markup.
 
 use super::conditions::{self, distinct};
-use super::groups::{Group, groups, is_of_its_size};
 use super::page::Page;
-use super::quantity::{Quantity, axis_name};
-use super::read::{Run, Study};
-use super::{comparison, figures, results};
-use crate::compare::{self, Comparison};
-use crate::number::{self, NOTHING, short};
+use super::{comparison, figures, tables};
+use crate::number::{NOTHING, list, short};
+use crate::quantity::{Quantity, REQUESTS, SECONDS};
+use crate::record::{Axis, RunEntry};
+use crate::statistics::different;
+use crate::study::{Group, Run, Study};
 use crate::table::Table;
+use crate::{compare, live};
 
 const INTRODUCTION: &str = "Made from the raw files of the runs alone. Error bars of means are 95% intervals by Student's t over the \
      valid runs; histograms of latency are merged, never averaged. Closed loop: the next request waits for a reply, latency \
      counts from sending. Open loop: requests go out on a schedule, latency counts from the scheduled time. What is marked as \
      published was measured by others on other hardware. A bar without a stroke at its end goes on outside the plot.";
 
-/// Errors: an experiment that shows nothing known; our bugs.
-pub fn page(studies: &[Study], comparisons: &[Comparison]) -> Result<Page, String> {
-    let mut page = Page::new(&match (studies, comparisons) {
-        ([one], []) => format!("Benchmark: {}", one.experiment.title),
-        ([], _) => "Benchmark: an exchange server beside others on the same machine".to_string(),
-        _ => format!("Benchmarks: {} experiments with an exchange server", studies.len()),
+/// Sweeps first, then those that take turns.
+pub fn page(mut studies: Vec<Study>) -> Page {
+    studies.sort_by_key(|study| study.experiment.axis.is_none());
+    let mut page = Page::new(&match studies.as_slice() {
+        [one] => format!("Benchmark: {}", one.experiment.title),
+        several => format!("Benchmarks: {} experiments with an exchange server", several.len()),
     });
     page.paragraph(INTRODUCTION);
-    let mut machines: Vec<String> = Vec::new();
-    let of_studies = studies.iter().filter_map(|study| study.runs.first()).map(|run| &run.record.machine);
-    for machine in of_studies.chain(comparisons.iter().map(|comparison| &comparison.machine)) {
-        let machine = conditions::machine_text(machine);
-        if !machines.contains(&machine) {
-            page.paragraph(&format!("Measured on: {machine}."));
-            machines.push(machine);
-        }
+    let machines = studies.iter().filter_map(|study| study.runs.first()).map(|run| &run.record.machine);
+    for machine in different(machines.map(conditions::machine_text)) {
+        page.paragraph(&format!("Measured on: {machine}."));
     }
-    if studies.len() > 1 {
-        page.tables(&[at_a_glance(studies)?]);
+    let sweeps = studies.iter().filter(|study| study.experiment.axis.is_some());
+    if sweeps.clone().count() > 1 {
+        page.tables(&[at_a_glance(sweeps)]);
     }
     let mut names: Vec<String> = Vec::new();
-    for study in studies {
+    for study in &studies {
         let file = file_name(&study.experiment.name, &mut names);
-        write_study(&mut page, study, &file)?;
+        write_study(&mut page, study, &file);
     }
-    for comparison in comparisons {
-        let file = file_name("compare", &mut names);
-        write_comparison(&mut page, comparison, &file)?;
-    }
-    Ok(page)
+    page
 }
 
-fn write_study(page: &mut Page, study: &Study, file: &str) -> Result<(), String> {
-    let groups = groups(study);
-    let experiment = &study.experiment;
-    page.heading(2, &format!("{} ({})", experiment.name, conditions::durability(study)));
-    page.paragraph(&format!("{}. {}", experiment.title.trim_end_matches('.'), experiment.description));
-    let warnings = warnings(study, &groups);
-    if !warnings.is_empty() {
-        page.heading(3, "Warnings");
-        page.list(&warnings);
+fn write_study(page: &mut Page, study: &Study, file: &str) {
+    let (experiment, groups) = (&study.experiment, study.groups());
+    match experiment.axis {
+        Some(_) => page.heading(2, &format!("{} ({})", experiment.name, conditions::durability(study))),
+        None => page.heading(2, &experiment.name),
     }
-    page.figures(figures::of(study, &groups, file)?);
-    page.heading(3, "Tables");
-    page.tables(&results::tables(study, &groups)?);
-    page.tables(&[results::runs_table(study)]);
+    page.paragraph(&format!("{}. {}", experiment.title.trim_end_matches('.'), experiment.description));
+    if experiment.axis.is_some() {
+        write_sweep(page, study, &groups, file);
+    } else {
+        write_comparison(page, study, &groups, file);
+    }
+    page.tables(&[tables::every_run(study)]);
     page.heading(3, "Conditions and commands");
     page.tables(&[conditions::table(study)]);
     page.paragraph("The whole experiment again:");
@@ -69,21 +61,30 @@ fn write_study(page: &mut Page, study: &Study, file: &str) -> Result<(), String>
         "Its servers and loads, the first run of each place (a server that stays the same is not repeated):",
     );
     page.commands(&commands(study, &groups));
-    Ok(())
 }
 
-fn write_comparison(page: &mut Page, comparison: &Comparison, file: &str) -> Result<(), String> {
-    page.heading(2, "compare (one after the other in the same minutes)");
-    page.paragraph(&comparison::introduction(comparison));
-    page.list(comparison.subjects.iter().chain(&comparison.left_out));
-    for figure in comparison::figures(comparison, file)? {
+fn write_sweep(page: &mut Page, study: &Study, groups: &[Group], file: &str) {
+    let warnings = warnings(study, groups);
+    if !warnings.is_empty() {
+        page.heading(3, "Warnings");
+        page.list(&warnings);
+    }
+    page.figures(figures::of(study, groups, file));
+    page.heading(3, "Tables");
+    page.tables(&tables::of_sweep(study, groups));
+}
+
+fn write_comparison(page: &mut Page, study: &Study, groups: &[Group], file: &str) {
+    page.list(study.experiment.subjects.iter().chain(&study.experiment.left_out));
+    for figure in comparison::figures(groups, file) {
         page.figures(vec![figure]);
     }
-    page.tables(&compare::tables(comparison));
-    page.list(&compare::notes(comparison));
-    page.heading(3, "Command");
-    page.commands(std::slice::from_ref(&comparison.command));
-    Ok(())
+    let (tables, notes) = match study.experiment.name.as_str() {
+        live::NAME => (live::tables(study), live::notes(study)),
+        _ => (compare::tables(study), compare::notes(study)),
+    };
+    page.tables(&tables);
+    page.list(&notes);
 }
 
 /// Two experiments of the same name do not overwrite each other's plots.
@@ -95,20 +96,18 @@ fn file_name(name: &str, names: &mut Vec<String>) -> String {
     if earlier == 0 { file } else { format!("{file}-again{earlier}") }
 }
 
-/// The most telling figure of each experiment beside what was published.
-fn at_a_glance(studies: &[Study]) -> Result<Table, String> {
+/// The most telling figure of each sweep beside what was published.
+fn at_a_glance<'a>(studies: impl Iterator<Item = &'a Study>) -> Table {
     let heads = ["Experiment", "What it is", "Here: mean ± 95%", "Published there, other hardware"];
-    let mut table = Table::new("At a glance: the most telling point of each experiment", &heads);
+    let mut table = Table::new("At a glance: the most telling point of each experiment", heads);
     for study in studies {
-        let experiment = &study.experiment;
-        let shown = Quantity::shown(&experiment.shows)?;
-        let groups = groups(study);
+        let (experiment, groups) = (&study.experiment, study.groups());
+        let shown: &Quantity = experiment.shows.into();
         let telling = most_telling(&groups, shown);
         let here = telling.and_then(|group| {
-            let summary = group.summary(|run| shown.of(run))?;
+            let summary = group.summary(shown)?;
             let half = summary.t95.map_or(String::new(), |half| format!(" ± {}", shown.text(half)));
-            let place = format!("{} = {}", axis_name(&experiment.axis), short(group.value));
-            Some(format!("{}{half} ({place}; {})", shown.text(summary.mean), group.series))
+            Some(format!("{}{half} ({})", shown.text(summary.mean), place(study, group)))
         });
         let points = experiment.published.iter().flat_map(|line| &line.points);
         let published: Vec<String> = points
@@ -122,21 +121,29 @@ fn at_a_glance(studies: &[Study]) -> Result<Table, String> {
             if published.is_empty() { NOTHING.to_string() } else { published.join(" to ") },
         ]);
     }
-    Ok(table)
+    table
 }
 
 /// The highest throughput, the least latency, the time of the largest size.
-fn most_telling<'a>(groups: &'a [Group<'a>], shown: Quantity) -> Option<&'a Group<'a>> {
+fn most_telling<'a>(groups: &'a [Group<'a>], shown: &Quantity) -> Option<&'a Group<'a>> {
     let rank = |group: &Group| {
-        let mean = group.summary(|run| shown.of(run))?.mean;
-        match shown {
-            Quantity::Throughput => Some(mean),
-            Quantity::Seconds => is_of_its_size(group).then_some(group.value),
-            Quantity::Latency | Quantity::TimePerRequest | Quantity::ServerCpu => Some(-mean),
+        let mean = group.summary(shown)?.mean;
+        if *shown == SECONDS {
+            group.is_of_its_size().then_some(group.value)
+        } else {
+            Some(if *shown == REQUESTS { mean } else { -mean })
         }
     };
     let ranked = groups.iter().filter_map(|group| Some((rank(group)?, group)));
     ranked.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, group)| group)
+}
+
+/// Where runs stand: on the axis, or in which mode.
+fn place(study: &Study, group: &Group) -> String {
+    match study.experiment.axis {
+        Some(axis) => format!("{}, {} = {}", group.series, axis.label(), short(group.value)),
+        None => group.all().next().map_or(String::new(), |run| run.entry.label()),
+    }
 }
 
 /// One run's and server's command for each place. The first run stands for the others, which differ by its data folder and
@@ -145,7 +152,7 @@ fn commands(study: &Study, groups: &[Group]) -> Vec<String> {
     let (mut lines, mut server) = (Vec::new(), None);
     for group in groups {
         let Some(run) = group.all().next() else { continue };
-        lines.push(format!("# {}, {} = {}", group.series, axis_name(&study.experiment.axis), short(group.value)));
+        lines.push(format!("# {}", place(study, group)));
         if run.record.server.command != server {
             server.clone_from(&run.record.server.command);
             lines.extend(server.clone());
@@ -166,16 +173,14 @@ pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
             warnings.push(format!("The runs are of builds of different {what}: {}.", values.join("; ")));
         }
     }
-    if let Some(planned) = study.experiment.planned.filter(|&planned| planned > study.runs.len() as u64) {
-        warnings.push(format!("The experiment ended early: {} of {planned} runs were made.", study.runs.len()));
-    }
+    warnings.extend(ended_early(study));
     for group in groups {
-        let place = format!("{}, {} = {}", group.series, axis_name(&study.experiment.axis), short(group.value));
+        let place = place(study, group);
         if group.valid.is_empty() {
             warnings.push(format!("{place}: no run is valid; there is nothing to show but crosses."));
         }
         let few = |run: &Run| run.record.server.cores.as_ref().is_some_and(|cores| (cores.len() as f64) < group.value);
-        if study.experiment.axis == "cores" && group.all().any(few) {
+        if study.experiment.axis == Some(Axis::Cores) && group.all().any(few) {
             warnings.push(format!("{place}: the server had fewer cores than asked."));
         }
     }
@@ -183,25 +188,37 @@ pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
     warnings
 }
 
+/// That there are fewer runs than were planned.
+pub fn ended_early(study: &Study) -> Option<String> {
+    let (planned, made) = (study.experiment.planned, study.runs.len());
+    (planned > made as u64).then(|| format!("The experiment ended early: {made} of {planned} runs were made."))
+}
+
 /// What the runs say of themselves. Those that differ in their figures only are one: the first stands for all.
-fn said_by_runs(study: &Study) -> Vec<String> {
-    let mut kinds: Vec<(String, &str, Vec<f64>)> = Vec::new();
+pub fn said_by_runs(study: &Study) -> Vec<String> {
+    let mut kinds: Vec<(String, &str, Vec<&RunEntry>)> = Vec::new();
     for run in &study.runs {
         for warning in &run.record.warnings {
             let kind: String = warning.chars().filter(|letter| !letter.is_ascii_digit()).collect();
             match kinds.iter_mut().find(|(known, _, _)| *known == kind) {
-                Some((_, _, values)) => values.push(run.entry.value),
-                None => kinds.push((kind, warning, vec![run.entry.value])),
+                Some((_, _, entries)) => entries.push(&run.entry),
+                None => kinds.push((kind, warning, vec![&run.entry])),
             }
         }
     }
-    let said = |(_, first, mut values): (String, &str, Vec<f64>)| {
-        let runs =
-            if values.len() == 1 { "1 run".to_string() } else { format!("{} runs, the first quoted", values.len()) };
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        let values: Vec<String> = values.into_iter().map(short).collect();
-        format!("{first} ({runs}; {} = {})", axis_name(&study.experiment.axis), number::list(&values))
+    let said = |(_, first, mut entries): (String, &str, Vec<&RunEntry>)| {
+        let runs = match entries.len() {
+            1 => "1 run".to_string(),
+            several => format!("{several} runs, the first quoted"),
+        };
+        entries.sort_by(|one, other| one.value.total_cmp(&other.value));
+        let places = match study.experiment.axis {
+            Some(axis) => {
+                format!("{} = {}", axis.label(), list(&different(entries.iter().map(|run| short(run.value)))))
+            }
+            None => list(&different(entries.iter().map(|run| run.label()))),
+        };
+        format!("{first} ({runs}; {places})")
     };
     kinds.into_iter().map(said).collect()
 }

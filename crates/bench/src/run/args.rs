@@ -3,34 +3,26 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::machine::cores_allowed;
-use super::measure::{Options, RunPlan, Target};
+use super::measure::{RunPlan, Target};
 use super::store::Store;
-use crate::flags::{Cores, DEPTH_DEFAULT, LoadFlags, Mode, seconds};
+use crate::cores::CoreFlags;
+use crate::flags::{LoadFlags, seconds};
 use crate::number::list;
-use crate::record::LoadSettings;
+use crate::processor::cores_allowed;
+use crate::record::{LoadSettings, Mode};
 
 const DEFAULT_SECONDS: f64 = 10.0;
 const DEFAULT_WARMUP_SECONDS: f64 = 1.0;
-
-/// Why both together are refused.
-pub const NO_DURABILITY_BESIDE_DATABASE: &str =
-    "with a database a reply leaves when its rows are committed: leave --durability out";
-
-/// When the own server's replies may leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Durability {
-    Synced,
-    Written,
-}
 
 /// What `pricetime-bench run` is told.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
     pub load: LoadFlags,
+    #[command(flatten)]
+    cores: CoreFlags,
     /// Repeat, and print mean and spread
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub runs: u64,
@@ -52,13 +44,8 @@ pub struct RunArgs {
     /// Threads of the load generator
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=256))]
     pub threads: u64,
-    /// Where the own server keeps its market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE,
-    /// in a database that the run creates there and drops again (its role needs CREATEDB) [default: journal]
-    #[arg(long, value_name = "journal|URL")]
-    pub store: Option<String>,
-    /// When the own server's replies may leave [default: synced]; with a database when it has committed
-    #[arg(long, value_enum)]
-    pub durability: Option<Durability>,
+    #[command(flatten)]
+    pub keeping: StoreFlags,
     /// Make the own server's folder, which is removed again, in here [default: target/bench]
     #[arg(long, value_name = "DIR")]
     pub data_parent: Option<PathBuf>,
@@ -72,96 +59,81 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// The plan, and what people should know about it. Errors: flags that contradict each other.
-    pub fn plan(&self) -> Result<(RunPlan, Options, Vec<String>), String> {
-        let (mode, depth) = self.mode_and_depth()?;
+    pub fn plan(&self) -> Result<(RunPlan, Vec<String>), String> {
         let flags = &self.load;
-        let duration = flags.duration.or(flags.requests.is_none().then_some(DEFAULT_SECONDS));
         let load = LoadSettings {
-            workload: flags.workload().to_string(),
-            mode: mode.name().to_string(),
-            connections: flags.connections(),
-            depth,
-            requests: flags.requests,
-            duration,
-            rate: flags.rate,
+            duration: flags.duration.or(flags.requests.is_none().then_some(DEFAULT_SECONDS)),
             warmup: flags.warmup.unwrap_or(DEFAULT_WARMUP_SECONDS),
-            accounts: flags.accounts(),
-            symbols: flags.symbols(),
-            seed: self.seed,
             threads: self.threads,
+            ..flags.settings(flags.mode(Mode::Persistent)?, self.seed)
         };
         let mut notes = Vec::new();
-        let given = |cores: &Option<Cores>| cores.as_ref().map(|cores| cores.0.clone());
         let (target, client_cores) = match &self.target {
-            Some(address) => (Target::At(address.clone()), given(&flags.client_cores).unwrap_or_default()),
+            Some(address) => {
+                let cores = self.cores.client_cores.as_ref().map_or(Vec::new(), |cores| cores.0.clone());
+                (Target::At(address.clone()), cores)
+            }
             None => {
-                let allowed = cores_allowed();
-                let server =
-                    given(&flags.server_cores).unwrap_or_else(|| allowed.first().copied().into_iter().collect());
-                let client = given(&flags.client_cores).unwrap_or_else(|| others(&allowed, &server, self.threads));
+                let [server, mut client] = self.cores.sides(&cores_allowed(), 1)?;
                 if client.iter().any(|core| server.contains(core)) {
                     notes.push(format!("server and load share core {}", list(&client)));
                 }
-                let (store, arguments) = (self.store()?, self.serve_arguments());
-                (Target::Own { cores: server, workers: flags.workers, store, arguments }, client)
+                if self.cores.client_cores.is_none() {
+                    client.truncate(self.threads as usize);
+                }
+                (self.keeping.own_server(server, flags.workers, &self.serve_args)?, client)
             }
         };
-        let options = Options {
+        let plan = RunPlan {
             data_parent: self.data_parent.clone(),
             patience: Duration::from_secs_f64(self.patience.max(0.001)),
             no_setup: self.no_setup,
+            ..RunPlan::new(load, target, client_cores)
         };
-        Ok((RunPlan { load, target, client_cores }, options, notes))
+        Ok((plan, notes))
     }
+}
 
-    fn mode_and_depth(&self) -> Result<(Mode, u64), String> {
-        match (self.load.mode, self.load.depth) {
-            (Some(Mode::PerRequest), Some(depth)) if depth > 1 => {
-                Err("--mode per-request has one request on each connection: leave --depth out".to_string())
-            }
-            (Some(Mode::PerRequest), _) => Ok((Mode::PerRequest, 1)),
-            (Some(Mode::Persistent), Some(depth)) if depth > 1 => {
-                Err(format!("--depth {depth} is --mode pipelined; persistent has one request in flight"))
-            }
-            (Some(Mode::Pipelined), depth) => Ok((Mode::Pipelined, depth.unwrap_or(DEPTH_DEFAULT))),
-            (None, Some(depth)) if depth > 1 => Ok((Mode::Pipelined, depth)),
-            (Some(Mode::Persistent) | None, _) => Ok((Mode::Persistent, 1)),
-        }
-    }
+/// What runs and sweeps are told of where the own server keeps its market, and when its replies may leave.
+#[derive(Args, Clone, Debug)]
+pub struct StoreFlags {
+    /// Where the own server keeps its market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE, in
+    /// a database that each run creates there and drops again (its role needs CREATEDB) [default: journal]
+    #[arg(long, value_name = "journal|URL")]
+    store: Option<String>,
+    /// When the own server's replies may leave: synced to the disk, or only written to the operating system [default: synced];
+    /// with a database when it has committed
+    #[arg(long, value_parser = ["synced", "written"])]
+    durability: Option<String>,
+}
 
-    /// Read here and not by clap, whose errors show what was given, and so the password.
-    fn store(&self) -> Result<Store, String> {
+impl StoreFlags {
+    /// Read here and not by clap, whose errors show what was given, and so the password. Errors: a store that is none; a
+    /// durability beside a database.
+    pub fn store(&self) -> Result<Store, String> {
         let store = self.store.as_deref().map_or(Ok(Store::Journal), str::parse)?;
-        match (&store, self.durability) {
-            (Store::Postgres(_), Some(_)) => Err(NO_DURABILITY_BESIDE_DATABASE.to_string()),
+        match (&store, &self.durability) {
+            (Store::Postgres(_), Some(_)) => {
+                Err("with a database a reply leaves when its rows are committed: leave --durability out".to_string())
+            }
             (Store::Postgres(_) | Store::Journal, _) => Ok(store),
         }
     }
 
-    fn serve_arguments(&self) -> Vec<String> {
-        let durability = self.durability.map(|durability| match durability {
-            Durability::Synced => "synced",
-            Durability::Written => "written",
-        });
-        let durability = durability.map(|name| ["--durability".to_string(), name.to_string()]);
-        durability.into_iter().flatten().chain(self.serve_args.iter().cloned()).collect()
+    /// `synced`, `written`, or `committed to PostgreSQL`.
+    pub fn durability(&self) -> &str {
+        let default = if self.store.as_deref().is_none_or(|store| store == Store::JOURNAL) {
+            "synced"
+        } else {
+            "committed to PostgreSQL"
+        };
+        self.durability.as_deref().unwrap_or(default)
     }
-}
 
-/// As many cores as there are threads, besides the server's; the server's where there are no others.
-fn others(allowed: &[usize], server: &[usize], threads: u64) -> Vec<usize> {
-    let free: Vec<usize> = allowed.iter().copied().filter(|core| !server.contains(core)).collect();
-    if free.is_empty() { server.to_vec() } else { free.into_iter().take(threads as usize).collect() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_load_stays_off_the_servers_cores_where_it_can() {
-        assert_eq!(others(&[0, 1, 2, 3], &[0], 1), [1]);
-        assert_eq!(others(&[0, 1, 2, 3], &[1, 2], 4), [0, 3]);
-        assert_eq!(others(&[5], &[5], 1), [5]);
+    /// A server of the run's own that keeps its market so, with further arguments. Errors: as of `store`.
+    pub fn own_server(&self, cores: Vec<usize>, workers: Option<u64>, further: &[String]) -> Result<Target, String> {
+        let durability = self.durability.as_ref().map(|durability| ["--durability".to_string(), durability.clone()]);
+        let arguments = durability.into_iter().flatten().chain(further.iter().cloned()).collect();
+        Ok(Target::Own { cores, workers, store: self.store()?, arguments })
     }
 }

@@ -3,38 +3,24 @@
 use std::process::Command;
 
 use serde_json::Value;
-use store::StoreUrl;
 
-use super::fresh::{Fresh, STORE_VARIABLE};
+use super::fresh::Fresh;
 use crate::load::Issued;
 use crate::program;
 use crate::record::Conservation;
 
 /// Asks `pricetime state` for the sums of a market.
 pub fn check(market: &Fresh, issued: &Issued) -> Conservation {
-    judge(state(|command| market.tell_reader(command)), issued)
-}
-
-/// The same of a database, by its URL.
-pub fn check_database(url: &StoreUrl, issued: &Issued) -> Conservation {
-    let state = state(|command| {
-        command.env(STORE_VARIABLE, url.secret());
-    });
-    judge(state, issued)
-}
-
-fn judge(state: Result<Value, String>, issued: &Issued) -> Conservation {
-    match state.and_then(|state| compare(&state, issued)) {
+    match state(market).and_then(|state| compare(&state, issued)) {
         Ok(()) => Conservation::Holds,
         Err(what) => Conservation::Broken(what),
     }
 }
 
-/// What the command prints that `tell` tells which market to read.
-fn state(tell: impl FnOnce(&mut Command)) -> Result<Value, String> {
+fn state(market: &Fresh) -> Result<Value, String> {
     let mut command = Command::new(program::server()?);
     command.args(["state", "--format", "json", "--totals"]);
-    tell(&mut command);
+    market.tell_reader(&mut command);
     let output = command.output().map_err(|error| format!("pricetime state: {error}"))?;
     if !output.status.success() {
         return Err(format!("pricetime state failed: {}", String::from_utf8_lossy(&output.stderr).trim()));

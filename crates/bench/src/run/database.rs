@@ -8,6 +8,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use crate::baseline::said;
+use crate::load::block_on;
 
 /// Behind it stand the process and a number.
 const NAME_START: &str = "pricetime_bench";
@@ -100,18 +101,12 @@ impl FreshDatabase {
 
 impl Facts {
     async fn ask(client: &Client) -> Result<Facts, Error> {
-        let settings = ["server_version", "synchronous_commit", "fsync", "full_page_writes"];
-        let mut values = Vec::new();
-        for setting in settings {
-            let row = client.query_one("SELECT current_setting($1)", &[&setting]).await?;
-            values.push(row.try_get::<_, String>(0)?);
-        }
-        let off = settings.iter().zip(&values).skip(2).filter(|(_, value)| *value == "off");
+        let sql = "SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('synchronous_commit'),
+            current_setting('fsync'), current_setting('full_page_writes')";
+        let row = client.query_one(sql, &[]).await?;
+        let off = [("fsync", 2), ("full_page_writes", 3)].into_iter().filter(|(_, at)| row.get::<_, &str>(at) == "off");
         let off = off.map(|(setting, _)| setting.to_string()).collect();
-        let mut values = values.into_iter();
-        // `15.14 (Debian 15.14-0+deb12u1)`.
-        let version = values.next().unwrap_or_default().split(' ').next().unwrap_or_default().to_string();
-        Ok(Facts { version, synchronous_commit: values.next().unwrap_or_default(), off })
+        Ok(Facts { version: row.get(0), synchronous_commit: row.get(1), off })
     }
 }
 
@@ -138,12 +133,12 @@ fn on_server<T>(
     url: &StoreUrl,
     work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
 ) -> Result<Result<T, Error>, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot talk to the database: {error}"))?;
     let talk = async {
         let client = store::connect(url, NAME).await.map_err(|error| error.to_string())?;
         Ok(work(&client).await)
     };
-    let within = runtime.block_on(async { tokio::time::timeout(PATIENCE, talk).await });
-    within.unwrap_or_else(|_| Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())))
+    block_on(async {
+        let within = tokio::time::timeout(PATIENCE, talk).await;
+        within.unwrap_or_else(|_| Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())))
+    })
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use procfs::process::Process;
+
 /// Where data folders are made below the current directory.
 const PARENT: &str = "target/bench";
 const NAME_START: &str = "run-";
@@ -92,21 +94,12 @@ pub fn describe(path: &Path) -> String {
 }
 
 fn mounted_at(path: &Path) -> Option<(String, String)> {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let path = path.canonicalize().ok()?;
-    let mut best: Option<(usize, String, String)> = None;
-    for line in mounts.lines() {
-        // `36 35 98:0 / /mnt rw,noatime shared:1 - ext4 /dev/vda rw`: the mount point is field 5.
-        let Some((mount, file_system)) = line.split_once(" - ") else { continue };
-        let Some(point) = mount.split(' ').nth(4) else { continue };
-        let mut words = file_system.split(' ');
-        let (Some(kind), Some(device)) = (words.next(), words.next()) else { continue };
-        // The last of those as long: later mounts cover earlier ones.
-        if path.starts_with(point) && best.as_ref().is_none_or(|(length, ..)| point.len() >= *length) {
-            best = Some((point.len(), device.to_string(), kind.to_string()));
-        }
-    }
-    best.map(|(_, device, kind)| (device, kind))
+    let mounts = Process::myself().and_then(|process| process.mountinfo()).ok()?;
+    let above = mounts.0.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    // The last of those as long: later mounts cover earlier ones.
+    let mount = above.max_by_key(|mount| mount.mount_point.as_os_str().len())?;
+    Some((mount.mount_source.unwrap_or_default(), mount.fs_type))
 }
 
 /// Microseconds that `fdatasync` takes after one appended block, median and 99th percentile.

@@ -12,7 +12,7 @@ use crate::record::Machine;
 
 /// How a database's URL reaches the server and `pricetime state`: on a command line everybody on the machine could read the
 /// password.
-pub const STORE_VARIABLE: &str = "PRICETIME_STORE";
+const STORE_VARIABLE: &str = "PRICETIME_STORE";
 
 /// Removed when it is dropped.
 pub struct Fresh {

@@ -1,8 +1,6 @@
-//! Our server as it is started to be measured: on its cores, on free ports, and always ended; and that of a run, with a fresh
-//! market.
+//! Our server as it is started to be measured: on its cores, on free ports, with a fresh market, and always ended.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,63 +15,10 @@ use crate::{processor, program};
 /// The default of `--backlog`.
 const BACKLOG: u64 = 8192;
 
-/// Our server, started.
-pub struct Launched {
-    pub server: Server,
-    pub xml: SocketAddr,
-    /// Of its page, REST and WebSocket.
-    pub http: SocketAddr,
-    version: String,
-    /// Its command line without what told it where its market is.
-    words: String,
-}
-
-/// Starts it on these cores (any when none are given) and waits until it serves; `tell` says where its market is. Errors: what
-/// it said instead.
-pub fn launch(
-    log: PathBuf,
-    cores: &[usize],
-    workers: Option<u64>,
-    arguments: &[String],
-    tell: impl FnOnce(&mut Command),
-) -> Result<Launched, String> {
-    let mut words: Vec<String> = ["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).into();
-    words.extend(workers.map(|workers| format!("--workers={workers}")));
-    if value_of(arguments, "--log-level").is_none() {
-        words.push("--log-level=warn".to_string());
-    }
-    if value_of(arguments, "--max-accounts").is_none() {
-        // A load that creates accounts is not to end at a bound.
-        words.push("--max-accounts=1000000000".to_string());
-    }
-    words.extend(arguments.iter().cloned());
-    let mut command = Command::new(program::server()?);
-    command.args(&words);
-    // What is measured is what the command line says.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
-        command.env_remove(name);
-    }
-    tell(&mut command);
-    let mut server = Server::start(&mut command, cores, log, Signal::TERM)?;
-    let (version, xml, http) = server.await_ready(|server| banner(&server.log()))?;
-    Ok(Launched { server, xml, http, version, words: words.join(" ") })
-}
-
-/// Version and addresses, once all of it is written.
-fn banner(log: &str) -> Option<(String, SocketAddr, SocketAddr)> {
-    // The last line is the hint how to try it.
-    log.contains("try it:").then_some(())?;
-    let word = |label: &str| {
-        let line = log.lines().find_map(|line| line.trim().strip_prefix(label))?;
-        line.split_whitespace().next()?.trim_start_matches("http://").split('/').next()?.parse().ok()
-    };
-    let version = log.lines().find(|line| line.starts_with("pricetime ")).unwrap_or("pricetime");
-    Some((version.to_string(), word("XML")?, word("health")?))
-}
-
-/// A running server with a fresh market.
+/// A running server.
 pub struct OwnServer {
     pub address: SocketAddr,
+    /// Of its page, REST and WebSocket.
     pub http: SocketAddr,
     server: Server,
     /// Behind the process, so that nobody uses it any more when it is dropped.
@@ -86,7 +31,7 @@ pub struct OwnServer {
 }
 
 impl OwnServer {
-    /// Starts it and waits until it serves. Errors: what it said instead.
+    /// Starts it on these cores (any when none are given) and waits until it serves. Errors: what it said instead.
     pub fn start(
         fresh: Fresh,
         cores: &[usize],
@@ -98,12 +43,27 @@ impl OwnServer {
                 .to_string());
         }
         let workers = workers.or((!cores.is_empty()).then_some(cores.len() as u64));
+        let mut words: Vec<String> =
+            ["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).into();
+        words.extend(workers.map(|workers| format!("--workers={workers}")));
+        // A load that creates accounts is not to end at a bound.
+        for (name, value) in [("--log-level", "warn"), ("--max-accounts", "1000000000")] {
+            words.extend(value_of(arguments, name).is_none().then(|| format!("{name}={value}")));
+        }
+        words.extend(arguments.iter().cloned());
+        let mut command = Command::new(program::server()?);
+        command.args(&words);
+        // What is measured is what the command line says.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
+            command.env_remove(name);
+        }
+        fresh.tell(&mut command);
         let log = fresh.folder().with_extension("log");
-        let launched = launch(log, cores, workers, arguments, |command| fresh.tell(command))?;
-        let Launched { server, xml, http, version, words } = launched;
-        let command = format!("pricetime {words} {}", fresh.told());
+        let mut server = Server::start(&mut command, cores, log, Signal::TERM)?;
+        let (version, address, http) = server.await_ready(|server| banner(&server.log()))?;
+        let command = format!("pricetime {} {}", words.join(" "), fresh.told());
         let (cores, arguments) = (cores.to_vec(), arguments.to_vec());
-        Ok(OwnServer { address: xml, http, server, fresh, version, command, cores, workers, arguments })
+        Ok(OwnServer { address, http, server, fresh, version, command, cores, workers, arguments })
     }
 
     /// What to know about figures from it.
@@ -137,20 +97,26 @@ impl OwnServer {
             store: Some(store.to_string()),
             backlog: Some(backlog.min(somaxconn)),
             cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()),
-            memory_peak: self.memory_peak(),
+            memory_peak: processor::memory_peak(self.server.id()),
         }
-    }
-
-    fn memory_peak(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
     }
 
     /// Tells it to stop, and waits; gives what holds its market. Errors: how it ended otherwise.
     pub fn stop(self) -> Result<Fresh, String> {
         self.server.stop().map(|()| self.fresh)
     }
+}
+
+/// Version and addresses, once all of it is written.
+fn banner(log: &str) -> Option<(String, SocketAddr, SocketAddr)> {
+    // The last line is the hint how to try it.
+    log.contains("try it:").then_some(())?;
+    let word = |label: &str| {
+        let line = log.lines().find_map(|line| line.trim().strip_prefix(label))?;
+        line.split_whitespace().next()?.trim_start_matches("http://").split('/').next()?.parse().ok()
+    };
+    let version = log.lines().find(|line| line.starts_with("pricetime ")).unwrap_or("pricetime");
+    Some((version.to_string(), word("XML")?, word("health")?))
 }
 
 /// The value of `--name value` or `--name=value`.
@@ -173,13 +139,5 @@ mod tests {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let whole = banner(&format!("{said}try it:      echo\n"));
         assert_eq!(whole, Some(("pricetime 0.1.0".to_string(), address(7), address(9))));
-    }
-
-    #[test]
-    fn settings_are_found_however_they_are_written() {
-        let arguments = ["--backlog", "16", "--durability=written"].map(String::from);
-        assert_eq!(value_of(&arguments, "--backlog"), Some("16"));
-        assert_eq!(value_of(&arguments, "--durability"), Some("written"));
-        assert_eq!(value_of(&arguments, "--store"), None);
     }
 }

@@ -20,13 +20,6 @@ impl Store {
     pub const JOURNAL: &'static str = "journal";
     pub const POSTGRES: &'static str = "postgres";
 
-    pub fn name(&self) -> &'static str {
-        match self {
-            Store::Journal => Store::JOURNAL,
-            Store::Postgres(_) => Store::POSTGRES,
-        }
-    }
-
     /// What each run gets.
     pub fn fresh(&self) -> &'static str {
         match self {

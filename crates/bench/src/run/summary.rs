@@ -1,170 +1,128 @@
 //! What a run came to, for people: one figure a line, aligned, faults and doubts at the end.
 
-use std::fmt::Write as _;
+use crate::flags::word;
+use crate::number::{NOTHING, bytes, figure, grouped, list, micros, percent};
+use crate::quantity::{ORDERS, P50, P90, P99, P999, Quantity, REQUESTS, SERVER_CPU};
+use crate::record::{Conservation, Mode, RunRecord};
+use crate::statistics::summarize;
 
-use crate::number::{figure, grouped, list};
-use crate::record::{Conservation, RunRecord};
-use crate::statistics;
-
-const LABEL_WIDTH: usize = 24;
 /// The system counts processor time in hundredths of a second.
 const TELLING_SECONDS: f64 = 0.1;
 
 /// A run.
 pub fn of(record: &RunRecord) -> String {
-    let mut text = format!("\n  {}\n\n", title(record));
-    line(&mut text, "throughput", &throughput(record));
-    line(&mut text, &format!("latency ({} loop)", record.latency.from), &latency(record));
-    line(&mut text, "", &percentiles(record));
-    let counts = &record.counts;
-    let answered =
-        format!("{} answered of {} sent in {:.3} s", grouped(counts.answered), grouped(counts.sent), record.seconds);
-    line(&mut text, "requests", &answered);
-    for (kind, count) in &counts.kinds {
-        line(&mut text, &format!("  {kind}"), &grouped(*count));
-    }
-    let (expected, errors) = (grouped(counts.errors_expected), grouped(counts.errors));
-    line(&mut text, "errors", &format!("{errors} unexpected, {expected} expected"));
-    let faults = format!("{} wrong, {} lost, {} broken connections", counts.wrong, counts.lost, counts.broken);
-    line(&mut text, "faults", &faults);
+    let RunRecord { counts, latency, machine, .. } = record;
+    let [mean, min, max] = [latency.mean, latency.min, latency.max].map(|us| us.map_or(NOTHING.to_string(), micros));
+    let percentiles =
+        [&P50, &P90, &P99, &P999].map(|quantity| format!("{} {}", quantity.head, quantity.cell_of(record)));
+    let from = if latency.from == "open" { ", from the scheduled time" } else { "" };
     // The most of several threads were not all there at the same moment.
     let about = if record.load.threads > 1 { "at most " } else { "" };
-    let (in_flight, connections) = (grouped(record.in_flight_max), grouped(record.connections_max));
-    let at_once = format!("{about}{in_flight} requests, {connections} connections");
-    line(&mut text, "most at once", &at_once);
-    if let Some(used) = server_used(record) {
-        line(&mut text, "server", &used);
-    }
-    line(&mut text, "load generator", &load_used(record));
-    line(&mut text, "conservation", &conserved(record));
-    line(&mut text, "machine", &machine(record));
-    text.push('\n');
-    for warning in &record.warnings {
-        let _ = writeln!(text, "  warning: {warning}");
-    }
-    match record.invalid_because.as_slice() {
-        [] => text += "  valid\n",
-        faults => {
-            let _ = writeln!(text, "  INVALID: {}", faults.join("; "));
-        }
-    }
-    if let Some(first) = &counts.first_wrong {
-        let _ = writeln!(text, "  the first fault was {first}");
-    }
-    text
+    let (most_requests, most_connections) = (grouped(record.in_flight_max), grouped(record.connections_max));
+    let (answered, sent) = (grouped(counts.answered), grouped(counts.sent));
+    let fsync = machine.fsync_us.map_or(String::new(), |[median, p99]| {
+        format!(", {}, fdatasync {} (p99 {})", machine.disk, micros(median), micros(p99))
+    });
+    let mut lines = vec![
+        ("throughput".to_string(), throughput(record)),
+        (format!("latency ({} loop)", latency.from), format!("mean {mean}  min {min}  max {max}{from}")),
+        (String::new(), percentiles.join("  ")),
+        ("requests".to_string(), format!("{answered} answered of {sent} sent in {:.3} s", record.seconds)),
+    ];
+    lines.extend(counts.kinds.iter().map(|(kind, count)| (format!("  {kind}"), grouped(*count))));
+    let rest = [
+        ("errors", format!("{} unexpected, {} expected", grouped(counts.errors), grouped(counts.errors_expected))),
+        ("faults", format!("{} wrong, {} lost, {} broken connections", counts.wrong, counts.lost, counts.broken)),
+        ("most at once", format!("{about}{most_requests} requests, {most_connections} connections")),
+        ("server", server_used(record)),
+        ("load generator", load_used(record)),
+        ("conservation", conserved(record)),
+        ("machine", format!("{} cores, {}, {}{fsync}", machine.cores, machine.cpu, machine.kernel)),
+    ];
+    lines.extend(rest.map(|(label, text)| (label.to_string(), text)).into_iter().filter(|(_, text)| !text.is_empty()));
+    let lines: String = lines.iter().map(|(label, text)| line(label, text)).collect();
+    let warnings: String = record.warnings.iter().map(|warning| format!("  warning: {warning}\n")).collect();
+    let verdict = match record.invalid_because.as_slice() {
+        [] => "valid".to_string(),
+        faults => format!("INVALID: {}", faults.join("; ")),
+    };
+    let first = counts.first_wrong.as_ref().map_or(String::new(), |first| format!("  the first fault was {first}\n"));
+    format!("\n  {}\n\n{lines}\n{warnings}  {verdict}\n{first}", title(record))
 }
 
 /// Several runs of the same.
 pub fn of_all(records: &[RunRecord]) -> String {
-    let mut text = format!("\n  {} runs\n\n", records.len());
-    let mut add = |label: &str, unit: &str, of: fn(&RunRecord) -> f64| {
-        let values: Vec<f64> = records.iter().map(of).collect();
-        let Some(all) = statistics::summarize(&values) else { return };
-        let interval = all.t95.map_or(String::new(), |half| format!(" (95% interval ± {})", figure(half)));
-        let summed = format!(
-            "{} ± {} {unit}{interval}, median {}, {} to {}",
-            figure(all.mean),
-            figure(all.deviation),
-            figure(all.median),
-            figure(all.min),
-            figure(all.max)
-        );
-        line(&mut text, label, &summed);
+    let summed = |quantity: &Quantity| {
+        let all = summarize(&records.iter().filter_map(quantity.of).collect::<Vec<_>>())?;
+        let interval = all.t95.map_or(String::new(), |half| format!(" (95% interval ± {})", quantity.cell(half)));
+        let [mean, deviation, median, min, max] =
+            [all.mean, all.deviation, all.median, all.min, all.max].map(|value| quantity.cell(value));
+        Some(line(quantity.head, &format!("{mean} ± {deviation}{interval}, median {median}, {min} to {max}")))
     };
-    add("throughput", "requests/s", |record| record.throughput);
-    add("latency p50", "us", |record| record.latency.p50);
-    add("latency p99", "us", |record| record.latency.p99);
-    add("latency p99.9", "us", |record| record.latency.p999);
-    let invalid = records.iter().filter(|record| !record.invalid_because.is_empty()).count();
-    let _ = match invalid {
-        0 => writeln!(text, "\n  all valid; each ± is a standard deviation"),
-        invalid => writeln!(text, "\n  INVALID: {invalid} of {} runs; see above", records.len()),
+    let lines: String = [&REQUESTS, &P50, &P99, &P999].into_iter().filter_map(summed).collect();
+    let invalid = records.iter().filter(|record| !record.is_valid()).count();
+    let verdict = match invalid {
+        0 => "all valid; each ± is a standard deviation".to_string(),
+        invalid => format!("INVALID: {invalid} of {} runs; see above", records.len()),
     };
-    text
+    format!("\n  {} runs\n\n{lines}\n  {verdict}\n", records.len())
 }
 
-fn line(text: &mut String, label: &str, value: &str) {
-    let dots = if label.is_empty() { " " } else { "." };
-    let fill = dots.repeat(LABEL_WIDTH.saturating_sub(label.chars().count()));
-    let end = if label.is_empty() { ' ' } else { ':' };
-    let _ = writeln!(text, "    {label}{fill}{end} {value}");
+fn line(label: &str, text: &str) -> String {
+    format!("    {label:<24}{text}\n")
 }
 
 fn title(record: &RunRecord) -> String {
     let load = &record.load;
-    let connections =
-        format!("{} connection{}", grouped(load.connections), if load.connections == 1 { "" } else { "s" });
-    let how = match load.mode.as_str() {
-        "per-request" => format!("a connection for each request, {} at once", grouped(load.connections)),
-        "pipelined" => format!("{connections}, {} in flight on each", load.depth),
-        _ => format!("{connections}, 1 in flight on each"),
+    let one = if load.connections == 1 { "" } else { "s" };
+    let connections = format!("{} connection{one}", grouped(load.connections));
+    let pace = match (load.rate, load.mode) {
+        (Some(rate), mode) => format!("open loop, {} requests/s, {connections}, {}", figure(rate), word(mode)),
+        (None, Mode::PerRequest) => {
+            format!("closed loop, a connection for each request, {} at once", grouped(load.connections))
+        }
+        (None, _) => format!("closed loop, {connections}, {} in flight on each", load.depth),
     };
-    let pace = match load.rate {
-        Some(rate) => format!("open loop, {} requests/s, {connections}, {}", figure(rate), load.mode),
-        None => format!("closed loop, {how}"),
-    };
-    let durability = match &record.server.durability {
-        Some(durability) => format!(", {durability}"),
-        None => format!(", at {}", record.server.address),
-    };
-    format!("{}: {pace}{durability}", load.workload)
+    let server = &record.server;
+    let durability = server.durability.clone().unwrap_or_else(|| format!("at {}", server.address));
+    format!("{}: {pace}, {durability}", word(load.workload))
 }
 
 /// Requests a second, and orders a second where only some of the requests are orders.
 fn throughput(record: &RunRecord) -> String {
-    let all = format!("{} requests/s", figure(record.throughput));
-    let orders = record.counts.kinds.get("opened").copied().unwrap_or(0);
-    if orders == 0 || orders == record.counts.answered || record.seconds == 0.0 {
-        return all;
+    let all = REQUESTS.text(record.throughput);
+    match (ORDERS.of)(record) {
+        Some(orders) if record.replies("opened") < record.counts.answered => {
+            format!("{all}, {} among them", ORDERS.text(orders))
+        }
+        _ => all,
     }
-    format!("{all}, {} orders/s among them", figure(orders as f64 / record.seconds))
 }
 
-fn latency(record: &RunRecord) -> String {
-    let latency = &record.latency;
-    let from = if latency.from == "open" { ", from the scheduled time" } else { "" };
-    format!("mean {}  min {}  max {} us{from}", figure(latency.mean), figure(latency.min), figure(latency.max))
-}
-
-fn percentiles(record: &RunRecord) -> String {
-    let latency = &record.latency;
-    let [p50, p90, p99, p999] = [latency.p50, latency.p90, latency.p99, latency.p999].map(figure);
-    format!("p50 {p50}  p90 {p90}  p99 {p99}  p99.9 {p999} us")
-}
-
-fn server_used(record: &RunRecord) -> Option<String> {
-    let server = &record.server;
-    let cpu = server.cpu_seconds?;
+fn server_used(record: &RunRecord) -> String {
+    let Some(cpu) = record.server.cpu_seconds else { return String::new() };
     if record.seconds < TELLING_SECONDS {
-        return Some("too short a run to tell its processor time".to_string());
+        return "too short a run to tell its processor time".to_string();
     }
-    let mut text = format!("{:.2} us of processor time a request", cpu * 1e6 / record.counts.answered.max(1) as f64);
-    let _ = write!(text, ", {:.0}% of a core", cpu / record.seconds * 100.0);
-    if let Some(peak) = server.memory_peak {
-        let _ = write!(text, ", {} MiB at most", peak >> 20);
-    }
-    if let Some(cores) = &server.cores {
-        let _ = write!(text, ", on core {}", list(cores));
-    }
-    Some(text)
+    let memory = record.server.memory_peak.map_or(String::new(), |peak| format!(", {} at most", bytes(peak)));
+    let each = SERVER_CPU.cell_of(record);
+    let cores = on_cores(record.server.cores.as_deref().unwrap_or_default());
+    format!("{each} of processor time a request, {} of a core{memory}{cores}", percent(cpu / record.seconds))
 }
 
 fn load_used(record: &RunRecord) -> String {
     let client = &record.client;
-    let mut text = format!("{:.0}% of a core", client.cpu_share * 100.0);
-    if record.load.threads > 1 {
-        text += " in its busiest thread";
-    }
-    if !client.cores.is_empty() {
-        let _ = write!(text, ", on core {}", list(&client.cores));
-    }
-    if record.load.rate.is_some() {
-        text += " (an open loop looks at the clock all the time)";
-    }
-    if client.source_addresses > 1 {
-        let _ = write!(text, ", from {} loopback addresses, so that ports do not run short", client.source_addresses);
-    }
-    text
+    let busiest = if record.load.threads > 1 { " in its busiest thread" } else { "" };
+    let open = if record.load.rate.is_some() { " (an open loop looks at the clock all the time)" } else { "" };
+    let sources = match client.source_addresses {
+        0 | 1 => String::new(),
+        some => format!(", from {some} loopback addresses, so that ports do not run short"),
+    };
+    format!("{} of a core{busiest}{}{open}{sources}", percent(client.cpu_share), on_cores(&client.cores))
+}
+
+fn on_cores(cores: &[usize]) -> String {
+    if cores.is_empty() { String::new() } else { format!(", on core {}", list(cores)) }
 }
 
 fn conserved(record: &RunRecord) -> String {
@@ -176,13 +134,4 @@ fn conserved(record: &RunRecord) -> String {
         Conservation::Holds => "holds: money and shares are those that were created".to_string(),
         Conservation::Broken(what) => format!("BROKEN: {what}"),
     }
-}
-
-fn machine(record: &RunRecord) -> String {
-    let machine = &record.machine;
-    let mut text = format!("{} cores, {}, {}", machine.cores, machine.cpu, machine.kernel);
-    if let Some([median, p99]) = machine.fsync_us {
-        let _ = write!(text, ", {}, fdatasync {} us (p99 {})", machine.disk, figure(median), figure(p99));
-    }
-    text
 }

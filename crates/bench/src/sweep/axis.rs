@@ -1,68 +1,90 @@
-//! The axes of a sweep: what a value of each changes in a run. It knows nothing of repetitions or results.
+//! What a value of each axis changes in a run, and what this machine lets us use for it. It knows nothing of repetitions or
+//! results.
 
-use clap::ValueEnum;
+use rustix::process::{Resource, getrlimit};
 
-use super::cores::{Here, load_threads, split};
+use crate::cores::{CoreFlags, Cores};
+use crate::processor::cores_allowed;
+use crate::record::{Axis, Mode};
 use crate::run::{RunPlan, Target};
 
-/// What is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Axis {
-    /// Cores of the server; the load runs on the others where there are any
-    Cores,
-    /// Clients at once: each opens a connection, sends one request, and begins again when it is answered
-    Clients,
-    /// Connections at once
-    Connections,
-    /// Requests of a run
-    Requests,
-    /// Worker threads of the server
-    Workers,
-    /// Requests in flight on each connection
-    Depth,
+/// Files that a process has open besides its connections: the journal, the history, listeners, standard streams.
+const OTHER_FILES: u64 = 500;
+/// Threads of a load: more would be in each other's way.
+const LOAD_THREADS_MAX: usize = 4;
+
+/// What this machine lets us use.
+#[derive(Clone, Debug)]
+pub struct Here {
+    /// Cores that this process may run on, ascending.
+    pub cores: Vec<usize>,
+    /// Connections that a process may have at once.
+    pub connections_max: u64,
 }
 
-impl Axis {
-    /// As on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Axis::Cores => "cores",
-            Axis::Clients => "clients",
-            Axis::Connections => "connections",
-            Axis::Requests => "requests",
-            Axis::Workers => "workers",
-            Axis::Depth => "depth",
+impl Here {
+    /// Asks the system. Errors: it does not tell.
+    pub fn look() -> Result<Here, String> {
+        let cores = cores_allowed();
+        if cores.is_empty() {
+            return Err("the system does not tell which cores may be used".to_string());
         }
+        // The server raises its own limit to the hard one, and so does the load.
+        let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        Ok(Here { cores, connections_max: files.saturating_sub(OTHER_FILES).max(1) })
     }
 
-    /// The base with this value in its place. Errors: why this machine cannot run it.
-    pub fn apply(self, value: u64, base: &RunPlan, here: &Here) -> Result<RunPlan, String> {
-        let mut plan = base.clone();
-        match self {
-            Axis::Cores => set_cores(&mut plan, value, here)?,
-            Axis::Clients => {
-                plan.load.connections = value;
-                plan.load.mode = "per-request".to_string();
-                plan.load.depth = 1;
-            }
-            Axis::Connections => plan.load.connections = value,
-            Axis::Requests => (plan.load.requests, plan.load.duration) = (Some(value), None),
-            Axis::Workers => {
-                if let Target::Own { workers, .. } = &mut plan.target {
-                    *workers = Some(value);
-                }
-            }
-            Axis::Depth => plan.load.depth = value,
+    /// Cores of server and load, as far as nobody says: a quarter of them, at least one, for the load, which must out-run the
+    /// server. The axis of cores says itself who gets which, but for a load's that are named. Errors: a core that may not be
+    /// used.
+    pub fn sides(&self, axis: Axis, flags: &CoreFlags) -> Result<[Vec<usize>; 2], String> {
+        let load = (self.cores.len() / 4).max(1);
+        let sides = flags.sides(&self.cores, self.cores.len().saturating_sub(load).max(1))?;
+        if axis != Axis::Cores {
+            return Ok(sides);
         }
-        if plan.load.connections > here.connections_max {
-            return Err(format!(
-                "{} connections at once: the limit of open files leaves {} (raise it with `ulimit -n`)",
-                plan.load.connections, here.connections_max
-            ));
-        }
-        plan.load.threads = load_threads(plan.client_cores.len(), shares_cores(&plan), plan.load.connections);
-        Ok(plan)
+        Ok([Vec::new(), flags.client_cores.as_ref().map_or(Vec::new(), |named| named.0.clone())])
     }
+}
+
+/// The base with this value of the axis in its place. Errors: why this machine cannot run it.
+pub fn apply(axis: Axis, value: u64, base: &RunPlan, here: &Here) -> Result<RunPlan, String> {
+    let mut plan = base.clone();
+    let load = &mut plan.load;
+    match axis {
+        Axis::Cores => {
+            if value > here.cores.len() as u64 {
+                return Err(format!("{value} server cores: this machine has {}", here.cores.len()));
+            }
+            // Cores that were asked for stay.
+            let asked = (!plan.client_cores.is_empty()).then(|| Cores(plan.client_cores.clone()));
+            let flags = CoreFlags { server_cores: None, client_cores: asked };
+            let [server, client] = flags.sides(&here.cores, value as usize)?;
+            if let Target::Own { cores, .. } = &mut plan.target {
+                *cores = server;
+            }
+            plan.client_cores = client;
+        }
+        Axis::Clients => (load.connections, load.mode, load.depth) = (value, Mode::PerRequest, 1),
+        Axis::Connections => load.connections = value,
+        Axis::Requests => (load.requests, load.duration) = (Some(value), None),
+        Axis::Workers => {
+            if let Target::Own { workers, .. } = &mut plan.target {
+                *workers = Some(value);
+            }
+        }
+        Axis::Depth => load.depth = value,
+    }
+    let (connections, most) = (plan.load.connections, here.connections_max);
+    if connections > most {
+        return Err(format!(
+            "{connections} connections at once: the limit of open files leaves {most} (raise it with `ulimit -n`)"
+        ));
+    }
+    // Half of the cores where the server needs the same ones.
+    let cores = plan.client_cores.len() / if shares_cores(&plan) { 2 } else { 1 };
+    plan.load.threads = (cores.clamp(1, LOAD_THREADS_MAX) as u64).min(connections.max(1));
+    Ok(plan)
 }
 
 /// Whether the load runs on a core of the server.
@@ -71,21 +93,6 @@ pub fn shares_cores(plan: &RunPlan) -> bool {
         Target::Own { cores, .. } => cores.iter().any(|core| plan.client_cores.contains(core)),
         Target::At(_) => false,
     }
-}
-
-fn set_cores(plan: &mut RunPlan, value: u64, here: &Here) -> Result<(), String> {
-    let wanted = usize::try_from(value).unwrap_or(usize::MAX);
-    let Some(parts) = split(&here.cores, wanted) else {
-        return Err(format!("{value} server cores: this machine has {}", here.cores.len()));
-    };
-    if let Target::Own { cores, .. } = &mut plan.target {
-        *cores = parts.server;
-    }
-    // Cores that were asked for stay.
-    if plan.client_cores.is_empty() {
-        plan.client_cores = parts.load;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -103,36 +110,35 @@ mod tests {
     #[test]
     fn cores_are_the_servers_first_and_the_rest_is_for_the_load() {
         let (base, here) = (trial::plan(), trial::here(4));
-        let plan = Axis::Cores.apply(1, &base, &here).expect("one core");
+        let plan = apply(Axis::Cores, 1, &base, &here).expect("one core");
         assert_eq!((own(&plan).0, plan.client_cores, plan.load.threads), (vec![0], vec![1, 2, 3], 3));
-        let plan = Axis::Cores.apply(4, &base, &here).expect("all cores");
+        let plan = apply(Axis::Cores, 4, &base, &here).expect("all cores");
         assert!(shares_cores(&plan));
         assert_eq!((own(&plan).0, plan.client_cores, plan.load.threads), (vec![0, 1, 2, 3], vec![0, 1, 2, 3], 2));
+        let counts = |cores: usize| {
+            trial::here(cores).sides(Axis::Workers, &CoreFlags::default()).expect("cores").map(|cores| cores.len())
+        };
+        assert_eq!([1, 2, 4, 16].map(counts), [[1, 1], [1, 1], [3, 1], [12, 4]]);
     }
 
     #[test]
     fn a_value_beyond_the_machine_says_what_it_lacks() {
-        let why = Axis::Cores.apply(8, &trial::plan(), &trial::here(4)).expect_err("too many");
-        assert_eq!(why, "8 server cores: this machine has 4");
-        let why = Axis::Clients.apply(1_000_000, &trial::plan(), &trial::here(4)).expect_err("too many");
-        assert!(why.contains("leaves 20000") && why.contains("ulimit -n"), "{why}");
-    }
-
-    #[test]
-    fn clients_are_connections_with_a_request_each() {
-        let mut base = trial::plan();
-        base.load.depth = 16;
-        let load = Axis::Clients.apply(300, &base, &trial::here(2)).expect("a plan").load;
-        assert_eq!((load.connections, load.mode.as_str(), load.depth), (300, "per-request", 1));
+        let why = |axis, value| apply(axis, value, &trial::plan(), &trial::here(4)).expect_err("too many");
+        assert_eq!(why(Axis::Cores, 8), "8 server cores: this machine has 4");
+        let told = why(Axis::Clients, 1_000_000);
+        assert!(told.contains("leaves 20000") && told.contains("ulimit -n"), "{told}");
     }
 
     #[test]
     fn the_other_axes_change_what_they_are_called() {
-        let (base, here) = (trial::plan(), trial::here(2));
-        let apply = |axis: Axis| axis.apply(7, &base, &here).expect("a plan");
+        let (mut base, here) = (trial::plan(), trial::here(2));
+        base.load.depth = 16;
+        let apply = |axis| apply(axis, 7, &base, &here).expect("a plan");
         assert_eq!(apply(Axis::Connections).load.connections, 7);
         assert_eq!((apply(Axis::Requests).load.requests, apply(Axis::Requests).load.duration), (Some(7), None));
         assert_eq!(own(&apply(Axis::Workers)).1, Some(7));
         assert_eq!(apply(Axis::Depth).load.depth, 7);
+        let clients = apply(Axis::Clients).load;
+        assert_eq!((clients.connections, clients.mode, clients.depth), (7, Mode::PerRequest, 1));
     }
 }

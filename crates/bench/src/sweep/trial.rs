@@ -1,12 +1,11 @@
-//! What the tests of sweeps share: a machine, a plan, and a run that is made up instead of made.
+//! What the tests of sweeps share: a command line, a machine, and a plan.
 
 use clap::Parser;
 
-use super::cores::Here;
-use super::flags::SweepArgs;
-use crate::record::{Experiment, LoadSettings, RunRecord};
-use crate::run::{RunPlan, Store, Target};
-use crate::sample;
+use super::args::SweepArgs;
+use super::axis::Here;
+use crate::record::LoadSettings;
+use crate::run::{RunPlan, Target};
 
 #[derive(Parser)]
 struct Line {
@@ -33,44 +32,6 @@ pub fn here(cores: usize) -> Here {
 
 /// A plan to start from.
 pub fn plan() -> RunPlan {
-    RunPlan {
-        load: LoadSettings {
-            workload: "order".to_string(),
-            mode: "persistent".to_string(),
-            connections: 50,
-            depth: 1,
-            requests: Some(1_000),
-            duration: None,
-            rate: None,
-            warmup: 0.0,
-            accounts: 100,
-            symbols: 4,
-            seed: 1,
-            threads: 1,
-        },
-        target: Target::Own { cores: Vec::new(), workers: None, store: Store::Journal, arguments: Vec::new() },
-        client_cores: Vec::new(),
-    }
-}
-
-/// A run of this plan on a server that answers 1,000 requests a second.
-pub fn fake(plan: &RunPlan) -> RunRecord {
-    fake_at(plan, 1_000.0)
-}
-
-/// A run of this plan on a server of this speed.
-pub fn fake_at(plan: &RunPlan, throughput: f64) -> RunRecord {
-    let mut record = sample::record(throughput, plan.load.requests.unwrap_or(1_000), sample::latency(10.0, 10, 0));
-    record.load = plan.load.clone();
-    (record.in_flight_max, record.connections_max) = (plan.load.connections * plan.load.depth, plan.load.connections);
-    record.client.cores = plan.client_cores.clone();
-    if let Target::Own { cores, workers, .. } = &plan.target {
-        (record.server.cores, record.server.workers) = (Some(cores.clone()), *workers);
-    }
-    record
-}
-
-/// An experiment without runs.
-pub fn experiment() -> Experiment {
-    sample::experiment("trial", "cores", "throughput")
+    let load = LoadSettings { requests: Some(1_000), ..LoadSettings::default() };
+    RunPlan::new(load, Target::own(Vec::new()), Vec::new())
 }

@@ -260,7 +260,7 @@ impl Maker {
             Reply::Opened(_) => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
             Reply::Created => {}
-            Reply::Rejected(_) | Reply::Archived(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
+            Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
         }
         self.counts.crossed += u64::from(executions > 0);
         for event in events {

@@ -1,5 +1,5 @@
 //! The engine against the model, command by command: replies, executions, events, and the whole state. Beside them runs a
-//! replica that drops its done orders at once. Whatever the archive would do to the engine happens here at random:
+//! replica that drops its done orders at once. Whatever the history would do to the engine happens here at random:
 //! done orders are taken, forgotten, and answered from what was taken; the state is exported and imported.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Duel {
     model: Model,
     mirror: Mirror,
     archive: BTreeMap<OrderId, DoneOrder>,
-    /// In the archive, and still kept by the engine.
+    /// In the history, and still kept by the engine.
     taken: Vec<OrderId>,
     sequence: Sequence,
     time: Time,
@@ -73,8 +73,8 @@ impl Duel {
         let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
         let replica = ask_engine(&mut self.replica, &op, entry.as_ref());
         let expected = self.ask_model(&op, entry.as_ref());
-        if let Reply::Archived(order) = found.reply {
-            let done = self.archive.get(&order).expect("what the engine does not keep is in the archive");
+        if let Reply::Done(order) = found.reply {
+            let done = self.archive.get(&order).expect("what the engine does not keep is in the history");
             found.reply = done.answer(&op, &mut found.executions);
             self.situations.count(match op {
                 Op::Query(Query { order: OrderName::Id(_), .. }) => "archive: answers a query",
@@ -143,7 +143,7 @@ impl Duel {
         self.engine.forget_all(archived.into_iter());
     }
 
-    /// Goes on with an engine that read what this one wrote. The archive has what is done by then, as it would be.
+    /// Goes on with an engine that read what this one wrote. The history has what is done by then, as it would be.
     pub fn export_and_import(&mut self) {
         self.take_done();
         self.taken.clear();
@@ -219,13 +219,11 @@ impl Duel {
     /// The replica says the same, but for orders that are done: of those it knows nothing any more.
     fn check_replica(&self, op: &Op, replica: &Answer, expected: &Answer) {
         assert_eq!(replica.events, expected.events, "the replica's events of {op:?}");
-        if let Reply::Archived(_) = replica.reply {
+        if let Reply::Done(_) = replica.reply {
             let done = match &expected.reply {
                 Reply::Status(status) => status.open.is_zero(),
                 Reply::Rejected(reject) => matches!(reject, Reject::NothingOpen | Reject::UnknownOrder),
-                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Archived(_) => {
-                    false
-                }
+                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Done(_) => false,
             };
             assert!(
                 done,

@@ -174,7 +174,7 @@ impl Situations {
                     self.count("cancel: after a partial execution");
                 }
             }
-            Reply::Archived(_) => panic!("the archive's answer is counted, not that it was asked"),
+            Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }

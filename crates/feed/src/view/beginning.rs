@@ -1,25 +1,25 @@
-//! The view as it begins: of an engine's state, and of what a history or a database knows beside it.
+//! How the view begins: from the engine's state, and from what a history or a database knows beside it.
 
 use std::collections::HashMap;
 
-use engine::{Engine, Money, OrderId, Sequence, Shares, Side, StateItem, Time};
+use engine::{Engine, Money, OrderId, Sequence, Side, StateItem, Time};
 use history::History;
 
 use super::View;
 use crate::accounts::Accounts;
-use crate::market::{Former, Listing};
+use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};
 
 /// What a state does not say, and a database does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct InitialHistory {
     /// The number that the next trade gets.
     pub next_trade: u64,
     /// When open orders were placed.
     pub placed: Vec<(OrderId, Time)>,
     /// Of symbols that were traded.
-    pub markets: Vec<Former>,
+    pub markets: Vec<FormerMarket>,
 }
 
 impl View {
@@ -35,7 +35,7 @@ impl View {
             orders: Orders::new(),
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
-            recalled: false,
+            recalled: Vec::new(),
             client_ids: HashMap::new(),
             arriving: None,
             news: Vec::new(),
@@ -49,11 +49,11 @@ impl View {
     }
 
     /// Takes in what another history than ours knows of the state that the view began with.
-    pub(crate) fn recognize(&mut self, known: &Known) {
+    pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
         for &(order, time) in &known.placed {
             if let Some(slot) = self.orders.find(order) {
-                self.orders.get_mut(slot).time = time;
+                self.orders.set_time(slot, time);
             }
         }
         for former in &known.markets {
@@ -101,10 +101,8 @@ impl View {
                 }
             }
             StateItem::Execution(execution) => {
-                let order = self.orders.get_mut(last.expect("invariant: an execution follows its order"));
-                let shares = order.shares.units().checked_add(execution.shares.units()).and_then(Shares::from_units);
-                order.shares = shares.expect("invariant: an order has at most so many shares");
-                order.money = order.money.plus(execution.price.times(execution.shares));
+                let slot = last.expect("invariant: an execution follows its order");
+                self.orders.was_executed(slot, execution.shares, execution.price.times(execution.shares));
             }
         }
     }

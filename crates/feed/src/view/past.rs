@@ -1,45 +1,51 @@
-//! What a view and its history tell each other beside events: what memory held before a start, and what to make durable.
+//! Puts back, at the beginning of a view, the trades and candles that memory held before the restart. The history has
+//! them.
 
 use engine::SymbolIndex;
-use history::{Candle, History, HistoryError, Interval, KEPT};
+use history::{Candle, History, HistoryError, KEPT};
 
 use super::View;
 use crate::market::{RECALLED, Series};
 
+/// What the history knew of a symbol's market.
+#[derive(Debug)]
+pub(super) struct Recalled {
+    /// Oldest first.
+    trades: Vec<history::Trade>,
+    /// Of each kept interval: complete ones, oldest first, and the one that is not.
+    candles: [(Vec<Candle>, Option<Candle>); KEPT.len()],
+}
+
 impl View {
-    /// Puts back what the history knows of the symbols' markets.
-    pub(super) fn recall(&mut self, history: &History) -> Result<(), HistoryError> {
-        for (symbol, listing) in (0..).map(SymbolIndex).zip(&mut self.listings) {
+    /// Takes what the history knows of the symbols' markets, before either follows anything. The history may be ahead: then it
+    /// is put back when events up to there were followed.
+    pub fn recall(&mut self, history: &History) -> Result<(), HistoryError> {
+        for symbol in (0..).map(SymbolIndex).take(history.symbol_count()) {
             let mut trades = match history.trades_of(symbol, None, RECALLED) {
                 // The symbol was traded last long ago.
                 Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
                 page => page?.ok_or(HistoryError::Ended)?.0,
             };
             trades.reverse();
-            for interval in KEPT {
+            let mut candles: [(Vec<Candle>, Option<Candle>); KEPT.len()] = Default::default();
+            for (interval, candles) in KEPT.into_iter().zip(&mut candles) {
                 let closed = history.closed_candles(symbol, interval, None, Series::KEPT_MAX)?;
-                listing.recall(interval, closed, history.current_candle(symbol, interval));
+                *candles = (closed, history.current_candle(symbol, interval));
             }
-            trades.into_iter().for_each(|trade| listing.remember(trade));
+            self.recalled.push(Recalled { trades, candles });
         }
+        self.recall_before(self.sequence.next());
         Ok(())
     }
 
-    /// Has the history make durable all that both have followed.
-    pub fn checkpoint(&self, history: &mut History) -> Result<(), HistoryError> {
-        history.checkpoint(self.sequence, self.current_candles())
-    }
-
-    fn current_candles(&self) -> impl Iterator<Item = (SymbolIndex, Interval, Candle)> {
-        let listings = (0..).map(SymbolIndex).zip(&self.listings);
-        listings.flat_map(|(symbol, listing)| {
-            KEPT.into_iter()
-                .filter_map(move |interval| listing.series(interval)?.current.map(|candle| (symbol, interval, candle)))
-        })
-    }
-
-    /// After a replay: has the history take back what commands did that the machine lost. Gives how many orders are open again.
-    pub fn settle(&self, history: &mut History) -> Result<u64, HistoryError> {
-        history.settle(self.open_order_ids())
+    /// Puts it back where it was.
+    pub(super) fn put_back(&mut self) {
+        for (listing, Recalled { trades, candles }) in self.listings.iter_mut().zip(std::mem::take(&mut self.recalled))
+        {
+            for (interval, (closed, current)) in KEPT.into_iter().zip(candles) {
+                listing.recall(interval, closed, current);
+            }
+            trades.into_iter().for_each(|trade| listing.remember(trade));
+        }
     }
 }

@@ -9,8 +9,11 @@ use engine::{
     AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side,
     SymbolIndex, Time,
 };
-use feed::{Canceled, Candle, EventBatch, Feed, History, Interval, Report, ReportKey, Scene, Trade, View, Watcher};
-use history::Sizes;
+use exchange::{EventBatch, EventFork, EventSink};
+use feed::{
+    Canceled, Candle, Feed, History, Interval, ReadModel, Report, ReportKey, SharedHistory, Trade, View, Watcher,
+};
+use history::{Keeper, Sizes};
 use journal::Disk;
 use journal::simulated::SimulatedDisk;
 use model::Model;
@@ -28,7 +31,7 @@ pub const SMALL: Sizes = Sizes { waiting_max: [1000; 3], part_records: 8, block_
 pub struct Nobody;
 
 impl Watcher for Nobody {
-    fn look(_scene: &mut Scene<Nobody>) -> Duration {
+    fn look(_scene: &mut ReadModel<Nobody>) -> Duration {
         Duration::MAX
     }
 }
@@ -286,7 +289,7 @@ impl Market {
         candles
     }
 
-    pub fn check_candles(&self, scene: &Scene<Nobody>) {
+    pub fn check_candles(&self, scene: &ReadModel<Nobody>) {
         for symbol in (0..).map(SymbolIndex).take(self.model.symbols().count()) {
             for interval in Interval::ALL {
                 let found = scene.candles(symbol, interval, None, 1_000_000).unwrap();
@@ -311,55 +314,93 @@ impl Market {
         engine
     }
 
-    pub fn push(&self, feed: &Feed<Nobody>, turns: std::ops::Range<usize>) {
-        let sink = feed.sink();
+    pub fn push(&self, followers: &Followers, turns: std::ops::Range<usize>) {
         for (through, time, events) in &self.batches[turns] {
-            let mut batch = sink.batch();
+            let mut batch = followers.sink.batch();
             events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
             batch.seal(*through, *time);
-            sink.push(batch);
+            followers.sink.push(batch);
         }
     }
 
-    pub fn check_all(&self, scene: &Scene<Nobody>, page: usize) {
+    pub fn check_all(&self, scene: &ReadModel<Nobody>, page: usize) {
         self.check(&scene.view);
-        self.check_history(scene.history.as_ref().unwrap(), page);
+        self.check_history(&scene.history.as_ref().unwrap().read(), page);
         self.check_candles(scene);
     }
 }
 
-pub fn start(engine: &Engine, folder: &Path) -> Feed<Nobody> {
-    let history = History::open(&Disk::open(folder).unwrap(), engine).unwrap();
-    Feed::start(engine, Some(history), Nobody, |fault| panic!("{fault}")).unwrap()
+/// The threads that follow a market.
+pub struct Followers {
+    pub keeper: Keeper,
+    pub feed: Feed<Nobody>,
+    pub sink: EventSink,
 }
 
-/// Waits until the feed has followed all that it was given, and looks at it.
-pub fn look<T: Send + 'static>(feed: &Feed<Nobody>, look: impl FnOnce(&mut Scene<Nobody>) -> T + Send + 'static) -> T {
+impl Followers {
+    /// What is left when all is followed and durable.
+    pub fn stop(self) -> ReadModel<Nobody> {
+        self.keeper.stop().unwrap();
+        self.feed.stop()
+    }
+
+    pub fn checkpoint(&self) -> bool {
+        self.keeper.checkpoints().make(Duration::from_secs(60))
+    }
+}
+
+pub fn start(engine: &Engine, folder: &Path) -> Followers {
+    let history = History::open(&Disk::open(folder).unwrap(), engine).unwrap();
+    let keeper = Keeper::start(history, |_| {}, |fault| panic!("{fault}")).unwrap();
+    let feed = Feed::start(engine, Some(keeper.history()), Nobody).unwrap();
+    let sink = EventFork::to(vec![keeper.follower(), feed.follower()]);
+    Followers { keeper, feed, sink }
+}
+
+/// Waits until both have followed all that they were given, and looks at it.
+pub fn look<T: Send + 'static>(
+    followers: &Followers,
+    look: impl FnOnce(&mut ReadModel<Nobody>) -> T + Send + 'static,
+) -> T {
+    drop(followers.keeper.history().latest().unwrap());
     let (told, done) = std::sync::mpsc::channel();
-    feed.asker().ask(move |scene| told.send(look(scene)).unwrap());
+    followers.feed.asker().ask(move |scene| told.send(look(scene)).unwrap());
     done.recv().unwrap()
 }
 
 /// A view and a history on a disk that follow turns without a thread.
-pub fn follow(market: &Market, disk: &SimulatedDisk, turns: usize) -> (View, Option<History>) {
+pub fn follow(market: &Market, disk: &SimulatedDisk, turns: usize) -> (View, History) {
     follow_sized(market, disk, turns, EAGER)
 }
 
-pub fn follow_sized(market: &Market, disk: &SimulatedDisk, turns: usize, sizes: Sizes) -> (View, Option<History>) {
+pub fn follow_sized(market: &Market, disk: &SimulatedDisk, turns: usize, sizes: Sizes) -> (View, History) {
     let engine = market.engine_after(0);
-    let mut history = Some(History::open_sized(disk, &engine, sizes).unwrap());
-    let mut view = View::new(&engine, history.as_ref());
+    let mut history = History::open_sized(disk, &engine, sizes).unwrap();
+    let mut view = View::new(&engine, Some(&history));
     apply(market, &mut view, &mut history, 0..turns);
     (view, history)
 }
 
-pub fn apply(market: &Market, view: &mut View, history: &mut Option<History>, turns: std::ops::Range<usize>) {
-    for (through, time, events) in &market.batches[turns] {
-        let mut batch = EventBatch::default();
-        events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
-        batch.seal(*through, *time);
-        view.apply(&batch, history).unwrap();
+/// A view with a history that nobody changes any more.
+pub fn scene(view: View, history: History) -> ReadModel<Nobody> {
+    ReadModel { view, history: Some(SharedHistory::new(history)), watcher: Nobody }
+}
+
+pub fn apply(market: &Market, view: &mut View, history: &mut History, turns: std::ops::Range<usize>) {
+    for turn in turns {
+        let batch = batch(market, turn);
+        history.follow(&batch).unwrap();
+        view.apply(&batch);
     }
+}
+
+/// The events of a turn.
+pub fn batch(market: &Market, turn: usize) -> EventBatch {
+    let (through, time, events) = &market.batches[turn];
+    let mut batch = EventBatch::default();
+    events.iter().for_each(|(sequence, event)| batch.add(*sequence, *event));
+    batch.seal(*through, *time);
+    batch
 }
 
 /// All pages of a list.

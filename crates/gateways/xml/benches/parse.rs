@@ -3,7 +3,7 @@
 //! Run with `cargo bench -p xml --bench parse`, or for one subject `cargo bench -p xml --bench parse -- "one order, parse"`. The runs of all
 //! subjects alternate and are shorter than a turn on a busy core, so that the least is undisturbed.
 //! It knows nothing of sockets or of the engine's work.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! Accepting connections, and putting it off while there are too many of them or of open files: they wait in the
-//! listener's backlog meanwhile.
+//! A worker accepts connections. While there are too many of them or of open files it pauses, and new ones wait in the
+//! listener's backlog.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -7,73 +7,18 @@ use std::sync::atomic::Ordering;
 
 use exchange::Visitor;
 use mio::Interest;
-use mio::net::{TcpListener, TcpStream};
+use mio::net::TcpStream;
 use rustix::io::Errno;
 
 use crate::connection::Connection;
-use crate::counters::Shared;
 use crate::worker::Worker;
 
 /// The most connections accepted in a turn, so that those there are get their turn too.
 const ACCEPTS_A_TURN: usize = 256;
-/// A pause ends when a connection was closed, or after this long.
-const PAUSE_MS: u64 = 200;
-/// The log says so at most this often.
-const LOG_EVERY_MS: u64 = 10_000;
-
-/// A worker's listener.
-pub(crate) struct Acceptor {
-    /// None once accepting was stopped.
-    listener: Option<TcpListener>,
-    /// There may be connections to accept; the kernel will not say so again.
-    pub ready: bool,
-    pause: Option<Pause>,
-    logged_ms: Option<u64>,
-}
-
-struct Pause {
-    until_ms: u64,
-    /// Connections that had been closed when it began.
-    closed: u64,
-}
-
-impl Acceptor {
-    pub fn new(listener: TcpListener) -> Acceptor {
-        Acceptor { listener: Some(listener), ready: false, pause: None, logged_ms: None }
-    }
-
-    /// Whether there is something to accept at once.
-    pub fn may_accept(&self) -> bool {
-        self.ready && self.pause.is_none() && self.listener.is_some()
-    }
-
-    pub fn is_paused(&self) -> bool {
-        self.pause.is_some()
-    }
-
-    /// Closes the listener; those who wait in its backlog are turned away.
-    pub fn stop(&mut self, shared: &Shared) {
-        self.listener = None;
-        self.end_pause(shared);
-    }
-
-    fn end_pause(&mut self, shared: &Shared) {
-        if self.pause.take().is_some() {
-            shared.workers_paused.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-}
-
 impl Worker {
     /// Accepts those who wait, and reads from each at once, for most have already sent their request.
     pub(crate) fn accept(&mut self) {
-        if let Some(pause) = &self.acceptor.pause {
-            let closed = self.shared.connections_closed.load(Ordering::SeqCst);
-            if self.now_ms < pause.until_ms && closed == pause.closed {
-                return;
-            }
-            self.acceptor.end_pause(&self.shared);
-        }
+        self.acceptor.end_pause_if_over(self.now_ms, &self.shared);
         for _ in 0..ACCEPTS_A_TURN {
             if !self.acceptor.may_accept() {
                 return;
@@ -112,11 +57,8 @@ impl Worker {
     }
 
     fn pause_accepting(&mut self, closed: u64, why: &str) {
-        self.acceptor.pause = Some(Pause { until_ms: self.now_ms + PAUSE_MS, closed });
-        self.shared.workers_paused.fetch_add(1, Ordering::SeqCst);
-        self.shared.accept_pauses.fetch_add(1, Ordering::Relaxed);
-        if self.acceptor.logged_ms.is_none_or(|logged_ms| self.now_ms >= logged_ms + LOG_EVERY_MS) {
-            self.acceptor.logged_ms = Some(self.now_ms);
+        self.acceptor.pause(self.now_ms, closed, &self.shared);
+        if self.acceptor.may_log(self.now_ms) {
             let open = self.shared.connections_open.load(Ordering::Relaxed);
             let allowed = self.settings.connections_max;
             tracing::warn!(open, allowed, "new connections wait: {why}");

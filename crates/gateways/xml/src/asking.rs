@@ -1,43 +1,24 @@
-//! Asking the archive. A connection has one request looked up at a time, the one whose reply is next, so that what is read
-//! for it is written at once and kept nowhere. Short look-ups go before long ones; and so few long replies are on their way
-//! to being made, or to being taken by their clients, that they never fill the memory.
+//! A worker asks the history. A connection has one request looked up at a time, the one whose reply is next, so that what
+//! is read for it is written at once and kept nowhere. Short look-ups go before long ones. Only so many long replies may be
+//! in the making, or wait for their clients to take them, that they never fill the memory.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use exchange::Lookup;
 
-use crate::connection::{Archived, Connection, Later, Origin};
+use crate::connection::{Connection, Later, LookUpState};
 use crate::counters::Shared;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, Origin};
 use crate::settings::Settings;
 use crate::worker::Worker;
 
-/// Short look-ups of a worker that the archive has not answered, at most.
-const SHORT_MAX: usize = 64;
 /// The part of the bound of unread replies that long ones may take: one in so many.
 const LONG_PART: usize = 8;
 /// While others wait for theirs, a client with a long reply is disconnected when it takes nothing for so long,
 const STALLED_MS: u64 = 500;
 /// or has not taken all of it after so long.
 const HELD_MS: u64 = 5_000;
-
-/// Connections whose next reply needs the archive.
-#[derive(Default)]
-pub(crate) struct Asking {
-    short: VecDeque<Origin>,
-    long: VecDeque<Origin>,
-    short_out: usize,
-    long_out: bool,
-}
-
-impl Asking {
-    /// The next reply of a connection needs the archive.
-    pub fn wait(&mut self, origin: Origin) {
-        self.short.push_back(origin);
-    }
-}
 
 /// Long replies at once, over all workers.
 fn long_replies_max(settings: &Settings) -> usize {
@@ -47,7 +28,7 @@ fn long_replies_max(settings: &Settings) -> usize {
 impl Connection {
     /// Gives back its place among those with a long reply, when there is none to be made and all of it was taken.
     pub(crate) fn leave_long(&mut self, shared: &Shared, workers: &[Arc<Mailbox>]) {
-        let asked = self.later.front().is_some_and(|later| later.archived == Archived::Asked);
+        let asked = self.later.front().is_some_and(|later| later.look_up == LookUpState::Asked);
         if asked || self.long_since_ms.take().is_none() {
             return;
         }
@@ -59,25 +40,23 @@ impl Connection {
 }
 
 impl Worker {
-    /// Asks the archive as far as there is room for its answers.
-    pub(crate) fn ask_archive(&mut self) {
-        while self.asking.short_out < SHORT_MAX {
-            let Some(origin) = self.asking.short.pop_front() else { break };
+    /// Asks the history as far as there is room for its answers.
+    pub(crate) fn ask_history(&mut self) {
+        while let Some(origin) = self.lookups.next_short() {
             if let Some(lookup) = self.lookup_of(origin, false) {
-                self.asking.short_out += 1;
+                self.lookups.asked(&lookup);
                 self.intake.look_up(lookup);
             }
         }
-        while !self.asking.long_out {
-            let Some(&origin) = self.asking.long.front() else { break };
+        while let Some(origin) = self.lookups.first_long() {
             let lookup = self.lookup_of(origin, true);
             if lookup.is_some() && !self.enter_long(origin) {
                 break;
             }
-            self.asking.long.pop_front();
+            self.lookups.leave_first_long();
             self.shared.long_replies_wanted.fetch_sub(1, Ordering::SeqCst);
             if let Some(lookup) = lookup {
-                self.asking.long_out = true;
+                self.lookups.asked(&lookup);
                 self.intake.look_up(lookup);
             }
         }
@@ -85,21 +64,18 @@ impl Worker {
 
     /// Writes the reply that waited for a look-up, and those that waited behind it. Returns how many.
     pub(crate) fn looked_up(&mut self, origin: Origin, lookup: Lookup) -> u64 {
-        match lookup.is_long() {
-            true => self.asking.long_out = false,
-            false => self.asking.short_out -= 1,
-        }
+        self.lookups.answered(&lookup);
         let Some(connection) = self.connections.get_mut(origin.slot as usize) else { return 0 };
         if connection.generation != origin.generation {
             return 0;
         }
         if lookup.is_too_short() {
-            self.asking.long.push_back(origin);
+            self.lookups.wait_for_long(origin);
             self.shared.long_replies_wanted.fetch_add(1, Ordering::SeqCst);
             return 0;
         }
         let later = connection.later.front_mut().expect("invariant: a reply waits until its look-up is answered");
-        later.archived = Archived::No;
+        later.look_up = LookUpState::NotNeeded;
         let Later { kept, request, .. } = *later;
         self.waiting.fill(kept, request, lookup, &self.settings.metrics);
         let made = self.make_waiting(origin.slot as usize);

@@ -11,6 +11,7 @@ use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, next_frame, skippable};
 use crate::intake::Intake;
+use crate::mailbox::Origin;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
 pub(crate) struct Connection {
@@ -40,21 +41,12 @@ pub(crate) struct Connection {
     /// Replies; those before `written` are sent.
     output: Vec<u8>,
     written: usize,
-    /// Requests whose replies wait: for the archive, behind one that does, or for the client to read.
+    /// Requests whose replies wait: for the history, behind one that does, or for the client to read.
     pub later: VecDeque<Later>,
     /// When it got a place among those with a long reply; none while it has none.
     pub long_since_ms: Option<u64>,
     /// Its place among those of its source address.
     _visitor: Visitor,
-}
-
-/// A connection of a worker, as a request remembers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
-    /// The connection's slot.
-    pub slot: u32,
-    /// Which of the connections that had this slot.
-    pub generation: u32,
 }
 
 /// Where a connection is in its life.
@@ -75,14 +67,14 @@ pub(crate) struct Later {
     pub kept: usize,
     /// The request, counted in its batch.
     pub request: usize,
-    pub archived: Archived,
+    pub look_up: LookUpState,
 }
 
-/// Whether a reply needs the archive.
+/// Whether a reply needs the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Archived {
+pub(crate) enum LookUpState {
     /// It does not, or has what it needs.
-    No,
+    NotNeeded,
     /// It will be asked when the reply is next.
     ToAsk,
     /// It is asked, or will be in its turn.

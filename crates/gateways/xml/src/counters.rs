@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use exchange::Counters;
 
-/// What is called, once, when this many requests were answered.
+/// A function to call once, when so many requests were answered.
 struct Goal {
     count: u64,
     hook: Box<dyn FnOnce() + Send>,
@@ -15,7 +15,7 @@ struct Goal {
 /// Shared by the workers of a gateway and its owner. Workers add once a turn, so that nothing here is hot.
 pub(crate) struct Shared {
     pub connections_open: AtomicUsize,
-    /// Connections closed: who waits for room sees that some was made.
+    /// Connections closed so far: a worker that waits for room sees by this that there is some.
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,

@@ -76,12 +76,12 @@ impl Gateway {
         self.backlog
     }
 
-    /// What it has done so far.
+    /// Its counters.
     pub fn counters(&self) -> Counters {
         self.shared.snapshot()
     }
 
-    /// Says what it has done so far, for as long as somebody wants to know.
+    /// A function that gives its counters, also after the gateway has ended.
     pub fn counting(&self) -> impl Fn() -> Counters + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.snapshot()

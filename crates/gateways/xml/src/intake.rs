@@ -1,5 +1,5 @@
-//! The way inward: requests of many connections gathered into one batch, and the bound on what is in flight.
-//! It knows no sockets.
+//! The way in: gathers the requests of many connections into one batch, and bounds how much is in flight. It knows no
+//! sockets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup, Requests};
 
-use crate::connection::Origin;
 use crate::document::{Documents, Limits};
 use crate::mailbox::Mailbox;
+use crate::mailbox::Origin;
 
 /// A batch with more text than this is handed inward before the turn is over.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -17,7 +17,8 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 const REQUESTS_MAX: usize = 4096;
 /// Batches kept for reuse.
 const SPARE_MAX: usize = 16;
-/// With more executions a batch is long; it is not reused with room for more: a rare large answer must not be paid for ever.
+/// A batch with more executions is long. It is not kept for reuse with all that room, so that a rare large answer does
+/// not take memory for ever.
 const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 
 /// Gathers requests, and hands them inward.
@@ -28,14 +29,15 @@ pub(crate) struct Intake {
     back: Arc<dyn Fn(Box<Batch>) + Send + Sync>,
     limits: Limits,
     current: Option<(Box<Batch>, Gathered)>,
-    /// What is kept of the batches that are away or whose turn has not come, in the order in which they were handed inward.
+    /// What the worker keeps of each batch that is away or waits for its turn, in the order in which they were handed
+    /// inward.
     away: VecDeque<Gathered>,
     spare: Vec<(Box<Batch>, Gathered)>,
     next_ticket: u64,
     /// Requests and ops that entered and did not come back.
     in_flight: usize,
     in_flight_max: usize,
-    /// The last batch that came back was long: what is asked for costs more than its ops show.
+    /// Whether the last batch that came back was long. Then requests cost more than their ops show.
     long: bool,
     submitted: Submitted,
 }
@@ -83,8 +85,8 @@ impl Intake {
         }
     }
 
-    /// Whether more may be read from sockets. What one read holds may go past the bound, but no further read. While batches
-    /// are long one is on its way at a time: whoever asks for little waits for that one, and not for a line of them.
+    /// Whether more may be read from sockets. One read may go past the bound, but no read after it. While batches are
+    /// long, only one is away at a time, so that a small request waits for one long batch at most.
     pub fn has_room(&self) -> bool {
         self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
@@ -108,7 +110,7 @@ impl Intake {
         batch.ticket = self.next_ticket;
         self.next_ticket += 1;
         self.submitted.requests += batch.requests.len();
-        self.submitted.at = Some(batch.hand_in(&*self.exchange, &self.metrics));
+        self.submitted.at = Some(self.metrics.hand_in(batch, &*self.exchange));
     }
 
     /// What was handed inward since this was last asked.
@@ -122,7 +124,7 @@ impl Intake {
         self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
     }
 
-    /// Gives what was kept of the batch that was handed inward first of those that are away: of this one, which came back.
+    /// Takes what was kept of this batch, which came back and is the oldest of those that were away.
     pub fn take_next(&mut self, batch: &mut Batch) -> Gathered {
         let mut gathered = self.away.pop_front().expect("invariant: something is kept of each batch that is away");
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
@@ -138,7 +140,7 @@ impl Intake {
         }
     }
 
-    /// Asks the archive.
+    /// Asks the history.
     pub fn look_up(&self, lookup: Lookup) {
         self.exchange.look_up(lookup);
     }

@@ -5,8 +5,8 @@
 //! batch comes back. Whatever is behind the port is not known here: no market, no journal, no store.
 //!
 //! What holds, and where:
-//! - Replies of a connection leave in the order of its requests, also when one of them waits for the archive (`replies`).
-//! - What is read from the archive and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
+//! - Replies of a connection leave in the order of its requests, also when one of them waits for the history (`replies`).
+//! - What is read from the history and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
 //! - An idle connection holds no buffers (`connection`).
 //! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
 //!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
@@ -16,6 +16,7 @@
 //! Bytes become values in `frame` and `document`, which know no socket.
 
 mod accept;
+mod acceptor;
 mod asking;
 mod connection;
 mod counters;
@@ -24,12 +25,14 @@ mod frame;
 mod gateway;
 mod intake;
 mod listener;
+mod lookup_queue;
 mod mailbox;
 mod number;
 mod replies;
 mod sessions;
 mod settings;
 mod shedding;
+mod waiting_replies;
 mod worker;
 
 pub use document::{Documents, Limits, ReplyLimits, executions_max, write_reply};

@@ -1,5 +1,5 @@
-//! Binding: one exclusive socket first, so that a second server on the address is told, then one more a worker.
-//! It also finds out how many waiting connections the machine allows. It accepts nothing.
+//! Binds the address: first one exclusive socket, so that a second server on the same address is told, then one more
+//! for each worker. It also finds out how many waiting connections the machine allows. It accepts nothing.
 
 use std::io;
 use std::net::SocketAddr;

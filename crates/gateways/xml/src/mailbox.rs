@@ -1,4 +1,4 @@
-//! How other threads reach a worker: letters behind a lock, and a wake-up only when the worker sleeps.
+//! A worker's mailbox: other threads leave letters behind a lock, and wake the worker only if it sleeps.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use exchange::{Batch, Lookup};
 use mio::Waker;
 
-use crate::connection::Origin;
+/// A connection of a worker, as a request remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The connection's slot.
+    pub slot: u32,
+    /// Which of the connections that had this slot it is.
+    pub generation: u32,
+}
 
 /// A worker's mailbox.
 pub(crate) struct Mailbox {
@@ -20,14 +27,14 @@ struct Inner {
     awake: bool,
 }
 
-/// What came since the worker last looked.
+/// The letters that came since the worker last looked.
 #[derive(Default)]
 pub(crate) struct Letters {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     pub batches: Vec<Box<Batch>>,
-    /// With the connection whose next reply each is for.
+    /// Look-ups that came back, each with the connection whose next reply needs it.
     pub found: Vec<(Origin, Lookup)>,
-    /// Something that the worker is told otherwise (to stop, to accept again) has changed.
+    /// Set when something else changed that the worker should check: it is to stop, or may accept again.
     pub nudged: bool,
 }
 
@@ -55,7 +62,7 @@ impl Mailbox {
         }
     }
 
-    /// Has the worker look around.
+    /// Wakes the worker to check what has changed.
     pub fn nudge(&self) {
         self.post(|letters| letters.nudged = true);
     }

@@ -1,11 +1,12 @@
-//! The life of a connection: reading from it in its turn, and closing it so that the client sees every reply and then the
-//! end of the stream.
+//! The life of a connection: the worker reads from it in its turn, and closes it so that the client sees every reply
+//! and then the end of the stream.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::connection::{Connection, Origin, Phase, Received};
+use crate::connection::{Connection, Phase, Received};
+use crate::mailbox::Origin;
 use crate::settings::Settings;
 use crate::worker::Worker;
 
@@ -31,8 +32,8 @@ impl Connection {
         }
     }
 
-    /// Whether further requests may be read now. One that waits for the archive, or for its client to read, waits with
-    /// what it has.
+    /// Whether further requests may be read now. Not while the connection waits for the history, or for its client to
+    /// read.
     fn may_read(&self, settings: &Settings) -> bool {
         self.phase == Phase::Open
             && self.later.is_empty()
@@ -106,7 +107,7 @@ impl Worker {
         connection.finish(ended);
     }
 
-    /// What follows once replies were sent or reading ended: reading goes on, or the connection is closed.
+    /// Called when replies were sent or reading ended: goes on reading, or closes the connection.
     pub(crate) fn settle(&mut self, slot: usize) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         match connection.phase {

@@ -45,7 +45,7 @@ pub struct Settings {
     /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
     /// are disconnected that have the most unread and more than `unsent_bytes_max`.
     pub unread_bytes_max: usize,
-    /// Where it is written down how long answers take.
+    /// Where the gateway writes what it measures.
     pub metrics: GatewayMetrics,
 }
 

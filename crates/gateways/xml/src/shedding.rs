@@ -1,14 +1,16 @@
-//! What to do when clients that do not read would fill the memory with their replies, or clients that do not finish their
-//! requests with those: those that hold the most go. Each worker has its share of a bound, and looks at its own clients.
+//! Bounds the memory that clients can fill: with replies that they do not read, or with requests that they do not
+//! finish. At the bound the connections that hold the most are closed. Each worker has its share of the bound, and
+//! looks at its own connections only.
 
 use std::sync::atomic::Ordering;
 
-use crate::connection::{Connection, Origin};
+use crate::connection::Connection;
+use crate::mailbox::Origin;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Refuses the longest of the unfinished requests while they take more than this worker's share of the bound: whoever
-    /// sends an honest request in two pieces is not refused for those who hoard theirs.
+    /// Refuses the longest unfinished requests while all of them take more than this worker's share of the bound. So a
+    /// client that sends a normal request in two pieces is not refused because of others that hoard theirs.
     pub(crate) fn refuse_largest_partial(&mut self) {
         let max = self.settings.partial_bytes_max;
         while self.partial_bytes > max / self.settings.workers {

@@ -1,5 +1,5 @@
-//! A worker: its event loop, and what one turn of it does in which order. How connections are accepted stands in `accept`,
-//! how they are read and closed in `sessions`, how replies are written in `replies`.
+//! A worker: its event loop, and what one turn of it does in which order. How it accepts connections stands in `accept`,
+//! how it reads and closes them in `sessions`, how it asks the history in `asking`, how it writes replies in `replies`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,19 +13,19 @@ use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
-use crate::accept::Acceptor;
-use crate::asking::Asking;
+use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
 use crate::intake::{Intake, Submitted};
+use crate::lookup_queue::LookupQueue;
 use crate::mailbox::{Letters, Mailbox};
-use crate::replies::Waiting;
 use crate::settings::Settings;
+use crate::waiting_replies::WaitingReplies;
 
 pub(crate) const WAKER: Token = Token(usize::MAX - 1);
 const LISTENER: Token = Token(usize::MAX - 2);
 
-/// How often connections are looked over for what took too long.
+/// How often connections are checked for timeouts.
 const TICK_MS: u64 = 200;
 /// Events taken from the kernel at once.
 const EVENTS_A_TURN: usize = 1024;
@@ -51,8 +51,8 @@ pub(crate) struct Worker {
     /// Connections to write to.
     pub dirty: Vec<usize>,
     pub spare: SpareBuffers,
-    pub waiting: Waiting,
-    pub asking: Asking,
+    pub waiting: WaitingReplies,
+    pub lookups: LookupQueue,
     /// When this turn began.
     pub now: Instant,
     /// The same, in milliseconds since the worker was made.
@@ -102,8 +102,8 @@ impl Worker {
             ready: VecDeque::new(),
             dirty: Vec::new(),
             spare: SpareBuffers::new(),
-            waiting: Waiting::new(&settings),
-            asking: Asking::default(),
+            waiting: WaitingReplies::new(&settings),
+            lookups: LookupQueue::default(),
             settings,
             shared,
             mailboxes,
@@ -150,7 +150,7 @@ impl Worker {
             self.note(event);
         }
         let written = self.read_letters();
-        self.ask_archive();
+        self.ask_history();
         self.heed_orders();
         self.accept();
         self.read_ready();
@@ -198,7 +198,8 @@ impl Worker {
         }
     }
 
-    /// Takes what came back, and writes all replies that it makes. Returns when that was done.
+    /// Takes the batches and look-ups that came back, and writes all replies that they complete. Returns the time after
+    /// that.
     fn read_letters(&mut self) -> Instant {
         let mut letters = std::mem::take(&mut self.letters);
         letters.nudged = false;
@@ -221,7 +222,7 @@ impl Worker {
         written
     }
 
-    /// Does what the owner of the gateway asked for since.
+    /// Follows what the gateway's owner asked for: to stop accepting, or to drain.
     fn heed_orders(&mut self) {
         if self.shared.stop_accepting.load(Ordering::Relaxed) {
             self.acceptor.stop(&self.shared);

@@ -1,5 +1,7 @@
 //! The bytes between requests: length lines, what is skipped, what is refused. Source: docs/PROTOCOL.md, framing.
 
+#![allow(clippy::wildcard_enum_match_arm)]
+
 use proptest::prelude::*;
 use xml::{Frame, FrameError, frame, next_frame, skippable};
 

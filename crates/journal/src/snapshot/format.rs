@@ -4,7 +4,7 @@
 use engine::Sequence;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::journal::JournalPoint;
+use crate::point::JournalPoint;
 use crate::segment::{u32_at, u64_at};
 
 pub(super) const HEADER_BYTES: usize = 48;

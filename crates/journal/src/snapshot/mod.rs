@@ -12,7 +12,7 @@ use std::io;
 use engine::{Sequence, StateItem};
 
 use crate::error::VisitError;
-use crate::journal::JournalPoint;
+use crate::point::JournalPoint;
 use crate::segment::{FORMAT_VERSION, RULES_VERSION, numbered_among};
 use crate::storage::Storage;
 use crate::varint::CodecError;

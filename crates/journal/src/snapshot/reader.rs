@@ -6,7 +6,7 @@ use super::SnapshotError;
 use super::format::{
     BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, HEADER_BYTES, Header, TRAILER_BYTES, Trailer, block_checksum, block_lengths,
 };
-use crate::journal::JournalPoint;
+use crate::point::JournalPoint;
 use crate::segment::{RULES_VERSION, is_known_format};
 use crate::state_codec::decode_item;
 use crate::storage::{File, Storage};

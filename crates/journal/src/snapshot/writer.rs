@@ -5,11 +5,10 @@ use engine::StateItem;
 use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, Header, Trailer, seal_block};
 use super::reader::Items;
 use super::{ItemSource, NAME_PREFIX, NAME_SUFFIX, SnapshotError, SnapshotInfo};
-use crate::journal::JournalPoint;
-use crate::recover::TEMPORARY_SUFFIX;
+use crate::point::JournalPoint;
 use crate::segment::{FORMAT_VERSION, RULES_VERSION, numbered_name};
 use crate::state_codec::encode_item;
-use crate::storage::{File, Storage};
+use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 
 /// Writes the state at `point`, whose hash is `state_hash`; `items` is called once and hands over all items. When this
 /// returns, the snapshot is durable and was read back. After an error the folder is as it was, but for a temporary file.

@@ -1,6 +1,6 @@
-//! What a case is, and the list of all of them.
+//! What a case is.
 
-use super::cases;
+use super::fault::Fault;
 use super::probe::Probe;
 
 /// Who demands it.
@@ -46,36 +46,16 @@ pub enum Body {
     Code(fn(&mut Probe<'_>) -> Result<(), Fault>),
 }
 
-/// Why a case does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The server answered something else.
-    Differs(String),
-    /// There was no reply to compare.
-    NoAnswer(String),
+impl Body {
+    /// Finds out.
+    pub fn run(self, probe: &mut Probe<'_>) -> Result<(), Fault> {
+        match self {
+            Body::Script(script) => probe.script(script),
+            Body::Refused(document) => probe.refused(document),
+            Body::Code(code) => code(probe),
+        }
+    }
 }
-
-/// Cases that belong together.
-#[derive(Clone, Copy, Debug)]
-pub struct Group {
-    /// Their heading.
-    pub name: &'static str,
-    /// The cases, in the order in which they run.
-    pub cases: &'static [&'static [Case]],
-}
-
-/// All groups, in the order in which they run.
-pub const GROUPS: [Group; 9] = [
-    Group { name: "framing", cases: &[cases::framing::CASES, cases::refused_frames::CASES] },
-    Group { name: "create", cases: &[cases::create::CASES] },
-    Group { name: "orders", cases: &[cases::orders::CASES] },
-    Group { name: "matching", cases: &[cases::matching::CASES] },
-    Group { name: "query & cancel", cases: &[cases::query::CASES] },
-    Group { name: "balances", cases: &[cases::balances::CASES] },
-    Group { name: "errors", cases: &[cases::errors::CASES] },
-    Group { name: "bad XML", cases: &[cases::xml::CASES] },
-    Group { name: "limits", cases: &[cases::limits::CASES] },
-];
 
 /// A demand of the public specification, as a script.
 pub const fn spec(name: &'static str, rule: &'static str, script: &'static str) -> Case {

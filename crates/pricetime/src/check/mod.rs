@@ -6,6 +6,8 @@
 mod case;
 mod cases;
 mod expect;
+mod fault;
+mod groups;
 mod names;
 mod probe;
 mod report;
@@ -17,7 +19,9 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use self::case::{Case, Fault, GROUPS, Kind};
+use self::case::{Case, Kind};
+use self::fault::Fault;
+use self::groups::GROUPS;
 use self::names::Fresh;
 use self::probe::{Exchange, Probe, Server};
 use crate::client::{Client, ClientError, parse_timeout};
@@ -116,7 +120,7 @@ fn check(server: &Server, cases: &[(&'static str, Case)]) -> Result<Vec<Finding>
             let _ = write!(terminal, "\r\x1b[K{}/{} {}", index + 1, cases.len(), case.name).and(terminal.flush());
         }
         let mut probe = Probe::new(server, Fresh::new());
-        let result = probe.run(case.body);
+        let result = case.body.run(&mut probe);
         findings.push(Finding { group, case, result, said: probe.said });
     }
     if progress {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::case::{Body, Fault};
 use super::expect::{Element, Manner, compare_all};
+use super::fault::Fault;
 use super::names::{Fresh, Names};
 use super::script::{self, Step};
 use crate::client::{Client, ClientError, Reply};
@@ -46,15 +46,6 @@ impl<'a> Probe<'a> {
         let mut names = Names::new(fresh);
         let probe_symbol = names.fresh_symbol();
         Probe { server, names, manner: Manner::Meaning, said: Vec::new(), probe_symbol }
-    }
-
-    /// Finds out whether the case holds.
-    pub fn run(&mut self, body: Body) -> Result<(), Fault> {
-        match body {
-            Body::Script(script) => self.script(script),
-            Body::Refused(document) => self.refused(document),
-            Body::Code(code) => code(self),
-        }
     }
 
     /// Does the steps of a script.
@@ -160,7 +151,8 @@ impl<'a> Probe<'a> {
         Fault::Differs(format!("no whole reply: {error}"))
     }
 
-    fn refused(&mut self, document: &[u8]) -> Result<(), Fault> {
+    /// Sends a document that must be refused as a whole, and sees that it changed nothing.
+    pub fn refused(&mut self, document: &[u8]) -> Result<(), Fault> {
         let account = self.names.of('A');
         let mut filled = Vec::new();
         let mut rest = document;
@@ -213,15 +205,6 @@ impl<'a> Probe<'a> {
         }
         let refused = self.ask(transactions(&format!("<order {too_much}/>")).as_bytes())?;
         self.expect(&format!("<error {too_much}/>"), &refused)
-    }
-}
-
-impl Fault {
-    fn because(self, what: &str) -> Fault {
-        match self {
-            Fault::Differs(why) => Fault::Differs(format!("{what}: {why}")),
-            Fault::NoAnswer(why) => Fault::NoAnswer(why),
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 use super::Finding;
-use super::case::{Case, Fault, Kind};
+use super::case::{Case, Kind};
+use super::fault::Fault;
 use super::probe::{Exchange, Server};
 
 /// The width of the table where there is no terminal to ask.

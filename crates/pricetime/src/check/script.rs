@@ -186,7 +186,7 @@ mod tests {
     fn sent(script: &str) -> (String, Vec<Element>) {
         match parse(script).expect("a script").remove(0) {
             Step::Send { request, expected } => (request, expected),
-            other => panic!("{other:?} sends nothing"),
+            other @ (Step::Exact | Step::HasMoney { .. } | Step::HasShares { .. }) => panic!("{other:?} sends nothing"),
         }
     }
 

@@ -1,20 +1,24 @@
 //! Hours of trading before the demo's server starts, so that there are candles to look at: the same commands as later, with
 //! times that have passed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use engine::{Op, Time};
-use exchange::{Answer, Batch};
+use exchange::{Answer, Batch, Metrics};
 use journal::{DataLock, Disk, Durability, Options};
+use market::admission::Bounds;
+use market::journal_ledger::JournalLedger;
+use market::recovery;
+use market::timekeeper::{Clock, system_time};
+use market::turn::{Turn, TurnOptions};
 
 use super::Plan;
 use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
-use crate::admission::Conditions;
-use crate::recovery;
-use crate::sequencer::Sequencer;
 use crate::settings::Settings;
-use crate::timekeeper::system_time;
 
 /// Between two turns of the crowd.
 const STEP: Duration = Duration::from_millis(2_500);
@@ -26,34 +30,40 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
     let recovered = recovery::open(&storage, options).map_err(|error| error.to_string())?;
     let end = system_time();
-    let mut then = Then {
-        sequencer: Sequencer::new(recovered.engine, recovered.journal, settings.answer_limits()),
-        time: Time(end.0.saturating_sub(past.as_micros() as u64)),
-        failed: None,
+    let time = Arc::new(AtomicU64::new(end.0.saturating_sub(past.as_micros() as u64)));
+    let shown = time.clone();
+    let options = TurnOptions {
+        limits: settings.answer_limits(),
+        bounds: Bounds::NONE,
+        metrics: Metrics::new(&[]),
+        clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
+        clock_leap_max: settings.max_clock_leap.0,
     };
+    // The history is told when the server replays the journal.
+    let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());
+    let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None };
     let mut crowd = Crowd::new(plan.seed, Pace::of_steps(STEP, plan.rate));
     let mut goes_on = crowd.open(&mut then).is_some();
-    while goes_on && then.time < end {
+    while goes_on && time.load(Ordering::Relaxed) < end.0 {
         goes_on = crowd.turn(&mut then).is_some();
-        then.time = Time(then.time.0 + STEP.as_micros() as u64);
+        time.fetch_add(STEP.as_micros() as u64, Ordering::Relaxed);
     }
     then.failed.map_or(Ok(crowd), Err)
 }
 
 /// A market at a time that has passed.
 struct Then {
-    sequencer: Sequencer<Disk>,
-    time: Time,
+    turn: Turn<JournalLedger<Disk>>,
     failed: Option<String>,
 }
 
 impl Venue for Then {
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>> {
-        // It is answered at once and goes back to nobody.
-        let mut batch = [Batch::calling(drop)];
-        batch[0].requests.push(ops);
-        match self.sequencer.turn(&mut batch, self.time, Conditions::default(), || (), &mut |_, _| {}) {
-            Ok(()) => Some(std::mem::take(&mut batch[0].answers)),
+        let (back, answered) = channel();
+        let mut batch = Batch::detached(back);
+        batch.requests.push(ops);
+        match self.turn.step(&mut vec![batch]) {
+            Ok(()) => answered.recv().ok().map(|batch| batch.answers),
             Err(error) => {
                 self.failed = Some(error.to_string());
                 None

@@ -12,6 +12,7 @@ pub mod http;
 pub mod keys;
 pub mod load;
 pub mod orders;
+pub mod packed;
 pub mod proxy;
 pub mod raw;
 pub mod reply;

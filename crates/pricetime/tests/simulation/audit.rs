@@ -13,9 +13,9 @@ use super::process::Process;
 /// What an audit found that is no fault of the program, because the disk lied or was damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Done orders whose row the archive refuses as damaged.
+    /// Done orders whose record the history refuses as damaged, or as no longer kept.
     pub refused_rows: u64,
-    /// Done orders that the archive denies.
+    /// Done orders that the history takes for open.
     pub denied_rows: u64,
     /// Journal files that a start needs no more are damaged.
     pub damaged_journal: bool,
@@ -32,7 +32,7 @@ pub enum Trust {
 
 /// The engine's state is the model's, item by item, and hashes as that of a fresh engine. Asks nothing of the disk.
 pub fn check_state(node: &Node, ledger: &Ledger) -> Result<(), String> {
-    let engine = node.sequencer.engine();
+    let engine = node.engine();
     ensure!(engine.sequence() == ledger.sequence(), "the engine stands at {}", engine.sequence());
     let mut items: Vec<StateItem> = Vec::new();
     engine.export(&mut |item| items.push(item));
@@ -50,23 +50,12 @@ pub fn check_state(node: &Node, ledger: &Ledger) -> Result<(), String> {
     Ok(())
 }
 
-/// All that can be asked: the state, every order there ever was, the archive, the journal, the folder.
+/// All that can be asked: the state, every order there ever was, the journal, the folder.
 pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Trust) -> Result<Findings, String> {
     check_state(node, ledger)?;
     let mut findings = Findings::default();
     for number in 1..=ledger.model.orders_placed() {
         check_order(node, &ledger.model, ledger.model.order(engine::OrderId(number)), trust, &mut findings)?;
-    }
-    ensure!(
-        node.archive.position() == node.sequencer.engine().sequence(),
-        "the archive stands at {}, the engine at {}",
-        node.archive.position(),
-        node.sequencer.engine().sequence()
-    );
-    if trust == Trust::Honest {
-        let done = ledger.model.orders_placed() - ledger.model.open_orders().len() as u64;
-        let rows = node.archive.orders().map_err(|error| error.to_string())?;
-        ensure!(rows == done, "{done} orders are done, and the archive has {rows} rows");
     }
     findings.damaged_journal = check_journal(ledger, process, trust)?;
     check_folder(process)?;
@@ -76,10 +65,11 @@ pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Tru
 /// The history tells what the model does. After lies of the disk nothing is asked of it. A new one that begins later is right
 /// only where the machine lost commands. Gives how many orders it has.
 pub fn check_history(node: &Node, ledger: &Ledger, trust: Trust) -> Result<u64, String> {
-    node.follower.look(|scene| Past::of(&ledger.entries).check(scene, trust == Trust::Honest))
+    let checked = node.follower.look(|scene| Past::of(&ledger.entries).check(scene, trust == Trust::Honest));
+    checked.map_err(|error| error.to_string())?
 }
 
-/// What the node answers for an order is what the model says, whether it is open, done or archived.
+/// What the node answers for an order is what the model says, whether it is open or done.
 fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings: &mut Findings) -> Result<(), String> {
     let owner = model.accounts().nth(order.account.0 as usize).ok_or("an order's account exists")?;
     let query = Query { account: owner, order: order.id.into() };
@@ -87,11 +77,11 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
     let expected = model.query(&query, &mut executions);
     let expected = Told::of(&expected, &executions);
     executions.clear();
-    let mut reply = node.sequencer.engine().query(&query, &mut executions);
-    let archived = Reply::Archived(order.id);
+    let mut reply = node.engine().query(&query, &mut executions);
+    let archived = Reply::Done(order.id);
     ensure!((reply == archived) == order.open.is_zero(), "order {} is in the wrong place: {reply:?}", order.id);
     if reply == archived {
-        match node.archive.get(order.id) {
+        match node.done_order(order.id) {
             Ok(Some(done)) => reply = done.answer(&Op::Query(query), &mut executions),
             Ok(None) if trust == Trust::Deceived => {
                 findings.denied_rows += 1;
@@ -101,7 +91,7 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
                 findings.refused_rows += 1;
                 return Ok(());
             }
-            Ok(None) => return Err(format!("done order {} is not in the archive", order.id)),
+            Ok(None) => return Err(format!("done order {} is not in the history", order.id)),
             Err(error) => return Err(format!("done order {}: {error}", order.id)),
         }
     }

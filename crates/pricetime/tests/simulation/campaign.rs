@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use model::workload::Random;
 
-use super::apart;
 use super::faults::Fault;
 use super::panics;
 use super::point::{self, Point};
@@ -54,14 +53,6 @@ pub fn try_point(point: &Point) -> Result<Tally, Failure> {
     guarded(|| point::run(point)).map_err(fail)
 }
 
-/// As `try_point`, in a process of its own where the point may end it.
-fn try_point_safely(point: &Point) -> Result<Tally, Failure> {
-    if !point.needs_a_process() {
-        return try_point(point);
-    }
-    apart::run(point).map_err(|what| Failure { point: Some(*point), seed: point.seed, what })
-}
-
 /// The points of a scenario, drawn by its seed.
 pub fn points_of(seed: u64, density: Density, sabotage: Sabotage) -> Result<(Vec<Point>, Tally), Failure> {
     let fail = |what| Failure { point: None, seed, what };
@@ -104,7 +95,7 @@ pub fn run_all(points: &[Point]) -> Result<Tally, Failure> {
                 while !failed.load(Ordering::Relaxed)
                     && let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let tried = try_point_safely(point);
+                    let tried = try_point(point);
                     failed.fetch_or(tried.is_err(), Ordering::Relaxed);
                     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
                     match (&mut *result, tried) {

@@ -46,7 +46,7 @@ impl Told {
                 let (status, executions) = whole(status);
                 Told { reply: Reply::Canceled(status), executions }
             }
-            Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Archived(_) | Reply::Rejected(_) => {
+            Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Done(_) | Reply::Rejected(_) => {
                 Told { reply: reply.clone(), executions: Vec::new() }
             }
         }

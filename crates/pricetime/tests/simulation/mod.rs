@@ -1,11 +1,10 @@
-//! The whole market but its sockets and threads, on a simulated disk with a clock that a seed drives: one step after
-//! another, faults at every operation of the disk, and a check of everything against the naive model after each restart.
+//! The market as the server runs it, without its sockets and threads, on a simulated disk with a clock that a seed drives: one step
+//! after another, faults at every operation of the disk, and a check of everything against the naive model after each restart.
 //! Shared by `tests/simulation.rs` (the short form) and `examples/simulate.rs` (the long one).
 
 #![allow(dead_code, reason = "each of the two forms uses its part")]
 #![allow(clippy::unwrap_used)]
 
-pub mod apart;
 pub mod audit;
 pub mod campaign;
 pub mod faults;
@@ -20,7 +19,7 @@ pub mod requests;
 pub mod tally;
 pub mod world;
 
-use pricetime::recovery::RecoveryError;
+use market::recovery::RecoveryError;
 
 /// Why a world does not go on.
 #[derive(Debug)]

@@ -1,82 +1,45 @@
-//! The server's core in one thread: what the threads of `pricetime::market`, `archiver` and `snapshots` do, each as a step
-//! that the world takes when it likes. It knows no model and no faults.
+//! The server in one thread: the loop, the snapshots and who follows are those of the server, and the world takes a step of each when
+//! it likes. It knows no model and no faults.
 
-use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use engine::{AccountId, Command, Engine, Event, Money, Op, OrderId, Reject, Reply, Sequence, StateItem, Time};
-use exchange::{Answer, Batch, Requests};
-use journal::{Archive, ArchiveBatch, JournalPoint, Options};
-use pricetime::admission::Conditions;
-use pricetime::answering::AnswerLimits;
-use pricetime::recovery::{self, Recovered, RecoveryError, Report};
-use pricetime::sequencer::Sequencer;
-use pricetime::snapshots;
+use engine::{
+    AccountId, Command, DoneOrder, Engine, Event, Money, Op, OrderId, Reject, Reply, Sequence, StateItem, Time,
+};
+use exchange::{Answer, Batch, Metrics, Requests};
+use history::{Done, HistoryError};
+use journal::Options;
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
+use market::journal_ledger::JournalLedger;
+use market::recovery::{self, Recovered, RecoveryError, Report};
+use market::snapshots::{self, JournalCoverage, SnapshotMaker};
+use market::timekeeper::Clock;
+use market::turn::{Turn, TurnOptions};
 
 use super::Stop;
 use super::ensure;
-use super::follower::Follower;
+use super::follower::{Follower, Pace};
 use super::ledger::Told;
 use super::process::Process;
+use super::tally::{self, Tally};
 
 /// More than any request here is answered with.
 const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
 /// A running server.
 pub struct Node {
-    pub sequencer: Sequencer<Process>,
-    pub archive: Archive,
+    turn: Turn<JournalLedger<Process>>,
     pub report: Report,
     pub follower: Follower,
+    snapshots: SnapshotMaker<Process>,
     process: Process,
-    /// Done orders on their way to the archive, and up to where these are all.
-    handed_over: VecDeque<(ArchiveBatch, Sequence)>,
-    /// Stored in the archive and not yet forgotten by the engine.
-    stored: VecDeque<ArchiveBatch>,
-    stored_through: Sequence,
-    /// A replica that waits for the archive to be published.
-    replica: Option<(Engine, JournalPoint)>,
-    /// What a replica has to go beyond.
-    last_snapshot: Sequence,
-    /// Covered by all snapshots that are kept.
-    covered_through: Sequence,
-    pub done: Done,
-}
-
-/// What a node did, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Answers that came from the archive.
-    pub archived_answers: u64,
-    /// Journal files filled.
-    pub rotations: u64,
-    pub snapshots: u64,
-    /// Journal files removed.
-    pub retired: u64,
-    /// Orders placed again under their client order ids.
-    pub repeats: u64,
-    /// Others refused under them.
-    pub conflicts: u64,
-    /// Snapshots in which client order ids stand for done orders.
-    pub snapshots_with_client_orders: u64,
-    /// Histories set aside for new ones.
-    pub histories_set_aside: u64,
-}
-
-impl Done {
-    /// Both together.
-    pub fn and(self, other: Done) -> Done {
-        Done {
-            archived_answers: self.archived_answers + other.archived_answers,
-            rotations: self.rotations + other.rotations,
-            snapshots: self.snapshots + other.snapshots,
-            retired: self.retired + other.retired,
-            repeats: self.repeats + other.repeats,
-            conflicts: self.conflicts + other.conflicts,
-            snapshots_with_client_orders: self.snapshots_with_client_orders + other.snapshots_with_client_orders,
-            histories_set_aside: self.histories_set_aside + other.histories_set_aside,
-        }
-    }
+    disk_low: Arc<AtomicBool>,
+    /// What it did, counted.
+    done: Tally,
 }
 
 /// What a turn told.
@@ -84,219 +47,217 @@ pub struct Answered {
     /// For each batch and each of its ops; none where the conditions refused it.
     pub told: Vec<Vec<Option<Told>>>,
     pub events: Vec<(Sequence, Event)>,
+    /// Why the node died when the answers had left.
+    pub death: Option<String>,
 }
 
 impl Node {
-    /// Opens the folder, as the server does on its start.
-    pub fn open(process: &Process, options: Options) -> Result<Node, RecoveryError> {
+    /// Opens the folder, as the server does on its start. `clock` shows the time in microseconds.
+    pub fn open(
+        process: &Process,
+        options: Options,
+        clock: &Arc<AtomicU64>,
+        pace: Pace,
+    ) -> Result<Node, RecoveryError> {
         let mut follower = None;
-        let Recovered { engine, journal, archive, report } = recovery::open_followed(process, options, |engine| {
+        let Recovered { engine, journal, report } = recovery::open_followed(process, options, |engine| {
             // Small enough that records are written before they are old.
             let waiting_max = options.segment_bytes as usize / 2;
-            let started = follower.insert(Follower::start(engine, process, waiting_max)?);
+            let waiting = (waiting_max, options.durability);
+            let started = follower.insert(Follower::start(engine, process, waiting, pace)?);
             Ok(Some(started.sink()))
         })?;
-        let follower = follower.expect("a recovery is followed");
+        let follower: Follower = follower.expect("a recovery is followed");
         let fits = follower.fit(&engine)?;
-        let stored_through = archive.position();
-        let last_snapshot = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
-        let covered_through = snapshots::covered_through(process).ok().flatten().unwrap_or(Sequence::ZERO);
+        follower.heard();
+        let mut done = Tally::default();
+        done.count(tally::HISTORIES_SET_ASIDE, u64::from(!fits));
+        let (coverage, metrics) = (Arc::new(JournalCoverage::default()), Metrics::new(&[]));
+        let checkpointed = follower.clone();
+        let history = Arc::new(move || checkpointed.checkpoint());
+        let last = report.snapshot.as_ref().map_or(Sequence::ZERO, |info| info.sequence);
+        let snapshots = SnapshotMaker::new(process.clone(), 1, last, coverage.clone(), history, metrics.clone());
+        snapshots.look();
+        let disk_low = Arc::new(AtomicBool::new(false));
+        let ledger = JournalLedger::new(journal, Some(follower.sink()), coverage, false, disk_low.clone());
+        let shown = clock.clone();
+        let options = TurnOptions {
+            limits: LIMITS,
+            bounds: Bounds::NONE,
+            metrics,
+            clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
+            clock_leap_max: Duration::MAX,
+        };
         Ok(Node {
-            sequencer: Sequencer::new(engine, journal, LIMITS),
-            archive,
+            turn: Turn::new(engine, ledger, options),
             report,
             follower,
+            snapshots,
             process: process.clone(),
-            handed_over: VecDeque::new(),
-            stored: VecDeque::new(),
-            stored_through,
-            replica: None,
-            last_snapshot,
-            covered_through,
-            done: Done { histories_set_aside: u64::from(!fits), ..Done::default() },
+            disk_low,
+            done,
         })
     }
 
-    /// One turn of the sequencer, with the archive's answers filled in.
-    pub fn turn(&mut self, batches: &[Requests], now: Time, conditions: Conditions) -> Result<Answered, Stop> {
-        let mut batches: Vec<Box<Batch>> = batches.iter().map(batch_of).collect();
-        let mut events = Vec::new();
-        let closed_before = self.sequencer.closed_through();
-        let turned = self
-            .sequencer
-            .turn(&mut batches, now, conditions, || (), &mut |sequence, event| events.push((sequence, event)));
-        if let Err(error) = turned {
-            let silent = batches.iter().all(|batch| batch.answers.is_empty() && batch.executions.is_empty());
-            ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {error}");
-            return Err(self.check_dead(error.to_string()));
-        }
-        let engine = self.sequencer.engine();
-        let followed = self.follower.turn(&events, engine.sequence(), engine.time());
-        followed.map_err(|error| Stop::Dead(error.to_string()))?;
-        self.done.rotations += u64::from(self.sequencer.closed_through() > closed_before);
-        let mut told = Vec::new();
-        for batch in batches {
-            let Batch { requests, answers, mut executions, .. } = *batch;
-            ensure!(answers.len() == requests.ops().len(), "a batch got {} answers", answers.len());
-            let mut of_batch = Vec::new();
-            for (op, answer) in requests.ops().iter().zip(answers) {
-                of_batch.push(match answer {
-                    Answer::Unavailable(_) => None,
-                    Answer::Reply(Reply::Archived(order)) => {
-                        self.done.archived_answers += 1;
-                        let reply = self.archived(order)?.answer(op, &mut executions);
-                        Some(Told::of(&reply, &executions))
-                    }
-                    Answer::Reply(reply) => {
-                        self.done.repeats += u64::from(matches!(reply, Reply::Repeated(_)));
-                        let conflict = matches!(reply, Reply::Rejected(Reject::ClientOrderIdTaken { .. }));
-                        self.done.conflicts += u64::from(conflict);
-                        Some(Told::of(&reply, &executions))
-                    }
-                });
-            }
-            told.push(of_batch);
-        }
-        Ok(Answered { told, events })
+    pub fn engine(&self) -> &Engine {
+        self.turn.engine()
     }
 
-    /// A done order, from the archive.
-    fn archived(&self, order: OrderId) -> Result<engine::DoneOrder, Stop> {
-        match self.archive.get(order) {
+    /// What it did so far.
+    pub fn done(&self) -> Tally {
+        let mut done = self.done.clone();
+        done.count(tally::FULL_LINES, self.follower.full_lines());
+        done
+    }
+
+    /// One step of the loop, with the history's answers filled in.
+    pub fn turn(&mut self, batches: &[Requests], disk_low: bool) -> Result<Answered, Stop> {
+        self.disk_low.store(disk_low, Ordering::Relaxed);
+        let (back, answered) = channel();
+        let mut handed_in = Vec::new();
+        for requests in batches {
+            let mut batch = Batch::detached(back.clone());
+            batch.requests = requests.clone();
+            handed_in.push(batch);
+        }
+        let ended = self.step(|turn| turn.step(&mut handed_in));
+        let (answered, events): (Vec<_>, _) = (answered.try_iter().collect(), self.follower.heard());
+        let death = match ended {
+            Err(Stop::Dead(what)) if answered.is_empty() => {
+                let silent = handed_in.iter().all(|batch| batch.answers.is_empty() && batch.executions.is_empty());
+                ensure!(silent && events.is_empty(), "a turn whose journal failed told something: {what}");
+                return Err(Stop::Dead(what));
+            }
+            Err(Stop::Dead(what)) => Some(what),
+            ended => {
+                ended?;
+                self.follower.check().err().map(|error| error.to_string())
+            }
+        };
+        ensure!(answered.len() == batches.len(), "{} of {} batches came back", answered.len(), batches.len());
+        let told = answered.into_iter().map(|batch| self.told(*batch)).collect::<Result<_, _>>()?;
+        Ok(Answered { told, events, death })
+    }
+
+    /// What a batch came back with.
+    fn told(&mut self, batch: Batch) -> Result<Vec<Option<Told>>, Stop> {
+        let Batch { requests, answers, mut executions, .. } = batch;
+        let mut told = Vec::new();
+        for (op, answer) in requests.ops().iter().zip(answers) {
+            told.push(match answer {
+                Answer::Unavailable(_) => None,
+                Answer::Reply(Reply::Done(order)) => {
+                    self.done.count(tally::ARCHIVED_ANSWERS, 1);
+                    let reply = self.archived(order)?.answer(op, &mut executions);
+                    Some(Told::of(&reply, &executions))
+                }
+                Answer::Reply(reply) => {
+                    self.done.count(tally::REPEATS, u64::from(matches!(reply, Reply::Repeated(_))));
+                    let conflict = matches!(reply, Reply::Rejected(Reject::ClientOrderIdTaken { .. }));
+                    self.done.count(tally::CONFLICTS, u64::from(conflict));
+                    Some(Told::of(&reply, &executions))
+                }
+            });
+        }
+        Ok(told)
+    }
+
+    /// A done order, from the history.
+    fn archived(&self, order: OrderId) -> Result<DoneOrder, Stop> {
+        match self.done_order(order) {
             Ok(Some(done)) => Ok(done),
-            Ok(None) => Err(Stop::Wrong(format!("order {order} is in neither the engine nor the archive"))),
+            Ok(None) => Err(Stop::Wrong(format!("order {order} is done in neither the engine nor the history"))),
             Err(error) => Err(Stop::Dead(error.to_string())),
         }
     }
 
+    /// What the history says of a done order, behind all that it was told.
+    pub fn done_order(&self, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
+        self.follower.look(|scene| {
+            let history = scene.history.as_ref().expect("there is one").read();
+            let Some(Done { account, canceled, mut executions }) = history.done(order)? else { return Ok(None) };
+            while history.read_executions(&mut executions, 3)? {}
+            Ok(Some(DoneOrder { order, account, canceled, executions: executions.finish() }))
+        })?
+    }
+
+    /// Nothing came for a while: journal files are retired, and the end of the journal is marked.
+    pub fn idle(&mut self) -> Result<(), Stop> {
+        self.step(Turn::idle)
+    }
+
+    /// Takes a step of the loop, and counts what became of journal files.
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Turn<JournalLedger<Process>>) -> Result<(), journal::JournalError>,
+    ) -> Result<(), Stop> {
+        let (before, closed) = self.journal_files();
+        let stepped = step(&mut self.turn);
+        let (after, closed_since) = self.journal_files();
+        self.done.count(tally::ROTATIONS, u64::from(closed_since > closed));
+        let retired = before.iter().filter(|name| !after.contains(name)).count();
+        self.done.count(tally::RETIRED, retired as u64);
+        stepped.map_err(|error| self.check_dead(error.to_string()))
+    }
+
+    /// Their names, and the last command in a full one.
+    fn journal_files(&self) -> (Vec<String>, Sequence) {
+        let segments = self.turn.ledger().journal().segments();
+        let closed = segments.iter().filter(|segment| segment.closed).map(|segment| segment.last);
+        (segments.iter().map(|segment| segment.name.clone()).collect(), closed.max().unwrap_or(Sequence::ZERO))
+    }
+
     /// After an error of the journal nothing may be taken any more.
     fn check_dead(&mut self, error: String) -> Stop {
-        let mut batch = [Batch::calling(drop)];
+        let (back, answered) = channel();
+        let mut batch = Batch::detached(back);
         let account = AccountId::parse(b"4242").expect("digits");
-        batch[0].requests.push(&[Op::Command(Command::CreateAccount { account, balance: Money::ZERO })]);
-        let later = self.sequencer.engine().time();
-        match self.sequencer.turn(&mut batch, later, Conditions::default(), || (), &mut |_, _| {}) {
+        batch.requests.push(&[Op::Command(Command::CreateAccount { account, balance: Money::ZERO })]);
+        self.disk_low.store(false, Ordering::Relaxed);
+        match self.turn.step(&mut vec![batch]) {
             Ok(()) => Stop::Wrong(format!("a turn was acknowledged after the journal failed: {error}")),
-            Err(_) if batch[0].answers.is_empty() => Stop::Dead(error),
+            Err(_) if answered.try_recv().is_err() => Stop::Dead(error),
             Err(_) => Stop::Wrong(format!("a turn was answered after the journal failed: {error}")),
         }
     }
 
-    /// Gives the done orders to the archive's writer.
-    pub fn hand_over(&mut self) {
-        let mut batch = ArchiveBatch::new();
-        let up_to = self.sequencer.take_done(&mut batch);
-        self.handed_over.push_back((batch, up_to));
-    }
-
-    /// The archive's writer takes the next batch.
-    pub fn store(&mut self, sync: bool) -> Result<(), Stop> {
-        let Some((batch, up_to)) = self.handed_over.pop_front() else { return Ok(()) };
-        if let Err(error) = self.archive.store(&batch, up_to, sync) {
-            let again = self.archive.store(&batch, up_to, true);
-            ensure!(again.is_err(), "the archive took something after it failed: {error}");
-            return Err(Stop::Dead(error.to_string()));
-        }
-        self.stored_through = up_to;
-        self.stored.push_back(batch);
-        Ok(())
-    }
-
-    /// The archive's writer takes all that was handed over, and syncs.
-    pub fn sync_archive(&mut self) -> Result<(), Stop> {
-        while !self.handed_over.is_empty() {
-            self.store(false)?;
-        }
-        self.archive
-            .store(&ArchiveBatch::new(), self.stored_through, true)
-            .map_err(|error| Stop::Dead(error.to_string()))
-    }
-
-    /// The engine forgets what is stored.
-    pub fn forget(&mut self) {
-        for batch in self.stored.drain(..) {
-            self.sequencer.forget(&batch);
-        }
-    }
-
-    pub fn mark(&mut self) -> Result<(), Stop> {
-        let marked = self.sequencer.mark().map_err(|error| error.to_string());
-        marked.map_err(|error| self.check_dead(error))
+    /// Follows so many of the turns that wait.
+    pub fn follow(&mut self, turns: usize) -> Result<(), Stop> {
+        self.follower.follow(turns);
+        self.follower.check().map_err(|error| Stop::Dead(error.to_string()))
     }
 
     /// A replica of all that stands in full journal files, if that is more than the last snapshot has. Its failure is no
     /// reason to stop.
     pub fn replicate(&mut self) {
-        let closed = self.sequencer.closed_through();
-        if closed <= self.last_snapshot {
-            return;
+        let _ = self.snapshots.replicate();
+    }
+
+    /// Writes the replica's snapshot once the history covers it.
+    pub fn publish(&mut self) {
+        let mut named = false;
+        if let Some(replica) = self.snapshots.replica() {
+            replica.export(&mut |item| named |= matches!(item, StateItem::ClientOrder { done: Some(_), .. }));
         }
-        match snapshots::replicate(&self.process, closed, &AtomicBool::new(false)) {
-            Ok(replica) => self.replica = Some(replica),
-            Err(_) => self.last_snapshot = closed,
+        match self.snapshots.publish() {
+            Ok(Some(_)) => {
+                self.done.count(tally::SNAPSHOTS, 1);
+                self.done.count(tally::SNAPSHOTS_WITH_CLIENT_ORDERS, u64::from(named));
+            }
+            Ok(None) => {}
+            Err(_) => self.done.count(tally::SNAPSHOTS_GIVEN_UP, 1),
         }
     }
 
-    /// The history makes durable what it knows. That it cannot is a reason to stop only once it is to follow on.
-    pub fn checkpoint(&self) -> bool {
-        self.follower.checkpoint().is_ok()
-    }
-
-    /// Writes the replica's snapshot once the archive and the history cover it. Only the archive's failure is a reason to
-    /// stop.
-    pub fn publish(&mut self) -> Result<(), Stop> {
-        let Some((engine, point)) = self.replica.take() else { return Ok(()) };
-        self.last_snapshot = point.sequence;
-        if self.archive.position() < point.sequence {
-            self.sync_archive()?;
-        }
-        if self.archive.position() < point.sequence {
-            return Ok(());
-        }
-        if !self.checkpoint() {
-            return Ok(());
-        }
-        if let Ok(published) = snapshots::write_and_retire(&self.process, &engine, point) {
-            self.covered_through = published.covered.unwrap_or(self.covered_through);
-            self.done.snapshots += 1;
-            let mut named = false;
-            engine.export(&mut |item| named |= matches!(item, StateItem::ClientOrder { done: Some(_), .. }));
-            self.done.snapshots_with_client_orders += u64::from(named);
-        }
-        Ok(())
-    }
-
-    /// Removes the journal files that snapshots and the archive cover.
-    pub fn retire(&mut self) -> Result<(), Stop> {
-        let before = self.sequencer.journal().segments().len();
-        let retired = self.sequencer.retire_journal(self.covered_through).map_err(|error| error.to_string());
-        self.done.retired += (before - self.sequencer.journal().segments().len()) as u64;
-        retired.map_err(|error| self.check_dead(error))
-    }
-
-    /// An orderly stop: all is handed over, marked, synced, and a snapshot taken. `at_leisure` also closes the archive.
-    pub fn stop(mut self, at_leisure: bool) -> Result<(), Stop> {
-        self.hand_over();
-        self.mark()?;
-        self.sync_archive()?;
-        self.forget();
-        self.follower.checkpoint().map_err(|error| Stop::Dead(error.to_string()))?;
-        let Node { sequencer, archive, process, .. } = self;
-        let (engine, journal) = sequencer.into_parts();
+    /// An orderly stop: the journal is marked, the history durable, and a snapshot taken.
+    pub fn stop(self) -> Result<(), Stop> {
+        let Node { turn, follower, snapshots, process, .. } = self;
+        let (engine, ledger) = turn.close().map_err(|error| Stop::Dead(error.to_string()))?;
+        follower.stop().map_err(|error| Stop::Dead(error.to_string()))?;
+        drop(snapshots);
         // Without a snapshot the next start only takes longer.
-        let _ = snapshots::write_if_new(&process, &engine, journal.point());
-        if !at_leisure {
-            process.end();
-        }
-        drop(archive);
+        let _ = snapshots::write_if_new(&process, &engine, ledger.into_journal().point());
         process.end();
         Ok(())
     }
-}
-
-/// A batch of these requests, which goes back to nobody: its answers are looked at where the turn was taken.
-fn batch_of(requests: &Requests) -> Box<Batch> {
-    let mut batch = Batch::calling(drop);
-    batch.requests = requests.clone();
-    batch
 }

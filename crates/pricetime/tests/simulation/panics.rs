@@ -1,6 +1,5 @@
 //! Panics as values that say where they began, and without a word on standard error.
 
-use std::backtrace::Backtrace;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
@@ -15,19 +14,11 @@ thread_local! {
 pub struct Panic {
     /// The source file and line, and what it said.
     pub what: String,
-    /// The calls that led there.
-    frames: String,
 }
 
 impl Panic {
     fn of(info: &PanicHookInfo<'_>) -> Panic {
-        Panic { what: info.to_string(), frames: Backtrace::force_capture().to_string() }
-    }
-
-    /// Whether it began in the archive's database.
-    pub fn is_of_the_database(&self) -> bool {
-        // It calls nothing of ours but the file.
-        self.frames.contains("redb::")
+        Panic { what: info.to_string() }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::{AccountIndex, ClientOrderId, Entry, Event, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
-use feed::{Candle, History, HistoryError, Interval, PastOrder, Scene, Trade};
+use feed::{Candle, History, HistoryError, Interval, PastOrder, ReadModel, Trade};
 use model::Model;
 
 use super::ensure;
@@ -77,8 +77,8 @@ impl Past {
     }
 
     /// Compares all that a history knows, and that it knows all if it is said to be whole. Gives how many orders it has.
-    pub fn check<W>(&self, scene: &Scene<W>, whole: bool) -> Result<u64, String> {
-        let history = scene.history.as_ref().ok_or("there is no history")?;
+    pub fn check<W>(&self, scene: &ReadModel<W>, whole: bool) -> Result<u64, String> {
+        let history = &*scene.history.as_ref().ok_or("there is no history")?.read();
         ensure!(history.is_whole() || !whole, "the history begins with order {}", history.first_order());
         let unreadable = |error: HistoryError| format!("the history cannot be read: {error}");
         let mut orders = 0;

@@ -4,15 +4,14 @@
 use std::fmt;
 
 use feed::HistoryError;
+use journal::JournalError;
 use journal::simulated::{PowerCut, SimulatedDisk};
-use journal::{ArchiveError, JournalError};
+use market::recovery::RecoveryError;
 use model::workload::Random;
-use pricetime::recovery::RecoveryError;
 
 use super::audit::{self, Findings, Trust};
 use super::faults::Fault;
 use super::ledger::Ledger;
-use super::panics;
 use super::process::{Fate, Kind, Sabotage};
 use super::tally::{self, Tally};
 use super::world::World;
@@ -35,31 +34,9 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether the disk breaks its word, to the archive too.
+    /// Whether the disk breaks its word.
     pub fn deceives(&self) -> bool {
         [Some(self.fault), self.then.map(|then| then.1)].into_iter().flatten().any(Fault::deceives)
-    }
-
-    /// Whether it may end the process that it runs in.
-    pub fn needs_a_process(&self) -> bool {
-        self.deceives() || matches!(self.sabotage, Sabotage::SkipsSyncsOf("archive", _))
-    }
-
-    /// As one line for another process.
-    pub fn to_words(self) -> String {
-        let then = self.then.map_or(String::new(), |(at, fault)| format!(" {at} {fault}"));
-        let sabotage = Sabotage::ALL.iter().position(|sabotage| *sabotage == self.sabotage);
-        format!("{} {} {} {}{then}", sabotage.expect("one of all"), self.seed, self.at, self.fault)
-    }
-
-    /// From what `to_words` wrote.
-    pub fn from_words(words: &str) -> Option<Point> {
-        let mut words = words.split(' ');
-        let sabotage = *Sabotage::ALL.get(words.next()?.parse::<usize>().ok()?)?;
-        let (seed, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let fault = Fault::named(words.next()?)?;
-        let then = words.next().and_then(|at| Some((at.parse().ok()?, Fault::named(words.next()?)?)));
-        Some(Point { seed, at, fault, then, sabotage })
     }
 }
 
@@ -99,7 +76,7 @@ pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), St
     tally.count(tally::SCENARIOS, 1);
     tally.count(tally::OPERATIONS, kinds.len() as u64);
     tally.count(tally::COMMANDS, world.ledger.sequence().0);
-    tally.count_done(world.done());
+    tally.add(&world.done());
     Ok((kinds, tally))
 }
 
@@ -114,11 +91,11 @@ pub fn run(point: &Point) -> Result<Tally, String> {
     let ended = live_until_struck(&mut world, patience);
     for found in strike(&mut world, ended, point.fault, point.at, &mut random, &mut tally)? {
         match point.then {
-            None => go_on_or_panic(found, point, &mut random, &mut tally)?,
+            None => go_on(found, point, &mut random, &mut tally)?,
             Some((at, fault)) => {
                 tally.count(tally::SECOND_FAULTS, 1);
                 for found in strike_recovery(found, point, at, fault, &mut random, &mut tally)? {
-                    go_on_or_panic(found, point, &mut random, &mut tally)?;
+                    go_on(found, point, &mut random, &mut tally)?;
                 }
             }
         }
@@ -174,7 +151,7 @@ fn strike(
         Err(Stop::Refused(error)) => check_died_of_it(world, fault, at, &error.to_string(), tally)?,
     }
     world.end();
-    tally.count_done(world.done());
+    tally.add(&world.done());
     if fault == Fault::DiskFull {
         start_without_room(world, random, tally)?;
     }
@@ -279,21 +256,6 @@ fn strike_recovery(
     Ok(after)
 }
 
-/// As `go_on`. The archive's database may panic on pages that are not what it wrote, if the disk deceived it.
-fn go_on_or_panic(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
-    if !point.deceives() {
-        return go_on(found, point, random, tally);
-    }
-    match panics::catch(|| go_on(found, point, random, tally)) {
-        Ok(result) => result,
-        Err(panic) if panic.is_of_the_database() => {
-            tally.count_refusal("a panic inside the archive's database");
-            Ok(())
-        }
-        Err(panic) => Err(panic.what),
-    }
-}
-
 /// Opens a folder, checks everything, goes on for a while, stops in some way, and checks everything again.
 fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let Found { disk, ledger, trust } = found;
@@ -306,7 +268,7 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
             return after_stop(stop, trust, tally);
         }
     }
-    tally.count_done(world.done());
+    tally.add(&world.done());
     tally.count(tally::COMMANDS, world.ledger.sequence().0.saturating_sub(before.0));
     let disk = match random.below(5) {
         0 => return world.restart(true).or_else(|stop| after_stop(stop, trust, tally)),
@@ -377,15 +339,13 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
     ensure!(trust == Trust::Deceived, "the folder is refused though the disk kept its promises: {error}");
     let kind = match error {
         RecoveryError::Journal(error) if error.is_damage() => journal_kind(error),
-        RecoveryError::Archive(ArchiveError::Damaged { .. }) => "the archive is damaged",
-        // Its words are of a failing disk, not of damage; it is refused all the same.
-        RecoveryError::Archive(ArchiveError::Failed { .. }) => "the archive cannot be read",
         RecoveryError::NoSnapshot { source, .. } if source.is_damage() => {
             "no snapshot can be used, and the journal begins later"
         }
         RecoveryError::History(HistoryError::Damaged { .. }) => "the history is damaged",
         RecoveryError::Journal(_)
         | RecoveryError::Archive(_)
+        | RecoveryError::Folder(_)
         | RecoveryError::History(_)
         | RecoveryError::Snapshots(_)
         | RecoveryError::NoSnapshot { .. } => return Err(format!("a refusal that names no damage: {error}")),

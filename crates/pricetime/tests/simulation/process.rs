@@ -38,7 +38,7 @@ impl Sabotage {
     pub const ALL: [Sabotage; 9] = [
         Sabotage::Nothing,
         Sabotage::SkipsSyncsOf("journal-", 9),
-        Sabotage::SkipsSyncsOf("archive", 3),
+        Sabotage::SkipsSyncsOf("trades-", 2),
         Sabotage::SkipsSyncsOf("snapshot-", 2),
         Sabotage::SkipsFolderSyncs,
         Sabotage::DropsWritesTo("journal-", 7),

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::faults::Fault;
-use super::node::Done;
 
 /// Worlds that were run without a fault first.
 pub const SCENARIOS: &str = "scenarios";
@@ -30,21 +29,32 @@ pub const SURVIVED: &str = "survived";
 pub const COMMANDS: &str = "commands";
 /// Acknowledged commands that a disk which lied, or a flipped bit, took.
 pub const LOST: &str = "lost";
-/// Archived orders refused as damaged, after deceit.
+/// Done orders refused as damaged, after deceit.
 pub const REFUSED_ROWS: &str = "refused rows";
-/// Archived orders denied, after deceit.
+/// Done orders denied, after deceit.
 pub const DENIED_ROWS: &str = "denied rows";
 /// Journal files that a start did not need found damaged, after deceit.
 pub const DAMAGED_JOURNALS: &str = "damaged journals";
 
-const ARCHIVED_ANSWERS: &str = "archived answers";
-const ROTATIONS: &str = "rotations";
-const SNAPSHOTS: &str = "snapshots";
-const RETIRED: &str = "retired";
-const REPEATS: &str = "repeats";
-const CONFLICTS: &str = "conflicts";
-const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
-const HISTORIES_SET_ASIDE: &str = "histories set aside";
+/// Answers that came from the history.
+pub const ARCHIVED_ANSWERS: &str = "archived answers";
+/// Journal files filled.
+pub const ROTATIONS: &str = "rotations";
+pub const SNAPSHOTS: &str = "snapshots";
+/// Snapshots given up, most of them because the history was behind.
+pub const SNAPSHOTS_GIVEN_UP: &str = "snapshots given up";
+/// Journal files removed.
+pub const RETIRED: &str = "retired";
+/// Orders placed again under their client order ids.
+pub const REPEATS: &str = "repeats";
+/// Others refused under them.
+pub const CONFLICTS: &str = "conflicts";
+/// Snapshots in which client order ids stand for done orders.
+pub const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
+/// Histories set aside for new ones.
+pub const HISTORIES_SET_ASIDE: &str = "histories set aside";
+/// How often the loop waited for room in the line to who follows.
+pub const FULL_LINES: &str = "full lines";
 /// Histories compared with the model, record by record.
 pub const HISTORIES: &str = "histories";
 /// Orders in them.
@@ -76,35 +86,9 @@ impl Tally {
         self.count(&format!("{REFUSAL}{what}"), 1);
     }
 
-    /// Counts what nodes did.
-    pub fn count_done(&mut self, done: Done) {
-        self.count(ARCHIVED_ANSWERS, done.archived_answers);
-        self.count(ROTATIONS, done.rotations);
-        self.count(SNAPSHOTS, done.snapshots);
-        self.count(RETIRED, done.retired);
-        self.count(REPEATS, done.repeats);
-        self.count(CONFLICTS, done.conflicts);
-        self.count(SNAPSHOTS_WITH_CLIENT_ORDERS, done.snapshots_with_client_orders);
-        self.count(HISTORIES_SET_ASIDE, done.histories_set_aside);
-    }
-
     /// How many there were.
     pub fn get(&self, what: &str) -> u64 {
         self.counts.get(what).copied().unwrap_or_default()
-    }
-
-    /// What nodes did.
-    pub fn done(&self) -> Done {
-        Done {
-            archived_answers: self.get(ARCHIVED_ANSWERS),
-            rotations: self.get(ROTATIONS),
-            snapshots: self.get(SNAPSHOTS),
-            retired: self.get(RETIRED),
-            repeats: self.get(REPEATS),
-            conflicts: self.get(CONFLICTS),
-            snapshots_with_client_orders: self.get(SNAPSHOTS_WITH_CLIENT_ORDERS),
-            histories_set_aside: self.get(HISTORIES_SET_ASIDE),
-        }
     }
 
     /// Points tried.
@@ -117,21 +101,6 @@ impl Tally {
         for (what, count) in &other.counts {
             self.count(what, *count);
         }
-    }
-
-    /// All counts, one a line.
-    pub fn to_lines(&self) -> String {
-        self.counts.iter().map(|(what, count)| format!("{count} {what}\n")).collect()
-    }
-
-    /// From what `to_lines` wrote.
-    pub fn from_lines(lines: &str) -> Option<Tally> {
-        let mut tally = Tally::default();
-        for line in lines.lines() {
-            let (count, what) = line.split_once(' ')?;
-            tally.count(what, count.parse().ok()?);
-        }
-        Some(tally)
     }
 
     fn named<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
@@ -153,12 +122,17 @@ impl fmt::Display for Tally {
         for (fault, count) in self.named(POINT) {
             writeln!(f, "  {count:>8} {fault}")?;
         }
-        let Done { archived_answers, rotations, snapshots, retired, .. } = self.done();
         writeln!(
             f,
-            "{} commands acknowledged, {archived_answers} answers from the archive, {rotations} journal files filled and \
-             {retired} retired, {snapshots} snapshots",
-            get(COMMANDS)
+            "{} commands acknowledged, {} answers from the history, {} journal files filled and {} retired, {} snapshots and \
+             {} given up, {} waits for who follows",
+            get(COMMANDS),
+            get(ARCHIVED_ANSWERS),
+            get(ROTATIONS),
+            get(RETIRED),
+            get(SNAPSHOTS),
+            get(SNAPSHOTS_GIVEN_UP),
+            get(FULL_LINES)
         )?;
         writeln!(f, "{} nodes stopped at a fault, {} survived it", get(DEATHS), get(SURVIVED))?;
         writeln!(
@@ -180,7 +154,7 @@ impl fmt::Display for Tally {
         writeln!(f, "after syncs that lied, syncs that were not asked for, and flipped bits, and after nothing else:")?;
         writeln!(
             f,
-            "  {} acknowledged commands lost; {} archived orders refused as damaged, {} denied; {} old journal files damaged",
+            "  {} acknowledged commands lost; {} done orders refused as damaged, {} denied; {} old journal files damaged",
             get(LOST),
             get(REFUSED_ROWS),
             get(DENIED_ROWS),

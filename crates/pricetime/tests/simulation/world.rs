@@ -2,6 +2,8 @@
 //! It checks every reply and event against the model, and the state after each restart.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
 use exchange::Requests;
@@ -9,13 +11,14 @@ use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
 use model::Model;
 use model::workload::Random;
-use pricetime::admission::{Bounds, Conditions};
 
 use super::audit;
+use super::follower::Pace;
 use super::ledger::{Ledger, Told};
-use super::node::{Done, Node};
+use super::node::Node;
 use super::process::{Fate, Process};
 use super::requests::Clients;
+use super::tally::Tally;
 use super::{Stop, ensure};
 
 /// How many steps a world's life has.
@@ -23,24 +26,25 @@ pub const STEPS: usize = 90;
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
 
-/// A clock that stands still, runs and jumps, also back.
+/// A clock that stands still, runs and jumps, also back. Its node reads it.
 #[derive(Clone, Debug)]
-struct Clock {
-    now: u64,
-}
+struct Clock(Arc<AtomicU64>);
 
 impl Clock {
-    fn read(&mut self, random: &mut Random) -> Time {
-        match random.below(100) {
-            0..25 => {}
-            25..85 => self.now += random.below(5_000) as u64,
-            85..95 => self.now -= random.below(20_000_000) as u64,
-            95..97 => self.now += random.below(3_600_000_000) as u64,
+    /// Moves it on. Gives what it shows.
+    fn tick(&mut self, random: &mut Random) -> Time {
+        let now = self.0.load(Ordering::Relaxed);
+        let now = match random.below(100) {
+            0..25 => now,
+            25..85 => now + random.below(5_000) as u64,
+            85..95 => now - random.below(20_000_000) as u64,
+            95..97 => now + random.below(3_600_000_000) as u64,
             // Hours, so that client order ids become free again.
-            97..98 => self.now += random.below(30) as u64 * 3_600_000_000,
-            _ => self.now = CLOCK_START,
-        }
-        Time(self.now)
+            97..98 => now + random.below(30) as u64 * 3_600_000_000,
+            _ => CLOCK_START,
+        };
+        self.0.store(now, Ordering::Relaxed);
+        Time(now)
     }
 }
 
@@ -50,9 +54,10 @@ pub struct World {
     pub process: Process,
     pub ledger: Ledger,
     pub node: Option<Node>,
-    /// What the nodes before this one did.
-    pub done: Done,
+    /// What the nodes before this one did, counted.
+    done: Tally,
     pub options: Options,
+    pace: Pace,
     random: Random,
     clients: Clients,
     clock: Clock,
@@ -68,15 +73,17 @@ impl World {
     pub fn resume(seed: u64, disk: &SimulatedDisk, fate: Fate, ledger: Ledger) -> World {
         let mut random = Random::new(seed);
         let durability = if random.percent(12) { Durability::Written } else { Durability::Synced };
+        let pace = Pace { is_prompt: random.percent(30), line_max: random.pick(&[5, 40, usize::MAX]) };
         World {
             disk: disk.clone(),
             process: Process::start(disk, fate),
             ledger,
             node: None,
-            done: Done::default(),
+            done: Tally::default(),
             options: Options { segment_bytes: random.pick(&[512, 512, 1024, 2048, 4096]), durability },
+            pace,
             clients: Clients::new(random.any()),
-            clock: Clock { now: CLOCK_START + random.below(1_000_000_000) as u64 },
+            clock: Clock(Arc::new(AtomicU64::new(CLOCK_START + random.below(1_000_000_000) as u64))),
             random,
         }
     }
@@ -102,9 +109,9 @@ impl World {
 
     /// As `start`, after deceit or not. Gives how many acknowledged commands the deceit took.
     pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
-        let opened = Node::open(&self.process, self.options);
+        let opened = Node::open(&self.process, self.options, &self.clock.0, self.pace);
         let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
-        let lost = self.ledger.settle(node.sequencer.engine().sequence(), deceived || self.process.is_lied_to())?;
+        let lost = self.ledger.settle(node.engine().sequence(), deceived || self.process.is_lied_to())?;
         audit::check_state(&node, &self.ledger)?;
         if !self.process.is_lied_to() {
             // Recovery promises that what it found is durable.
@@ -119,23 +126,13 @@ impl World {
         let what = self.random.below(100);
         let node = self.node.as_mut().expect("a node is running");
         match what {
-            0..42 => return self.turn(),
-            42..53 => node.hand_over(),
-            53..59 => node.store(false)?,
-            59..63 => node.store(true)?,
-            63..65 => node.sync_archive()?,
-            65..72 => node.forget(),
-            72..76 => {
-                node.mark()?;
-                self.ledger.marked = true;
-                if !self.process.is_lied_to() {
-                    self.ledger.safe = self.ledger.sequence();
-                }
-            }
-            76..82 => node.replicate(),
-            82..87 => node.publish()?,
-            87..88 => drop(node.checkpoint()),
-            88..92 => node.retire()?,
+            0..48 => return self.turn(),
+            48..59 => return self.idle(),
+            59..70 => node.follow(1 + self.random.below(5))?,
+            70..78 => node.replicate(),
+            78..86 => node.publish(),
+            86..88 => drop(node.follower.checkpoint()),
+            88..92 => node.follower.stall(!node.follower.is_stalled()),
             92..96 => return self.snapshot_now(),
             96..98 => return self.restart(true),
             _ => return self.restart(false),
@@ -146,18 +143,17 @@ impl World {
     /// Clients ask, and are told the same as by the model.
     pub fn turn(&mut self) -> Result<(), Stop> {
         let batches = self.clients.turn(&self.ledger.model);
-        let now = self.clock.read(&mut self.random);
-        let conditions = Conditions { disk_low: self.random.percent(5), bounds: Bounds::NONE };
-        let time = now.max(self.ledger.time());
-        self.ledger.doubt = self.admitted(&batches, time, conditions);
+        let time = self.clock.tick(&mut self.random).max(self.ledger.time());
+        let disk_low = self.random.percent(5);
+        self.ledger.doubt = self.admitted(&batches, time, disk_low);
         let node = self.node.as_mut().expect("a node is running");
-        let answered = node.turn(&batches, now, conditions)?;
+        let answered = node.turn(&batches, disk_low)?;
         let expected_commands = self.ledger.doubt.len();
         self.ledger.doubt.clear();
         let (before, mut events) = (self.ledger.sequence(), Vec::new());
         for (requests, told) in batches.iter().zip(&answered.told) {
             for (op, told) in requests.ops().iter().zip(told) {
-                let expected = match below_low_water(&self.ledger.model, op).filter(|_| conditions.disk_low) {
+                let expected = match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
                     Some(LowWater::Refused) => {
                         ensure!(told.is_none(), "{op:?} was let in though the disk is low");
                         continue;
@@ -171,13 +167,23 @@ impl World {
         ensure!(answered.events == events, "the events are not those of the model");
         ensure!(self.ledger.sequence().0 == before.0 + expected_commands as u64, "commands were counted wrongly");
         self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
+        answered.death.map_or(Ok(()), |what| Err(Stop::Dead(what)))
+    }
+
+    /// Nobody asks for a while.
+    fn idle(&mut self) -> Result<(), Stop> {
+        self.node.as_mut().expect("a node is running").idle()?;
+        self.ledger.marked = true;
+        if !self.process.is_lied_to() {
+            self.ledger.safe = self.ledger.sequence();
+        }
         Ok(())
     }
 
-    fn admitted(&self, batches: &[Requests], time: Time, conditions: Conditions) -> Vec<Entry> {
+    fn admitted(&self, batches: &[Requests], time: Time, disk_low: bool) -> Vec<Entry> {
         let (mut sequence, mut canceled) = (self.ledger.sequence(), HashSet::new());
         let ops = batches.iter().flat_map(Requests::ops).filter(|op| {
-            match below_low_water(&self.ledger.model, op).filter(|_| conditions.disk_low) {
+            match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
                 None => true,
                 Some(LowWater::Cancels(order)) => canceled.insert(order),
                 Some(LowWater::Vain(_) | LowWater::Refused) => false,
@@ -193,15 +199,15 @@ impl World {
         .collect()
     }
 
-    /// All that makes the folder forget: done orders leave the engine, a snapshot is taken, journal files go.
+    /// All that makes the folder forget: a snapshot is taken, journal files go.
     pub fn snapshot_now(&mut self) -> Result<(), Stop> {
         let node = self.node.as_mut().expect("a node is running");
-        node.hand_over();
-        node.sync_archive()?;
-        node.forget();
+        node.follower.stall(false);
+        self.idle()?;
+        let node = self.node.as_mut().expect("a node is running");
         node.replicate();
-        node.publish()?;
-        node.retire()
+        node.publish();
+        self.idle()
     }
 
     /// The process stops, orderly or killed, and another one starts.
@@ -209,7 +215,7 @@ impl World {
         self.done = self.done();
         let node = self.node.take().expect("a node is running");
         if orderly {
-            node.stop(self.random.percent(50))?;
+            node.stop()?;
         } else {
             self.process.end();
             drop(node);
@@ -226,8 +232,10 @@ impl World {
     }
 
     /// What all its nodes did.
-    pub fn done(&self) -> Done {
-        self.node.as_ref().map_or(self.done, |node| self.done.and(node.done))
+    pub fn done(&self) -> Tally {
+        let mut done = self.done.clone();
+        self.node.iter().for_each(|node| done.add(&node.done()));
+        done
     }
 }
 
@@ -253,7 +261,7 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         Reply::Rejected(reject) => LowWater::Vain(reject),
         Reply::Status(status) if status.open.is_zero() => LowWater::Vain(Reject::NothingOpen),
         Reply::Status(status) => LowWater::Cancels(status.order),
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Archived(_) => {
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Done(_) => {
             unreachable!("the model does not answer a query so")
         }
     })

@@ -227,6 +227,27 @@ impl Database {
         store.take_over().unwrap()
     }
 
+    /// Has an empty market begin with parts of so many ids.
+    pub fn with_small_parts(&self, ids: u64) {
+        self.with_parts(ids, ids);
+    }
+
+    /// The same with a first part of orders of so many ids, and all others of `ids`.
+    pub fn with_parts(&self, orders: u64, ids: u64) {
+        self.store("parts").migrate().unwrap();
+        let mut sql = String::from("SET pricetime.server = 'on';");
+        for (whole, ids) in [("orders", orders), ("cancellations", orders), ("executions", ids)] {
+            sql += &format!(
+                "ALTER TABLE pricetime.{whole} DETACH PARTITION pricetime.{whole}_1;
+                 ALTER TABLE pricetime.{whole} ATTACH PARTITION pricetime.{whole}_1 FOR VALUES FROM (MINVALUE) TO ({0});
+                 UPDATE pricetime.parts SET ends = {0} WHERE rows_of = '{whole}';",
+                ids + 1
+            );
+        }
+        self.sql(&format!("{sql} UPDATE pricetime.kept SET part_ids = {ids}"));
+        self.sql("RESET pricetime.server");
+    }
+
     /// Runs SQL as a psql user would; gives the rows with their values joined by bars, and null as nothing.
     pub fn try_sql(&self, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
         let mut client = self.client.lock().unwrap();
@@ -239,9 +260,9 @@ impl Database {
                 }
                 other => other?,
             };
-            let rows = messages.iter().filter_map(|message| match message {
-                SimpleQueryMessage::Row(row) => Some(row),
-                _ => None,
+            let rows = messages.iter().filter_map(|message| {
+                let SimpleQueryMessage::Row(row) = message else { return None };
+                Some(row)
             });
             let values = |row: &SimpleQueryRow| {
                 let values: Vec<&str> = (0..row.len()).map(|at| row.get(at).unwrap_or_default()).collect();

@@ -1,28 +1,29 @@
-//! What an account has, what it traded, and the keys of its stream.
+//! What an account has and traded, and the listen keys of its stream.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{AccountIndex, OrderId, Position, Side, SymbolIndex};
-use feed::{Holding, Scene, Trade, View};
+use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
-use super::history::{Wanted, gather};
-use super::market::{Answer, TRADES};
+use super::history::{TRADES, Wanted, gather};
+use super::market::Answer;
 use super::order::of_account;
+use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
-use crate::past::{self, OfAccount};
+use crate::past;
 use crate::pieces::{self, Frame, Piece};
+use crate::records::OfAccount;
 use crate::site::Site;
 
 /// Positions that are looked at between two turns of the feed.
 const AT_ONCE: usize = 500;
 
 /// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
-pub(super) async fn account(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
     let all = asked.text("omitZeroBalances") != Some("true");
     let (account, about) = of_account(&site, id, move |scene, account| Ok((account, about(scene, account)))).await?;
@@ -40,7 +41,7 @@ enum Balances {
     Behind(SymbolIndex),
 }
 
-fn about(scene: &Scene<Hub>, account: AccountIndex) -> Value {
+fn about(scene: &ReadModel<Hub>, account: AccountIndex) -> Value {
     let view = &scene.view;
     json!({
         "makerCommission": 0,
@@ -78,7 +79,7 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
         Balances::Behind(symbol) => (Some(symbol), None),
     };
     let mut rest = account.holdings.behind(behind);
-    let some: Vec<&Holding> = rest.by_ref().take(AT_ONCE).collect();
+    let some: Vec<Holding> = rest.by_ref().take(AT_ONCE).collect();
     let shares = some
         .iter()
         .filter(|holding| all || holding.shares != Position::ZERO || holding.held != Position::ZERO)
@@ -94,7 +95,7 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
     (dollars.into_iter().chain(shares).collect(), last)
 }
 
-pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
     let id = asked.account(&site)?;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "fromId")?);
     let order = asked.number("orderId")?;
@@ -143,7 +144,7 @@ fn own_shape(pair: &str, trade: &Trade, side: Side) -> Value {
 }
 
 /// These need a key, and no signature.
-pub(super) async fn listen(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answer {
     let key = asked.key(&site)?;
     let listen_key = site.market()?.listen_keys.of(key.account).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
@@ -152,7 +153,7 @@ pub(super) async fn listen(State(site): State<Site>, asked: Asked) -> Answer {
     Ok(Json(json!({"listenKey": listen_key})))
 }
 
-pub(super) async fn keep_listening(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) -> Answer {
     let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
     match site.market()?.listen_keys.keep(key.account, listen_key) {
         true => Ok(Json(json!({}))),
@@ -160,7 +161,7 @@ pub(super) async fn keep_listening(State(site): State<Site>, asked: Asked) -> An
     }
 }
 
-pub(super) async fn stop_listening(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn stop_listening(State(site): State<Site>, asked: Parameters) -> Answer {
     let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
     match site.market()?.listen_keys.stop(key.account, listen_key) {
         true => Ok(Json(json!({}))),

@@ -1,4 +1,4 @@
-//! What streams tell, as text.
+//! The events of streams, as text.
 
 use std::collections::BTreeSet;
 

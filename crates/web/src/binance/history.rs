@@ -1,13 +1,16 @@
-//! Pages of the history, put together to what these clients ask for: the last ones, or the first ones from a number or a time
-//! on, always oldest first.
+//! Makes the pages that these clients ask for from pages of the history: the last entries, or the first ones from a
+//! number or a time on, always oldest first.
 
 use engine::Time;
 use feed::{HistoryError, Trade};
 
-use super::asked::Asked;
+use super::parameters::Parameters;
 use super::refusal::Refusal;
-use crate::past::{Past, Since, Trouble};
+use crate::past::Trouble;
+use crate::records::{Past, Since};
 
+/// Trades and orders of a page: shown unless asked otherwise, and at most.
+pub(super) const TRADES: (usize, usize) = (500, 1000);
 /// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
 const PAGES_MAX: usize = 200;
 
@@ -24,12 +27,12 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// As a request asks; `from` is what it calls the number.
-    pub(super) fn of(asked: &Asked, from: &str) -> Result<Wanted, Refusal> {
+    pub(super) fn of(asked: &Parameters, from: &str) -> Result<Wanted, Refusal> {
         Ok(Wanted {
             from: asked.number(from)?,
             start: asked.time("startTime")?,
             end: asked.time("endTime")?,
-            limit: asked.limit(super::market::TRADES.0, super::market::TRADES.1)?,
+            limit: asked.limit(TRADES.0, TRADES.1)?,
         })
     }
 
@@ -44,7 +47,7 @@ impl Wanted {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
-    /// Whether what was found is all that is wanted, although what happened up to `until` is no longer kept.
+    /// Whether what was found is all that is wanted, although nothing up to `until` is kept any more.
     fn lacks_nothing<T>(&self, found: &[T], until: Time) -> bool {
         match (self.start, self.from) {
             // The last ones that there are.

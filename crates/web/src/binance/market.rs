@@ -7,16 +7,17 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{Money, Price, Shares, Side, Symbol, SymbolIndex, Time};
-use feed::{Candle, Interval, Scene, Trade, View};
+use feed::{Candle, Interval, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
-use super::history::{Wanted, gather};
+use super::history::{TRADES, Wanted, gather};
+use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
-use crate::past::{self, Stretch};
+use crate::past;
 use crate::pieces::{self, Frame, Piece};
+use crate::records::Stretch;
 use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
@@ -30,7 +31,7 @@ pub(super) async fn time() -> Json<Value> {
 }
 
 /// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two.
-pub(super) async fn exchange_info(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
     let about = json!({
         "timezone": "UTC",
@@ -135,7 +136,7 @@ pub(super) async fn look_at_some<T: Send + 'static>(
 }
 
 /// By `symbol`, by `symbols` (a JSON list), or all.
-pub(super) fn chosen(view: &View, asked: &Asked) -> Result<Chosen, Refusal> {
+pub(super) fn chosen(view: &View, asked: &Parameters) -> Result<Chosen, Refusal> {
     let find = |pair: &str| names::find(view, pair).ok_or_else(Refusal::unknown_symbol);
     if let Some(pair) = asked.text("symbol") {
         return find(pair).map(Chosen::One);
@@ -150,7 +151,7 @@ pub(super) fn chosen(view: &View, asked: &Asked) -> Result<Chosen, Refusal> {
 const DEPTH: (usize, usize) = (100, 5000);
 
 /// The book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
-pub(super) async fn depth(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn depth(State(site): State<Site>, asked: Parameters) -> Answer {
     let limit = asked.limit(DEPTH.0, DEPTH.1)?;
     of_symbol(&site, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
 }
@@ -165,30 +166,27 @@ pub(super) fn book_shape(view: &View, symbol: SymbolIndex, limit: usize) -> Valu
     json!({"lastUpdateId": view.sequence().0, "bids": side(Side::Buy), "asks": side(Side::Sell)})
 }
 
-/// Trades: shown unless asked otherwise, and at most.
-pub(super) const TRADES: (usize, usize) = (500, 1000);
-
-pub(super) async fn trades(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
     let limit = asked.limit(TRADES.0, TRADES.1)?;
     let trades = trades_of(&site, &asked, Wanted { limit, ..Wanted::default() }).await?;
     Ok(Json(trades.iter().map(trade_shape).collect()))
 }
 
-pub(super) async fn historical_trades(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn historical_trades(State(site): State<Site>, asked: Parameters) -> Answer {
     let (limit, from) = (asked.limit(TRADES.0, TRADES.1)?, asked.number("fromId")?);
     let trades = trades_of(&site, &asked, Wanted { from, limit, ..Wanted::default() }).await?;
     Ok(Json(trades.iter().map(trade_shape).collect()))
 }
 
 /// Each trade is an aggregate of its own.
-pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Parameters) -> Answer {
     let wanted = Wanted::of(&asked, "fromId")?;
     let trades = trades_of(&site, &asked, wanted).await?;
     Ok(Json(trades.iter().map(aggregate_shape).collect()))
 }
 
 /// Trades of a symbol, oldest first.
-async fn trades_of(site: &Site, asked: &Asked, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
+async fn trades_of(site: &Site, asked: &Parameters, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
     let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
     if let Some(since) = wanted.since() {
         let found = past::trades_since(site, symbol, since, wanted.limit).await.map_err(Refusal::troubled)?;
@@ -225,7 +223,7 @@ fn aggregate_shape(trade: &Trade) -> Value {
     })
 }
 
-pub(super) async fn klines(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
     let interval = interval(asked.needed("interval")?)?;
     let limit = asked.limit(500, 1000)?;
     let (start, end) = (asked.time("startTime")?, asked.time("endTime")?);
@@ -266,8 +264,8 @@ fn kline_shape(candle: &Candle, interval: Interval) -> Value {
 /// What `show` makes of the symbol that is asked for.
 pub(super) async fn of_symbol<T: Send + 'static>(
     site: &Site,
-    asked: &Asked,
-    show: impl FnOnce(&mut Scene<Hub>, SymbolIndex) -> Result<T, Refusal> + Send + 'static,
+    asked: &Parameters,
+    show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let pair = asked.needed("symbol")?.to_owned();
     let shown = site.look(move |scene| match names::find(&scene.view, &pair) {

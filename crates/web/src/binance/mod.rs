@@ -3,15 +3,13 @@
 //! `/api/v1` asks and does. docs/BINANCE.md is its interface.
 
 mod account;
-mod asked;
 mod events;
 mod history;
-mod keys;
-mod listen_keys;
 mod market;
 mod names;
 mod numbers;
 mod order;
+mod parameters;
 mod place;
 mod refusal;
 mod reports;
@@ -27,10 +25,7 @@ use axum::routing::{get, post};
 
 use crate::site::Site;
 
-pub use keys::{Key, Keys};
-pub(crate) use listen_keys::ListenKeys;
 pub(crate) use refusal::Refusal;
-pub(crate) use stream::{Envelope, Stream};
 pub(crate) use streams::Streams;
 
 /// All of it is under this.

@@ -1,4 +1,4 @@
-//! Pairs: the symbol `SPY` is traded for dollars, and is `SPYUSD` here.
+//! Names of pairs: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
 
 use engine::{Symbol, SymbolIndex};
 use feed::View;

@@ -70,7 +70,7 @@ pub(super) fn milliseconds(time: Time) -> u64 {
 
 /// By this machine's clock. It only tells people; the market's time is its commands'.
 pub(super) fn now() -> u64 {
-    crate::rest::now() / 1000
+    crate::clock::now() / 1000
 }
 
 #[cfg(test)]

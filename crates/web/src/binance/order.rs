@@ -10,19 +10,19 @@ use engine::{
     Time,
 };
 use exchange::Answer as Answered;
-use feed::{Open, Scene, View};
+use feed::{Open, ReadModel, View};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
 use super::history::{Wanted, gather};
 use super::market::Answer;
+use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::open_orders::{self, Direction, Stopped, Walk};
-use crate::past::{self, Past, Trouble};
+use crate::past::{self, Trouble};
 use crate::pieces::{self, Frame, Piece};
-use crate::shapes::placed_at;
+use crate::records::Past;
 use crate::site::Site;
 
 /// Orders that are shown between two turns of the feed.
@@ -48,8 +48,8 @@ pub(super) struct Order {
 
 impl Order {
     /// One that is open.
-    fn of_open(scene: &Scene<Hub>, open: &Open) -> Result<Order, Refusal> {
-        let time = placed_at(scene.history.as_ref(), open).map_err(Refusal::unreadable)?.map(Time);
+    fn of_open(scene: &ReadModel<Hub>, open: &Open) -> Result<Order, Refusal> {
+        let time = scene.placed_at(open).map_err(Refusal::unreadable)?;
         Ok(Order { time, ..Order::of(&scene.view, open, scene.view.client_id(open.order)) })
     }
 
@@ -178,14 +178,14 @@ pub(super) fn side_name(side: Side) -> &'static str {
     }
 }
 
-pub(super) async fn one(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
     let order = named(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
     let (symbol, account, open) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let open = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
-        Ok((symbol, account, open.map(|open| Order::of_open(scene, open)).transpose()?))
+        Ok((symbol, account, open.map(|open| Order::of_open(scene, &open)).transpose()?))
     })
     .await?;
     if let Some(open) = open {
@@ -198,7 +198,7 @@ pub(super) async fn one(State(site): State<Site>, asked: Asked) -> Answer {
 }
 
 /// Oldest first, as many as there are: in pieces, for this protocol has no pages.
-pub(super) async fn open(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let account = asked.account(&site)?;
     let pair = asked.text("symbol").map(str::to_owned);
     let (account, symbol) = of_account(&site, account, move |scene, account| {
@@ -224,7 +224,7 @@ pub(super) async fn open(State(site): State<Site>, asked: Asked) -> Result<Respo
     .await
 }
 
-pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "orderId")?);
     let (symbol, account) = of_account(&site, account, move |scene, account| {
@@ -233,7 +233,8 @@ pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
     })
     .await?;
     let from = &site;
-    let orders = gather(wanted, |before| past::orders_of(from, account, Some(symbol), before, super::market::TRADES.1));
+    let orders =
+        gather(wanted, |before| past::orders_of(from, account, Some(symbol), before, super::history::TRADES.1));
     let orders = orders.await?;
     let shown = site.look(move |scene| {
         let orders: Vec<Order> = orders.iter().map(|past| Order::of_past(&scene.view, past)).collect();
@@ -242,7 +243,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Asked) -> Answer {
     Ok(Json(shown.await?.iter().map(Order::shape).collect()))
 }
 
-pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
     site.ascertain().await?;
@@ -250,7 +251,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
     let open = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let its = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
-        its.map(|open| Order::of_open(scene, open)).transpose()
+        its.map(|open| Order::of_open(scene, &open)).transpose()
     });
     // One that is not open any more cannot be canceled, whatever became of it.
     let open = open.await?.ok_or_else(Refusal::unknown_to_cancel)?;
@@ -259,7 +260,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Asked) -> Answer {
 }
 
 /// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
-pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
     let pair = asked.needed("symbol")?.to_owned();
     site.ascertain().await?;
@@ -295,7 +296,7 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Asked) -> Resul
 async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Option<Order>, Refusal> {
     let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await? {
         Reply::Canceled(status) => status.canceled,
-        Reply::Rejected(_) | Reply::Archived(_) => None,
+        Reply::Rejected(_) | Reply::Done(_) => None,
         Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) => return Err(Refusal::internal()),
     };
     let Some(cancellation) = canceled else { return Ok(None) };
@@ -309,7 +310,7 @@ async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Opt
 }
 
 /// The order that a request names by its number, or by what its client calls it. None if the client calls none so.
-async fn named(site: &Site, account: AccountId, asked: &Asked) -> Result<Option<OrderId>, Refusal> {
+async fn named(site: &Site, account: AccountId, asked: &Parameters) -> Result<Option<OrderId>, Refusal> {
     if let Some(order) = asked.number("orderId")? {
         return Ok(Some(OrderId(order)));
     }
@@ -321,7 +322,7 @@ async fn named(site: &Site, account: AccountId, asked: &Asked) -> Result<Option<
     let Ok(id) = ClientOrderId::parse(name.as_bytes()) else { return Ok(None) };
     match ask(site, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => Ok(Some(status.order)),
-        Reply::Archived(order) => Ok(Some(order)),
+        Reply::Done(order) => Ok(Some(order)),
         Reply::Rejected(_) => Ok(None),
         Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) => Err(Refusal::internal()),
     }
@@ -341,7 +342,7 @@ pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
 pub(super) async fn of_account<T: Send + 'static>(
     site: &Site,
     account: AccountId,
-    show: impl FnOnce(&mut Scene<Hub>, AccountIndex) -> Result<T, Refusal> + Send + 'static,
+    show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let shown = site.look(move |scene| match scene.view.find_account(account) {
         Some(account) => show(scene, account),

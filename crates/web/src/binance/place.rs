@@ -1,4 +1,4 @@
-//! Placing orders: limit orders that stay until they are executed or canceled, which is what there is.
+//! Placing orders. There are only limit orders that stay until they are executed or canceled.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,12 +6,12 @@ use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, NewOrder, Op, OrderId, Position, Price, Reply, Shares,
     Side, Symbol, Time,
 };
-use feed::{RECENT_MAX, Scene, Trade};
+use feed::{RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
 use super::market::Answer;
 use super::order::{ask, of_account, side_name};
+use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
 use crate::hub::Hub;
@@ -52,7 +52,7 @@ enum Tell {
     Full,
 }
 
-pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked)?;
     let Placing { name, side, limit, shares, client_id, .. } = placing;
@@ -65,12 +65,12 @@ pub(super) async fn place(State(site): State<Site>, asked: Asked) -> Answer {
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
-        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Archived(_) => Err(Refusal::internal()),
+        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) => Err(Refusal::internal()),
     }
 }
 
 /// Checks an order and does not place it.
-pub(super) async fn test(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.account(&site)?;
     let placing = Placing::read(&asked)?;
     site.ascertain().await?;
@@ -81,7 +81,7 @@ pub(super) async fn test(State(site): State<Site>, asked: Asked) -> Answer {
 }
 
 impl Placing {
-    fn read(asked: &Asked) -> Result<Placing, Refusal> {
+    fn read(asked: &Parameters) -> Result<Placing, Refusal> {
         let name = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
         let side = match asked.needed("side")? {
             "BUY" => Side::Buy,
@@ -192,16 +192,16 @@ fn amount<T>(
 }
 
 /// When an order that was just placed was placed.
-fn time_of(scene: &Scene<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
+fn time_of(scene: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
     if let Some(open) = scene.view.open_order(order) {
         return Ok(Some(open.time));
     }
-    let Some(history) = &scene.history else { return Ok(None) };
+    let Some(history) = scene.history().map_err(Refusal::unreadable)? else { return Ok(None) };
     Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
 }
 
 /// What an order executed with when it was placed, in order. None if that was too long ago for a memory without history.
-fn fills(scene: &Scene<Hub>, name: Symbol, order: OrderId) -> Result<Option<Vec<Trade>>, Refusal> {
+fn fills(scene: &ReadModel<Hub>, name: Symbol, order: OrderId) -> Result<Option<Vec<Trade>>, Refusal> {
     let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
     let (mut found, mut seen) = (Vec::new(), 0);
     // Orders are numbered as they are placed: a trade that an earlier one made is older than this order.
@@ -214,7 +214,7 @@ fn fills(scene: &Scene<Hub>, name: Symbol, order: OrderId) -> Result<Option<Vec<
     };
     let complete = !scene.view.listing(symbol).recent().all(&mut take);
     if !complete && seen >= RECENT_MAX {
-        let Some(history) = &scene.history else { return Ok(None) };
+        let Some(history) = scene.history().map_err(Refusal::unreadable)? else { return Ok(None) };
         found.clear();
         let mut before = None;
         loop {

@@ -13,9 +13,9 @@ use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;
 use crate::problem::Problem;
 
-/// What is kept of the past is damaged where the answer stands: a code that Binance has not.
+/// The records that the answer needs are damaged. Binance has no code for this.
 const RECORD_DAMAGED: i32 = -1900;
-/// What was there is no longer kept: to Binance, an order that was archived.
+/// What was asked for is no longer kept. Binance has this code for an archived order.
 const NO_LONGER_KEPT: i32 = -2026;
 
 /// A refusal.
@@ -161,7 +161,7 @@ impl Refusal {
 
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
-        if why == Unavailable::RecordDamaged {
+        if [Unavailable::RecordDamaged, Unavailable::NoLongerKept].contains(&why) {
             return Refusal::from(Problem::unavailable(why));
         }
         if let Unavailable::Bound(bound) = why {
@@ -176,7 +176,7 @@ impl Refusal {
     }
 }
 
-/// What the rest of this server says of itself or of a request, in these clients' words.
+/// A refusal of our own interface, in the words of the compatible one.
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
         let status = problem.status();

@@ -1,4 +1,4 @@
-//! What an account's stream tells: each order that is placed, executed and canceled, and what the account then has.
+//! What an account's stream sends: each order that is placed, executed and canceled, and what the account has then.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::order::Order;
 use super::{names, numbers};
 
-/// What an account was told.
+/// What the stream of an account was told.
 #[derive(Debug)]
 pub(super) struct Told {
     /// Its last order that was told as new. Orders are numbered as they are placed.
@@ -19,7 +19,7 @@ pub(super) struct Told {
     holdings: Holdings,
 }
 
-/// How an order stands between two events.
+/// An order as it is between two events.
 struct Standing {
     /// As it stands after all of them.
     order: Order,
@@ -97,7 +97,7 @@ impl Told {
     }
 }
 
-/// The orders that are in the news, each as it stood before them: what it executed since is in the news.
+/// The orders that the news is about, each with what it had executed before the news.
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     let mut standings: HashMap<OrderId, Standing> = HashMap::new();
     let mut add = |order: Order| {
@@ -112,7 +112,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
             }
             News::Order(_, order) => {
                 if let Some(open) = view.open_order(*order) {
-                    add(Order::of(view, open, view.client_id(*order)));
+                    add(Order::of(view, &open, view.client_id(*order)));
                 }
             }
             News::Traded(..) | News::Account(_) | News::Placed(..) => {}
@@ -130,7 +130,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
 }
 
 impl Standing {
-    /// Tells of what happened, and stands as it is after it.
+    /// Makes the event of what happened, and changes the order to what it is after that.
     fn report(&mut self, happened: Happened<'_>) -> Value {
         let placed = self.order.time.map_or(0, numbers::milliseconds);
         let (shares, price, id, maker) = match &happened {

@@ -1,19 +1,20 @@
-//! A connection that follows streams: those that its path names, and those that it asks for later.
+//! A connection that follows streams: those in its path, and those that it asks for later.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feed::Scene;
+use feed::ReadModel;
 use serde_json::{Value, json};
 
-use super::asked::Asked;
+use super::parameters::Parameters;
 use super::refusal::Refusal;
-use super::stream::{self, Envelope};
+use super::stream;
 use crate::conversation::{self, Party};
-use crate::hub::{Hub, Topic};
+use crate::hub::Hub;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::Text;
+use crate::topic::{Envelope, Topic};
 use crate::upgrade::Upgrade;
 
 /// Streams that one connection may follow.
@@ -27,8 +28,8 @@ pub(super) async fn upgrade_bare(
     follow(site, upgrade?, Envelope::Raw, Vec::new()).await
 }
 
-/// Follows the streams of its path: their names, or a listen key. A number is nobody's stream: some clients number their
-/// connections so.
+/// Follows the streams in its path: their names, or a listen key. A number is no stream; some clients number their
+/// connections in this way.
 pub(super) async fn upgrade_raw(
     State(site): State<Site>,
     Path(streams): Path<String>,
@@ -43,7 +44,7 @@ pub(super) async fn upgrade_raw(
 pub(super) async fn upgrade_combined(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
-    asked: Asked,
+    asked: Parameters,
 ) -> Result<Response, Refusal> {
     let streams = asked.text("streams").unwrap_or_default();
     let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -158,7 +159,8 @@ fn answer(id: &Value, result: &Value) -> Text {
     json!({"result": result, "id": id}).to_string().into()
 }
 
-/// What names stand for. Refused if one of them stands for nothing: a stream that never tells anything helps nobody.
+/// The streams that these names stand for. Errors: a name stands for none, because a stream that never tells anything
+/// helps nobody.
 async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result<Vec<Named>, Refusal> {
     if names.len() > STREAMS_MAX {
         return Err(Refusal::invalid("streams", &format!("a connection may follow {STREAMS_MAX}")));
@@ -182,6 +184,6 @@ async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result
     found.await?
 }
 
-fn find(scene: &Scene<Hub>, envelope: Envelope, name: &str) -> Option<Topic> {
+fn find(scene: &ReadModel<Hub>, envelope: Envelope, name: &str) -> Option<Topic> {
     stream::find(&scene.view, name).map(|(symbol, stream)| Topic::Stream(symbol, stream, envelope))
 }

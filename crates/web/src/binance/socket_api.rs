@@ -1,20 +1,20 @@
-//! The WebSocket API, as far as clients need it to follow their account: the request for that is signed.
+//! The WebSocket API, as far as clients need it to follow their account: one signed request subscribes to it.
 
 use axum::extract::State;
 use axum::response::Response;
 use engine::AccountId;
 use serde_json::{Map, Value, json};
 
-use super::asked::{self, check_time, find_key};
 use super::numbers;
+use super::parameters::{self, check_time, find_key};
 use super::refusal::Refusal;
-use super::stream::Envelope;
 use crate::conversation::{self, Party};
-use crate::hub::{Hub, Topic};
+use crate::hub::Hub;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::Text;
+use crate::topic::{Envelope, Topic};
 use crate::upgrade::Upgrade;
 
 pub(super) async fn upgrade(State(site): State<Site>, upgrade: Result<Upgrade, Problem>) -> Result<Response, Refusal> {
@@ -100,10 +100,7 @@ impl Caller {
 
     /// One of its subscriptions, or all.
     async fn leave(&mut self, id: &Value, number: Option<u64>) -> Result<(), Refusal> {
-        let is_meant = |topic: &Topic| match *topic {
-            Topic::User(account, _) => number.is_none_or(|number| number == u64::from(account.0)),
-            _ => false,
-        };
+        let is_meant = |topic: &Topic| matches!(*topic, Topic::User(account, _) if number.is_none_or(|number| number == u64::from(account.0)));
         let (left, kept): (Vec<Topic>, Vec<Topic>) = self.followed.iter().partition(|topic| is_meant(topic));
         self.followed = kept;
         let (id, outbox) = (id.clone(), self.outbox.clone());
@@ -125,7 +122,7 @@ fn signed(site: &Site, parameters: &Map<String, Value>) -> Result<AccountId, Ref
         None => Ok(None),
         Some(value) => {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            asked::number(name, &text).map(Some)
+            parameters::number(name, &text).map(Some)
         }
     };
     let timestamp = number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
@@ -142,9 +139,9 @@ fn signed_text(parameters: &Map<String, Value>) -> String {
     let mut parts: Vec<String> = parameters
         .iter()
         .filter(|(name, _)| *name != "signature")
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
+        .map(|(name, value)| match value.as_str() {
+            Some(text) => format!("{name}={text}"),
+            None => format!("{name}={value}"),
         })
         .collect();
     parts.sort_unstable();

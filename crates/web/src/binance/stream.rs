@@ -1,66 +1,12 @@
 //! Streams by their names: `spyusd@depth@100ms`.
 
 use std::fmt;
-use std::time::Duration;
 
 use engine::SymbolIndex;
 use feed::{Interval, View};
 
 use super::names;
-
-/// What is told of a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Stream {
-    /// Levels that changed, gathered.
-    Depth(Every),
-    /// The best levels.
-    BestLevels(u8, Every),
-    Trade,
-    /// The same, each trade as an aggregate of its own.
-    AggregateTrade,
-    Kline(Interval),
-    BookTicker,
-    Ticker,
-    MiniTicker,
-}
-
-/// How often changes of the book are told at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Every {
-    Second,
-    TenthOfASecond,
-}
-
-impl Every {
-    pub(super) fn duration(self) -> Duration {
-        match self {
-            Every::Second => Duration::from_secs(1),
-            Every::TenthOfASecond => Duration::from_millis(100),
-        }
-    }
-
-    fn suffix(self) -> &'static str {
-        match self {
-            Every::Second => "",
-            Every::TenthOfASecond => "@100ms",
-        }
-    }
-}
-
-/// What events are wrapped in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Envelope {
-    /// Nothing.
-    Raw,
-    /// The stream's name: `{"stream":…,"data":…}`.
-    Combined,
-    /// The number of the subscription: `{"subscriptionId":…,"event":…}`.
-    Api,
-}
-
-impl Envelope {
-    pub(crate) const ALL: [Envelope; 3] = [Envelope::Raw, Envelope::Combined, Envelope::Api];
-}
+use crate::topic::{Every, Stream};
 
 impl Stream {
     /// What stands behind the pair.
@@ -89,8 +35,8 @@ impl Stream {
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stream::Depth(every) => write!(f, "depth{}", every.suffix()),
-            Stream::BestLevels(levels, every) => write!(f, "depth{levels}{}", every.suffix()),
+            Stream::Depth(every) => write!(f, "depth{}", suffix(*every)),
+            Stream::BestLevels(levels, every) => write!(f, "depth{levels}{}", suffix(*every)),
             Stream::Trade => f.write_str("trade"),
             Stream::AggregateTrade => f.write_str("aggTrade"),
             Stream::Kline(interval) => write!(f, "kline_{}", interval.name()),
@@ -98,6 +44,13 @@ impl fmt::Display for Stream {
             Stream::Ticker => f.write_str("ticker"),
             Stream::MiniTicker => f.write_str("miniTicker"),
         }
+    }
+}
+
+fn suffix(every: Every) -> &'static str {
+    match every {
+        Every::Second => "",
+        Every::TenthOfASecond => "@100ms",
     }
 }
 

@@ -1,23 +1,24 @@
-//! What followers of streams are told, and when: changes of the book gathered to their pace, everything else as it happens.
-//! Lives in the feed's thread, in the hub.
+//! Decides what followers of streams are told, and when: changes of the book at the pace that they asked for,
+//! everything else at once. It lives in the feed's thread, in the hub.
 //!
-//! The update ids of depth are the numbers of commands. An event is of the commands `U` to `u`, events of a stream follow each
-//! other without a gap, and a book that is asked for over REST is that after command `lastUpdateId`: so whoever drops events
-//! with `u <= lastUpdateId` goes on with one that has `U <= lastUpdateId + 1 <= u`, whatever the book did meanwhile.
+//! The update ids of depth are the numbers of commands. An event covers the commands `U` to `u`, and the events of a
+//! stream follow each other without a gap. A book that is read over REST is the one after command `lastUpdateId`. So a
+//! client drops events with `u <= lastUpdateId` and goes on with one that has `U <= lastUpdateId + 1 <= u`, whatever
+//! the book did meanwhile.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
-use feed::{Candle, News, Scene, Trade};
+use feed::{Candle, News, ReadModel, Trade, View};
 
 use super::events;
 use super::reports::Told;
-use super::stream::{Envelope, Stream};
 use super::tickers::best;
-use crate::hub::{Hub, Topic};
-use crate::rest::now;
+use crate::clock::now;
+use crate::hub::{self, Hub};
 use crate::text::Text;
+use crate::topic::{Envelope, Stream, Topic};
 
 /// Tickers are told at most so often.
 const TICKER_EVERY: Duration = Duration::from_secs(1);
@@ -29,7 +30,7 @@ pub(crate) struct Streams {
     of_accounts: HashMap<AccountIndex, Told>,
 }
 
-/// A stream, and what is yet to be told or was told last.
+/// A stream, with what is to be told next and what was told last.
 #[derive(Debug)]
 struct Followed {
     stream: Stream,
@@ -46,7 +47,7 @@ enum State {
         changed: BTreeSet<(Side, Price)>,
         from: u64,
     },
-    /// Whether there is anything new.
+    /// Whether something is to be told.
     Changed(bool),
     /// The best prices as they were told.
     Best([String; 4]),
@@ -55,11 +56,10 @@ enum State {
     Nothing,
 }
 
-impl Streams {
-    /// Somebody follows a topic that nobody followed. All that happened so far was told.
-    pub(crate) fn begin(scene: &mut Scene<Hub>, topic: Topic) {
+impl hub::Streams for Streams {
+    fn begin(&mut self, view: &View, topic: Topic) {
         let next = Instant::now();
-        let from = scene.view.sequence().0 + 1;
+        let from = view.sequence().0 + 1;
         match topic {
             Topic::Stream(symbol, stream, envelope) => {
                 let state = match stream {
@@ -67,17 +67,17 @@ impl Streams {
                     // The first one is told at once.
                     Stream::BestLevels(..) => State::Changed(true),
                     Stream::Ticker | Stream::MiniTicker => State::Changed(false),
-                    Stream::BookTicker => State::Best(best(&scene.view, symbol)),
+                    Stream::BookTicker => State::Best(best(view, symbol)),
                     Stream::Kline(_) => State::Candle(None),
                     Stream::Trade | Stream::AggregateTrade => State::Nothing,
                 };
                 let followed = Followed { stream, envelope, state, next };
-                scene.watcher.streams.of_symbols.entry(symbol).or_default().push(followed);
+                self.of_symbols.entry(symbol).or_default().push(followed);
             }
             Topic::User(account, _) => {
                 // Two topics of one account share what it was told.
-                let told = Told::begin(&scene.view, account);
-                scene.watcher.streams.of_accounts.entry(account).or_insert(told);
+                let told = Told::begin(view, account);
+                self.of_accounts.entry(account).or_insert(told);
             }
             Topic::Book(_)
             | Topic::Trades(_)
@@ -89,8 +89,7 @@ impl Streams {
         }
     }
 
-    /// Nobody follows this topic any more. `still` says whether another one of an account is followed.
-    pub(crate) fn end(&mut self, topic: Topic, still: impl FnOnce(AccountIndex) -> bool) {
+    fn end(&mut self, topic: Topic, others: bool) {
         match topic {
             Topic::Stream(symbol, stream, envelope) => {
                 if let Some(followed) = self.of_symbols.get_mut(&symbol) {
@@ -101,7 +100,7 @@ impl Streams {
                 }
             }
             Topic::User(account, _) => {
-                if !still(account) {
+                if !others {
                     self.of_accounts.remove(&account);
                 }
             }
@@ -115,10 +114,9 @@ impl Streams {
         }
     }
 
-    /// Takes in what happened to a symbol, and tells what is told as it happens.
-    pub(crate) fn follow_symbol(
+    fn follow_symbol(
         &mut self,
-        scene: &Scene<Hub>,
+        scene: &ReadModel<Hub>,
         symbol: SymbolIndex,
         levels: &[(Side, Price)],
         trades: &[Trade],
@@ -178,8 +176,7 @@ impl Streams {
         }
     }
 
-    /// Tells accounts what happened to them.
-    pub(crate) fn follow_accounts(&mut self, scene: &Scene<Hub>, news: &[News]) {
+    fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]) {
         if self.of_accounts.is_empty() {
             return;
         }
@@ -196,21 +193,7 @@ impl Streams {
         its.into_iter().for_each(|(account, news)| self.follow_account(scene, account, &news));
     }
 
-    fn follow_account(&mut self, scene: &Scene<Hub>, account: AccountIndex, news: &[News]) {
-        let Some(told) = self.of_accounts.get_mut(&account) else { return };
-        for event in told.follow(&scene.view, account, news) {
-            for envelope in [Envelope::Raw, Envelope::Api] {
-                let message = || match envelope {
-                    Envelope::Raw | Envelope::Combined => event.clone(),
-                    Envelope::Api => events::of_subscription(account, &event),
-                };
-                scene.watcher.tell(Topic::User(account, envelope), || Text::from(message()));
-            }
-        }
-    }
-
-    /// Tells what is due, after all that happened was taken in. Gives when the next is due.
-    pub(crate) fn tell_due(&mut self, scene: &Scene<Hub>) -> Option<Instant> {
+    fn tell_due(&mut self, scene: &ReadModel<Hub>) -> Option<Instant> {
         let at = Instant::now();
         let mut next: Option<Instant> = None;
         for (&symbol, all) in &mut self.of_symbols {
@@ -225,6 +208,21 @@ impl Streams {
             }
         }
         next
+    }
+}
+
+impl Streams {
+    fn follow_account(&mut self, scene: &ReadModel<Hub>, account: AccountIndex, news: &[News]) {
+        let Some(told) = self.of_accounts.get_mut(&account) else { return };
+        for event in told.follow(&scene.view, account, news) {
+            for envelope in [Envelope::Raw, Envelope::Api] {
+                let message = || match envelope {
+                    Envelope::Raw | Envelope::Combined => event.clone(),
+                    Envelope::Api => events::of_subscription(account, &event),
+                };
+                scene.watcher.tell(Topic::User(account, envelope), || Text::from(message()));
+            }
+        }
     }
 }
 
@@ -244,11 +242,16 @@ impl Followed {
     fn pace(&self) -> Duration {
         match self.stream {
             Stream::Depth(every) | Stream::BestLevels(_, every) => every.duration(),
-            _ => TICKER_EVERY,
+            Stream::Trade
+            | Stream::AggregateTrade
+            | Stream::Kline(_)
+            | Stream::BookTicker
+            | Stream::Ticker
+            | Stream::MiniTicker => TICKER_EVERY,
         }
     }
 
-    fn tell(&mut self, scene: &Scene<Hub>, symbol: SymbolIndex) {
+    fn tell(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
         let view = &scene.view;
         match (&mut self.state, self.stream) {
             (State::Levels { changed, from }, _) => {
@@ -264,7 +267,12 @@ impl Followed {
                 tell(scene, symbol, stream, self.envelope, &|| match stream {
                     Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
                     Stream::MiniTicker => events::mini_ticker(view, symbol),
-                    _ => events::ticker(view, symbol),
+                    Stream::Depth(_)
+                    | Stream::Trade
+                    | Stream::AggregateTrade
+                    | Stream::Kline(_)
+                    | Stream::BookTicker
+                    | Stream::Ticker => events::ticker(view, symbol),
                 });
             }
             (State::Best(_) | State::Candle(_) | State::Nothing, _) => {}
@@ -272,7 +280,7 @@ impl Followed {
     }
 
     /// A candle whose time is over is told a last time, also when nobody trades any more.
-    fn close_candle(&mut self, scene: &Scene<Hub>, symbol: SymbolIndex) {
+    fn close_candle(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
         let (Stream::Kline(interval), State::Candle(Some((told, closed @ false)))) = (self.stream, &mut self.state)
         else {
             return;
@@ -289,7 +297,7 @@ impl Followed {
     }
 }
 
-fn tell(scene: &Scene<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
+fn tell(scene: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
     scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
         Text::from(match envelope {
             Envelope::Raw | Envelope::Api => event(),

@@ -1,4 +1,4 @@
-//! How symbols do: the last price, the best of the book, the last day.
+//! Tickers: the last price of a symbol, the best prices of its book, and its last day.
 
 use axum::Json;
 use axum::extract::State;
@@ -7,19 +7,19 @@ use engine::{Money, Position, Side, SymbolIndex, Time};
 use feed::{Day, Interval, View};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
 use super::market::{Answer, Chosen, chosen, look_at_some, of_symbol};
+use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
+use crate::clock::now;
 use crate::pieces::{self, Frame, Piece};
-use crate::rest;
 use crate::site::Site;
 
-pub(super) async fn day(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn day(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     of_chosen(&site, asked, day_shape).await
 }
 
-pub(super) async fn price(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn price(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     of_chosen(&site, asked, |view, symbol| {
         let listing = view.listing(symbol);
         let price = numbers::price_or_zero(listing.last.map(|trade| trade.price));
@@ -28,7 +28,7 @@ pub(super) async fn price(State(site): State<Site>, asked: Asked) -> Result<Resp
     .await
 }
 
-pub(super) async fn book(State(site): State<Site>, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     of_chosen(&site, asked, |view, symbol| {
         let [bid, bid_shares, ask, ask_shares] = best(view, symbol);
         let pair = names::pair(view.listing(symbol).name);
@@ -41,9 +41,9 @@ pub(super) async fn book(State(site): State<Site>, asked: Asked) -> Result<Respo
 const AVERAGED_MINUTES: u64 = 5;
 
 /// What was paid for a share in the last minutes; the last price, if nobody traded in them.
-pub(super) async fn average_price(State(site): State<Site>, asked: Asked) -> Answer {
+pub(super) async fn average_price(State(site): State<Site>, asked: Parameters) -> Answer {
     let shown = of_symbol(&site, &asked, |scene, symbol| {
-        let from = rest::now().saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
+        let from = now().saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
         let candles = scene.candles(symbol, Interval::Minute, None, AVERAGED_MINUTES as usize + 1);
         let candles = candles.map_err(Refusal::unreadable)?;
         let late = candles.iter().filter(|candle| candle.start.0 >= from);
@@ -64,7 +64,7 @@ pub(super) async fn average_price(State(site): State<Site>, asked: Asked) -> Ans
 /// One, or a list.
 async fn of_chosen(
     site: &Site,
-    asked: Asked,
+    asked: Parameters,
     show: impl Fn(&View, SymbolIndex) -> Value + Clone + Send + 'static,
 ) -> Result<Response, Refusal> {
     let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
@@ -115,7 +115,7 @@ pub(super) struct DayNumbers {
 
 impl DayNumbers {
     pub(super) fn of(view: &View, symbol: SymbolIndex) -> DayNumbers {
-        let (listing, now) = (view.listing(symbol), rest::now());
+        let (listing, now) = (view.listing(symbol), now());
         let day = listing.day(Time(now));
         let last = listing.last;
         let (volume, money) = day.map_or((Position::ZERO, Money::ZERO), |day| (day.volume, day.money));

@@ -1,8 +1,7 @@
-//! Descriptions of the interfaces for programs: OpenAPI of REST, AsyncAPI of the WebSocket. Both are made of the code that
-//! serves: the routes and shapes say what they are, and here is what holds for all of them.
+//! Descriptions of the interfaces for programs: OpenAPI of REST, AsyncAPI of the WebSocket. Both are made from the code
+//! that serves: routes and shapes describe themselves, and what holds for all of them is here.
 
 mod problems;
-pub(crate) mod values;
 mod websocket;
 
 use std::sync::LazyLock;
@@ -11,9 +10,10 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::site::Site;
-use crate::{health, rest};
+use crate::{health, rest, values};
 
 /// Where the descriptions and all that they describe stand.
 const BASE: &str = "/api/v1";
@@ -24,7 +24,8 @@ static ASYNCAPI_TEXT: LazyLock<String> = LazyLock::new(|| websocket::description
 
 /// Health and REST, with their description.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
-    let rest = rest::routes().fallback(rest::nothing_here);
+    let descriptions = OpenApiRouter::new().routes(routes!(openapi)).routes(routes!(asyncapi));
+    let rest = rest::routes().merge(descriptions).fallback(rest::nothing_here);
     OpenApiRouter::new().merge(health::routes()).nest(BASE, rest)
 }
 

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::messages::{BookUpdate, CandleUpdate, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold};
-use crate::rest::CandlesShape;
 use crate::shapes::BookShape;
+use crate::shapes::CandlesShape;
+use crate::values;
 use crate::vitals::Measured;
 
 /// Where a client connects.
@@ -129,7 +130,7 @@ fn new_schemas() -> Vec<(String, Value)> {
         all.push((name, schema));
     }
     // Those that are values are described already.
-    let values: Vec<String> = super::values::all().into_iter().map(|(name, _)| name).collect();
+    let values: Vec<String> = values::all().into_iter().map(|(name, _)| name).collect();
     all.retain(|(name, _)| !values.contains(name));
     all
 }

@@ -1,4 +1,4 @@
-//! Families of metrics as text, each with its unit and what it is. It does not know where figures come from.
+//! Families of metrics as text, each with its unit and its help. It does not know where figures come from.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,10 +1,11 @@
 //! Candles of the past: from memory and files, or from memory and a database.
 
 use engine::{SymbolIndex, Time};
-use feed::{Candle, HistoryError, Interval, Scene};
+use feed::{Candle, HistoryError, Interval, ReadModel};
 
-use super::{Question, Stretch, Trouble, library, look};
+use super::{Trouble, as_new, library, look};
 use crate::hub::Hub;
+use crate::records::{Question, Stretch};
 use crate::site::Site;
 
 /// Windows of the files looked at for one answer, where trades were rare.
@@ -40,8 +41,12 @@ pub(crate) async fn candles(
         }
         let (before, limit) = (late.first().map(|candle| candle.start).or(stretch.before), limit - late.len());
         let stretch = Stretch { from: None, before };
-        let mut candles =
-            library.page(site, |told| Question::Candles { symbol, interval, stretch, limit, told }).await?;
+        let older = as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told }));
+        let mut candles = match older.await {
+            // What is gone is before those that memory knows.
+            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !late.is_empty() => Vec::new(),
+            older => older?,
+        };
         candles.append(&mut late);
         return Ok(candles);
     };
@@ -50,12 +55,12 @@ pub(crate) async fn candles(
         late.truncate(limit);
         return Ok(late);
     }
-    library.page(site, |told| Question::Candles { symbol, interval, stretch, limit, told }).await
+    as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told })).await
 }
 
 /// The first `limit` candles from a time on; fewer, where trades are rare.
 fn of_files(
-    scene: &Scene<Hub>,
+    scene: &ReadModel<Hub>,
     symbol: SymbolIndex,
     interval: Interval,
     start: Time,

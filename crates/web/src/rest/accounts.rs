@@ -4,18 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{AccountIndex, Command, Op, Side};
-use feed::{Scene, Trade};
+use feed::{ReadModel, Trade};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled};
-use crate::describe::values;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
-use crate::past::{self, OfAccount};
+use crate::past;
 use crate::problem::{self, Problem};
+use crate::records::OfAccount;
 use crate::shapes::{AccountShape, ExecutionShape, POSITIONS_MAX};
 use crate::site::Site;
+use crate::values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -213,7 +214,7 @@ fn sides(trade: &Trade, account: AccountIndex) -> impl Iterator<Item = Side> {
 pub(super) async fn of_account<T: Send + 'static>(
     site: &Site,
     id: &str,
-    show: impl FnOnce(&mut Scene<Hub>, AccountIndex) -> Result<T, Problem> + Send + 'static,
+    show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     let id = input::account(id).map_err(|_| Problem::unknown_account())?;
     let shown = site.look(move |scene| match scene.view.find_account(id) {

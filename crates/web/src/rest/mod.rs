@@ -11,14 +11,11 @@ use feed::HistoryError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::describe;
 use crate::past::Trouble;
 use crate::problem::Problem;
 use crate::site::Site;
-pub(crate) use status::now;
-pub(crate) use symbols::CandlesShape;
 
-/// All of it, with its description.
+/// All of it but the descriptions.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(status::status))
@@ -37,8 +34,6 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(orders::place))
         .routes(routes!(orders::one_by_client_id, orders::cancel_by_client_id))
         .routes(routes!(orders::one, orders::cancel))
-        .routes(routes!(describe::openapi))
-        .routes(routes!(describe::asyncapi))
 }
 
 /// For paths under it that lead nowhere.

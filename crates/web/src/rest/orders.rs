@@ -13,7 +13,6 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::accounts::of_account;
 use super::{bad_cursor, troubled, unreadable};
-use crate::describe::values;
 use crate::input::{self, Body, Named, Parameters};
 use crate::open_orders::{self, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
@@ -21,12 +20,13 @@ use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
 use crate::shapes::{OrderShape, PlacedShape, side_name};
 use crate::site::Site;
+use crate::values;
 
 /// An order to place.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PlaceOrder)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Place {
+pub(crate) struct PlaceOrderBody {
     #[schema(value_type = values::Account)]
     account: String,
     #[schema(value_type = values::Symbol)]
@@ -52,14 +52,14 @@ enum SideName {
 /// Places an order.
 #[utoipa::path(
     post, path = "/orders", operation_id = "placeOrder", tag = "Orders",
-    request_body = Place,
+    request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
-    Body(asked): Body<Place>,
+    Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
     let side = match asked.side {
         SideName::Buy => Side::Buy,
@@ -73,7 +73,9 @@ pub(crate) async fn place(
     let (status, order) = match ask(&site, Op::Command(command)).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
-        _ => return Err(Problem::unknown_outcome()),
+        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) | Reply::Rejected(_) => {
+            return Err(Problem::unknown_outcome());
+        }
     };
     let placed = PlacedShape {
         order_id: order.0,
@@ -149,8 +151,10 @@ pub(crate) async fn one_by_client_id(
     let (id, account) = (input::client_order_id(&id)?, input::account(&owner.account)?);
     match ask(&site, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
-        Reply::Archived(order) => show(&site, order, account, troubled).await.map(Json),
-        _ => Err(Problem::unknown_outcome()),
+        Reply::Done(order) => show(&site, order, account, troubled).await.map(Json),
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Rejected(_) => {
+            Err(Problem::unknown_outcome())
+        }
     }
 }
 
@@ -174,8 +178,10 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
     match ask(site, Op::Command(command)).await? {
         Reply::Canceled(status) => show(site, status.order, account, untold).await.map(Json),
         // It was done long ago: whose it was, only the history knows.
-        Reply::Archived(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
-        _ => Err(Problem::unknown_outcome()),
+        Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Rejected(_) => {
+            Err(Problem::unknown_outcome())
+        }
     }
 }
 
@@ -197,7 +203,7 @@ async fn show(
     let found = site.look(move |scene| {
         let owner = scene.view.find_account(account).ok_or_else(Problem::unknown_account)?;
         let open = scene.view.open_order(order).filter(|open| open.account == owner);
-        let shape = open.map(|open| OrderShape::open(&scene.view, scene.history.as_ref(), open));
+        let shape = open.map(|open| OrderShape::open(scene, &open));
         Ok((owner, shape.transpose().map_err(unreadable)?))
     });
     let (owner, open) = found.await??;
@@ -300,11 +306,10 @@ async fn open_page(
     while more && orders.len() < wanted {
         let room = wanted - orders.len();
         let looked = site.look(move |scene| {
-            let (view, history) = (&scene.view, scene.history.as_ref());
             let mut shapes = Vec::new();
-            let more = walk.go_on(view, |open| {
+            let more = walk.go_on(&scene.view, |open| {
                 if symbol.is_none_or(|symbol| open.symbol == symbol) {
-                    shapes.push(OrderShape::open(view, history, open));
+                    shapes.push(OrderShape::open(scene, open));
                 }
                 shapes.len() < room
             });

@@ -1,4 +1,4 @@
-//! How the server stands.
+//! The state of the server and what it measures.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,9 +6,10 @@ use exchange::State as Standing;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
+use crate::clock::now;
 use crate::problem::Problem;
 use crate::site::Site;
+use crate::values;
 
 /// A server and its market at a glance.
 #[derive(Serialize, ToSchema)]
@@ -85,10 +86,4 @@ pub(crate) struct TimeShape {
 )]
 pub(crate) async fn time() -> Json<TimeShape> {
     Json(TimeShape { time: now() })
-}
-
-/// Microseconds since the Unix epoch. It only tells people: the market's time is its commands'.
-pub(crate) fn now() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

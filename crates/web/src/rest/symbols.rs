@@ -4,20 +4,21 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Command, Op, Position, Side, SymbolIndex, Time};
-use feed::Scene;
+use feed::ReadModel;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::status::now;
 use super::{bad_cursor, troubled, unreadable};
-use crate::describe::values;
+use crate::clock::now;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
-use crate::past::{self, Stretch};
+use crate::past;
 use crate::pieces;
 use crate::problem::{self, Problem};
-use crate::shapes::{BookShape, CandleShape, QueuedShape, SymbolShape, TradeShape};
+use crate::records::Stretch;
+use crate::shapes::{BookShape, CandleShape, CandlesShape, QueuedShape, SymbolShape, TradeShape};
 use crate::site::Site;
+use crate::values;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -146,7 +147,7 @@ pub(crate) async fn queues(
     of_symbol(&site, &name, move |scene, symbol| {
         let side = |side: Side| -> Result<Vec<QueuedShape>, Problem> {
             let queue = scene.view.queue(symbol, side).take(depth);
-            queue.map(|open| QueuedShape::of(scene, open).map_err(unreadable)).collect()
+            queue.map(|open| QueuedShape::of(scene, &open).map_err(unreadable)).collect()
         };
         let view = &scene.view;
         Ok(QueuesShape {
@@ -217,17 +218,6 @@ pub(crate) struct Candles {
     #[param(value_type = Option<values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
-}
-
-/// Candles of one interval.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Candles)]
-pub(crate) struct CandlesShape {
-    #[schema(value_type = values::Symbol)]
-    pub(crate) symbol: String,
-    #[schema(value_type = values::Interval)]
-    pub(crate) interval: &'static str,
-    pub(crate) candles: Vec<CandleShape>,
 }
 
 /// Candles, oldest first.
@@ -306,7 +296,7 @@ pub(crate) async fn issue(
 async fn of_symbol<T: Send + 'static>(
     site: &Site,
     name: &str,
-    show: impl FnOnce(&mut Scene<Hub>, SymbolIndex) -> Result<T, Problem> + Send + 'static,
+    show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     // What cannot be a symbol's name is the name of none.
     let name = input::symbol(name).map_err(|_| Problem::unknown_symbol())?;

@@ -5,7 +5,7 @@ use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
+use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Account)]
@@ -49,12 +49,12 @@ impl AccountShape {
     /// With `limit` of its positions behind those in `after`.
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let account = view.account(account);
-        let there = |holding: &&Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
+        let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
-        let page: Vec<&Holding> = rest.by_ref().take(limit).collect();
+        let page: Vec<Holding> = rest.by_ref().take(limit).collect();
         let name = |holding: &Holding| view.listing(holding.symbol).name.to_string();
-        let next = page.last().filter(|_| rest.next().is_some()).map(|last| name(last));
-        let shape = |holding: &&Holding| HoldingShape {
+        let next = page.last().filter(|_| rest.next().is_some()).map(name);
+        let shape = |holding: &Holding| HoldingShape {
             symbol: name(holding),
             shares: holding.shares.to_string(),
             held: holding.held.to_string(),

@@ -1,13 +1,11 @@
 //! Books: levels, the queues behind them, and the checksum of the best.
 
 use engine::{Side, SymbolIndex};
-use feed::{HistoryError, LevelChange, Open, Scene, View};
+use feed::{HistoryError, LevelChange, Open, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
-
-use super::order::placed_at;
+use crate::values;
 
 /// Limit, shares, number of orders.
 pub(crate) type LevelShape = (String, String, u32);
@@ -87,13 +85,13 @@ pub(crate) struct QueuedShape {
 }
 
 impl QueuedShape {
-    pub(crate) fn of(scene: &Scene<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
+    pub(crate) fn of(scene: &ReadModel<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
         Ok(QueuedShape {
             order_id: open.order.0,
             account: scene.view.account(open.account).id.to_string(),
             limit: open.limit.to_string(),
             open: open.open.to_string(),
-            time: placed_at(scene.history.as_ref(), open)?,
+            time: scene.placed_at(open)?.map(|time| time.0),
         })
     }
 }

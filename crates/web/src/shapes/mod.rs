@@ -11,9 +11,9 @@ use engine::Side;
 
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
-pub(crate) use order::{OrderShape, PlacedShape, placed_at};
+pub(crate) use order::{OrderShape, PlacedShape};
 pub(crate) use report::ReportShape;
-pub(crate) use symbol::{CandleShape, SymbolShape};
+pub(crate) use symbol::{CandleShape, CandlesShape, SymbolShape};
 pub(crate) use trade::{ExecutionShape, TradeShape};
 
 /// `buy` or `sell`.

@@ -1,12 +1,12 @@
 //! Orders: as they were placed, and with all that became of them.
 
 use engine::{ClientOrderId, Money, Price, Shares, Time};
-use feed::{Ended, History, HistoryError, Open, PastOrder, View};
+use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
-use crate::past::Past;
+use crate::records::Past;
+use crate::values;
 
 use super::side_name;
 
@@ -65,14 +65,14 @@ pub(crate) struct OrderShape {
 }
 
 impl OrderShape {
-    pub(crate) fn open(view: &View, history: Option<&History>, open: &Open) -> Result<OrderShape, HistoryError> {
-        let time = placed_at(history, open)?;
+    pub(crate) fn open(scene: &ReadModel<impl Sized>, open: &Open) -> Result<OrderShape, HistoryError> {
+        let (view, time) = (&scene.view, scene.placed_at(open)?.map(|time| time.0));
         Ok(OrderShape::new(Names::of(view, open), open, view.client_id(open.order), Shares::ZERO, time, None))
     }
 
-    pub(crate) fn ended(view: &View, history: Option<&History>, ended: &Ended) -> Result<OrderShape, HistoryError> {
-        let time = placed_at(history, &ended.order)?;
-        let names = Names::of(view, &ended.order);
+    pub(crate) fn ended(scene: &ReadModel<impl Sized>, ended: &Ended) -> Result<OrderShape, HistoryError> {
+        let time = scene.placed_at(&ended.order)?.map(|time| time.0);
+        let names = Names::of(&scene.view, &ended.order);
         Ok(OrderShape::new(names, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
     }
 
@@ -156,13 +156,4 @@ impl Names {
 fn average(money: Money, shares: Shares) -> Option<String> {
     let average = money.units().checked_div(shares.units().into())?;
     i64::try_from(average).ok().and_then(Price::from_units).map(|price| price.to_string())
-}
-
-/// When an open order was placed: the view does not know it of those that were open at the start.
-pub(crate) fn placed_at(history: Option<&History>, open: &Open) -> Result<Option<u64>, HistoryError> {
-    match (open.time, history) {
-        (Time::ZERO, Some(history)) => Ok(history.order(open.order)?.map(|order| order.time.0)),
-        (Time::ZERO, None) => Ok(None),
-        (time, _) => Ok(Some(time.0)),
-    }
 }

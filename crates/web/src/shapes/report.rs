@@ -1,10 +1,10 @@
-//! What happened to orders, one thing at a time.
+//! Reports of an account: what happened to its orders, one thing at a time.
 
 use feed::{Report, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
+use crate::values;
 
 use super::side_name;
 use super::trade::role;

@@ -5,7 +5,7 @@ use feed::{Candle, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
+use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[schema(as = Symbol)]
@@ -109,4 +109,15 @@ impl CandleShape {
             trades: candle.trades,
         }
     }
+}
+
+/// Candles of one interval.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Candles)]
+pub(crate) struct CandlesShape {
+    #[schema(value_type = values::Symbol)]
+    pub(crate) symbol: String,
+    #[schema(value_type = values::Interval)]
+    pub(crate) interval: &'static str,
+    pub(crate) candles: Vec<CandleShape>,
 }

@@ -5,7 +5,7 @@ use feed::{Trade, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::describe::values;
+use crate::values;
 
 use super::side_name;
 

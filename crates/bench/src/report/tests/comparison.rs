@@ -3,18 +3,26 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use super::{folder, plot, refusal, report, row};
-use crate::sample;
+use crate::record::{DatabaseUse, Experiment, FORMAT, RunEntry, RunRecord};
+use crate::sample::{self, latency, record, write_entries};
 
-fn measured(round: u64, mode: &str, subject: &str, [connections, depth]: [u64; 2], orders: f64, batch: f64) -> Value {
-    json!({
-        "round": round, "mode": mode, "subject": subject, "connections": connections, "depth": depth,
-        "busy_percent": 1.0, "throughput": orders * 1.5, "orders_per_second": orders, "latency_us_p50": 900.0,
-        "latency_us_p99": 4000.0, "latency_us_p999": null, "server_cpu_us": null, "database_cpu_us": 12.5,
-        "load_cpu_share": 0.5, "requests_per_transaction": batch, "retries_per_order": null, "invalid_because": null
-    })
+/// A run of 4 s, in which two of three requests are orders and each transaction has so many requests.
+fn measured(
+    round: u32,
+    mode: &str,
+    series: &str,
+    [connections, depth]: [u64; 2],
+    orders: u64,
+    batch: u64,
+) -> (RunEntry, RunRecord) {
+    let requests = orders * 6;
+    let mut record = record(orders as f64 * 1.5, requests, latency(900.0, requests, 0));
+    (record.load.connections, record.load.depth, record.server.cpu_seconds) = (connections, depth, None);
+    record.counts.kinds.insert("opened".to_string(), orders * 4);
+    record.database = Some(DatabaseUse { cpu_seconds: Some(0.1), transactions: requests / batch, retries: None });
+    let (mode, series) = (mode.to_string(), series.to_string());
+    (RunEntry { mode, series, value: connections as f64, round, ..RunEntry::default() }, record)
 }
 
 const OURS: &str = "pricetime on PostgreSQL, order";
@@ -22,41 +30,45 @@ const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 
 /// Three rounds of ours and of pgbench with 8 clients, an open loop of ours, and one run that went wrong.
 fn write(folder: &Path) {
-    let machine = sample::record(1.0, 1, sample::latency(1.0, 1, 0)).machine;
-    let mut about = json!({
-        "format": 2, "started": "2026-01-02T03:04:05Z", "command": "pricetime-bench compare --rounds 3", "rounds": 3,
-        "seconds": 5.0, "server_core": 0, "load_core": 1, "machine": machine, "subjects": ["pricetime 0.1.0"],
-        "left_out": ["redis-server is missing"], "measurements": [], "ratios": []
-    });
-    let mut lines = Vec::new();
-    for (round, ours) in [(1, 100.0), (2, 110.0), (3, 120.0)] {
-        lines.push(measured(round, "postgres-clients-8", OURS, [8, 1], ours, 4.0));
-        lines.push(measured(round, "postgres-clients-8", PGBENCH, [8, 1], 40.0, 1.0));
-        lines.push(measured(round, "postgres-clients-32", PGBENCH, [32, 1], 70.0, 1.0));
-        lines.push(measured(round, "postgres-pipelined", OURS, [50, 16], 900.0, 300.0));
-        lines.push(measured(round, "postgres-open-half", OURS, [50, 1], 55.0, 2.0));
-        lines.push(measured(round, "single", "raw durable echo", [1, 1], 10.0, 1.0));
+    let about = Experiment {
+        format: FORMAT,
+        name: "compare".to_string(),
+        title: "Everybody in turn".to_string(),
+        command: "pricetime-bench compare --rounds 3".to_string(),
+        subjects: vec!["pricetime 0.1.0".to_string()],
+        left_out: vec!["redis-server is missing".to_string()],
+        ..Experiment::default()
+    };
+    let mut runs = Vec::new();
+    for (round, ours) in [(1, 100), (2, 110), (3, 120)] {
+        runs.push(measured(round, "postgres-clients-8", OURS, [8, 1], ours, 4));
+        runs.push(measured(round, "postgres-clients-8", PGBENCH, [8, 1], 40, 1));
+        runs.push(measured(round, "postgres-clients-32", PGBENCH, [32, 1], 70, 1));
+        runs.push(measured(round, "postgres-pipelined", OURS, [50, 16], 900, 300));
+        runs.push(measured(round, "postgres-open-half", OURS, [50, 1], 55, 2));
+        runs.push(measured(round, "single", "raw durable echo", [1, 1], 10, 1));
     }
-    lines[1]["invalid_because"] = json!("pgbench said no");
-    about["measurements"] = lines.into();
-    fs::write(folder.join("compare.json"), about.to_string()).expect("a file");
+    runs[1].1.invalid_because = vec!["pgbench said no".to_string()];
+    write_entries(folder, about, &runs);
 }
 
 #[test]
 fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
     let dir = folder();
-    write(dir.path());
+    sample::requests(&dir.path().join("b"));
+    write(&dir.path().join("a"));
     let page = report(dir.path());
+    let place = |heading: &str| page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
+    assert!(place("<h2>connect-send-receive") < place("<h2>compare"), "sweeps come first");
     // As in the test of sweeps: mean 110, and half of its interval 24.84.
     let ours = row(&page, "postgres-clients-8: on PostgreSQL, 8 connections", &[OURS]);
-    assert_eq!(ours[1..7], ["3 of 3", "110", "100", "120", "110 ± 24.84", "165"]);
+    assert_eq!(ours[1..9], ["3 of 3", "110", "100", "120", "110", "24.84", "10", "165"]);
     let pgbench = row(&page, "postgres-clients-8", &[PGBENCH]);
-    assert_eq!(
-        (pgbench[1..3].to_vec(), pgbench[15].as_str()),
-        (vec!["2 of 3".to_string(), "40".into()], "2.88 (2.75–3.00)")
-    );
+    assert_eq!((pgbench[1].as_str(), pgbench[2].as_str()), ("2 of 3", "40"));
+    // Of the rounds in which both are valid.
+    assert_eq!(pgbench.last().map(String::as_str), Some("2.88 (2.75–3.00)"));
     let pipelined = row(&page, "postgres-pipelined", &[OURS]);
-    assert_eq!(pipelined[7..12], ["900", "4,000", "–", "300", "–"]);
+    assert!(pipelined.contains(&"300".to_string()), "requests a transaction: {pipelined:?}");
     assert_eq!(row(&page, "single", &["raw durable echo"])[1], "3 of 3");
     let between =
         row(&page, "Ratios between modes", &["orders/s: ours in postgres-pipelined ÷ pgbench in postgres-clients-32"]);
@@ -74,25 +86,8 @@ fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
 }
 
 #[test]
-fn comparisons_stand_behind_sweeps() {
+fn a_comparison_of_an_earlier_version_is_named() {
     let dir = folder();
-    sample::requests(&dir.path().join("a"));
-    fs::create_dir(dir.path().join("b")).expect("a folder");
-    write(&dir.path().join("b"));
-    let page = report(dir.path());
-    let place = |heading: &str| page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
-    assert!(place("<h2>connect-send-receive") < place("<h2>compare"));
-}
-
-#[test]
-fn a_comparison_that_is_damaged_or_of_another_version_is_named() {
-    let dir = folder();
-    write(dir.path());
-    let file = dir.path().join("compare.json");
-    let text = fs::read_to_string(&file).expect("a file");
-    fs::write(&file, &text[..text.len() - 20]).expect("a file");
-    let fault = refusal(dir.path());
-    assert!(fault.contains("compare.json is missing or damaged: it does not parse"), "{fault}");
-    fs::write(&file, text.replace("\"format\":2", "\"format\":1")).expect("a file");
-    assert!(refusal(dir.path()).contains("is of format 1 and this program reads format 2"));
+    fs::write(dir.path().join("compare.json"), "{\"format\": 2}").expect("a file");
+    assert!(refusal(dir.path()).contains("compare.json is of an earlier format"));
 }

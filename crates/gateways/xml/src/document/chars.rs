@@ -133,7 +133,7 @@ fn numbered<'a>(digits: &[u8], radix: u32, name: &'a [u8]) -> Result<char, Why<'
 
 /// Where some characters stand, which says what XML reads them as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextContext {
     /// In an attribute's value: white space is read as blanks.
     Attribute,
     /// Between tags: a line end is read as LF.
@@ -143,24 +143,24 @@ pub(super) enum Place {
 }
 
 /// What `raw`, whose references were checked, is read as.
-pub(super) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
+pub(super) fn decode(raw: &[u8], place: TextContext) -> Cow<'_, [u8]> {
     let special = |byte: &u8| match byte {
-        b'&' => place != Place::Cdata,
+        b'&' => place != TextContext::Cdata,
         b'\r' => true,
-        b'\n' | b'\t' => place == Place::Attribute,
+        b'\n' | b'\t' => place == TextContext::Attribute,
         _ => false,
     };
     let Some(first) = raw.iter().position(special) else {
         return Cow::Borrowed(raw);
     };
-    let line_end = if place == Place::Attribute { b' ' } else { b'\n' };
+    let line_end = if place == TextContext::Attribute { b' ' } else { b'\n' };
     let mut decoded = raw[..first].to_vec();
     let mut at = first;
     while let Some(&byte) = raw.get(at) {
         let rest = &raw[at..];
         at += 1;
         match byte {
-            b'&' if place != Place::Cdata => {
+            b'&' if place != TextContext::Cdata => {
                 let (character, length) = reference(rest).expect("invariant: references were checked");
                 decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                 at += length - 1;
@@ -170,7 +170,7 @@ pub(super) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
                 at += usize::from(rest.get(1) == Some(&b'\n'));
             }
             b'\n' => decoded.push(line_end),
-            b'\t' if place == Place::Attribute => decoded.push(b' '),
+            b'\t' if place == TextContext::Attribute => decoded.push(b' '),
             _ => decoded.push(byte),
         }
     }
@@ -208,11 +208,11 @@ mod tests {
 
     #[test]
     fn white_space_in_a_value_is_read_as_blanks_unless_it_is_referred_to() {
-        let value = |raw: &[u8]| decode(raw, Place::Attribute).into_owned();
+        let value = |raw: &[u8]| decode(raw, TextContext::Attribute).into_owned();
         assert_eq!(value(b"a\tb\nc\rd\r\ne\n\rf"), b"a b c d e  f");
         assert_eq!(value(b"&#9;&#10;&#13;&amp;lt;"), b"\t\n\r&lt;");
-        assert_eq!(decode(b"a\r\nb\rc&amp;\t", Place::Text), &b"a\nb\nc&\t"[..]);
-        assert_eq!(decode(b"a\r\nb&amp;", Place::Cdata), &b"a\nb&amp;"[..]);
+        assert_eq!(decode(b"a\r\nb\rc&amp;\t", TextContext::Text), &b"a\nb\nc&\t"[..]);
+        assert_eq!(decode(b"a\r\nb&amp;", TextContext::Cdata), &b"a\nb&amp;"[..]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::chars::{self, Place};
+use super::chars::{self, TextContext};
 use super::fault::{Refusal, Why};
 
 /// The deepest nesting of any request: `create`, `symbol`, `account`.
@@ -30,7 +30,7 @@ pub(super) struct Tag<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'a> {
     raw: &'a [u8],
-    place: Place,
+    place: TextContext,
     white: bool,
     pub(super) at: usize,
 }
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
 impl<'a> Value<'a> {
     /// What it is read as.
     pub(super) fn decoded(self) -> Cow<'a, [u8]> {
-        if self.verbatim { Cow::Borrowed(self.raw) } else { chars::decode(self.raw, Place::Attribute) }
+        if self.verbatim { Cow::Borrowed(self.raw) } else { chars::decode(self.raw, TextContext::Attribute) }
     }
 }
 
@@ -343,14 +343,14 @@ impl<'a> Reader<'a> {
             }
             self.at += 1;
         }
-        Ok(Token::Text(Text { raw: &self.body[start..self.at], place: Place::Text, white, at: start }))
+        Ok(Token::Text(Text { raw: &self.body[start..self.at], place: TextContext::Text, white, at: start }))
     }
 
     fn cdata(&mut self) -> Result<Token<'a>, Refusal<'a>> {
         let at = self.at;
         self.at += b"<![CDATA[".len();
         let raw = self.up_to(*b"]]>")?;
-        Ok(Token::Text(Text { raw, place: Place::Cdata, white: false, at }))
+        Ok(Token::Text(Text { raw, place: TextContext::Cdata, white: false, at }))
     }
 
     /// What stands before `end`; goes behind it.

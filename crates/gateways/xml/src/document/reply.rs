@@ -36,7 +36,7 @@ const END: &[u8] = b"</results>\n";
 
 /// Appends the whole reply to one document: `<results>`, an element a child, `</results>` and a newline, on one line.
 ///
-/// `answers` has one answer for each op of all documents, none of which is [`Reply::Archived`]; the executions of statuses are
+/// `answers` has one answer for each op of all documents, none of which is [`Reply::Done`]; the executions of statuses are
 /// ranges of `executions`. Source: docs/PROTOCOL.md.
 pub fn write_reply(
     out: &mut Vec<u8>,
@@ -108,7 +108,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             | Reply::Repeated(_)
             | Reply::Status(_)
             | Reply::Canceled(_)
-            | Reply::Archived(_),
+            | Reply::Done(_),
         ) => None,
     }
 }
@@ -164,8 +164,8 @@ impl Writer<'_> {
             Answer::Reply(Reply::Canceled(status)) => {
                 self.status(part, "canceled", status, usize::MAX);
             }
-            Answer::Reply(Reply::Archived(_)) => {
-                panic!("invariant: an archived order is looked up before its reply is written")
+            Answer::Reply(Reply::Done(_)) => {
+                panic!("invariant: an order that is done is looked up before its reply is written")
             }
             Answer::Reply(Reply::Rejected(reject)) => self.error(part, reject),
             Answer::Unavailable(unavailable) => self.error(part, unavailable),

@@ -20,8 +20,8 @@ use xml::{Gateway, Settings};
 /// No test waits longer than this for anything.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Queries of orders from this id on are for the archive.
-pub const ARCHIVED: u64 = 1_000_000;
+/// Queries of orders from this id on are for the history.
+pub const DONE: u64 = 1_000_000;
 /// A query of this order is answered with a refusal that is not the engine's.
 pub const NO_DISK: u64 = 999_999;
 /// A batch that queries this order comes back without answers.
@@ -127,14 +127,12 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                 *next_order += 1;
                 Answer::Reply(Reply::Opened(OrderId(*next_order - 1)))
             }
-            Op::Command(Command::CancelOrder { order, .. }) if id_of(*order) >= ARCHIVED => {
-                Answer::Reply(Reply::Archived(OrderId(id_of(*order))))
+            Op::Command(Command::CancelOrder { order, .. }) if id_of(*order) >= DONE => {
+                Answer::Reply(Reply::Done(OrderId(id_of(*order))))
             }
             Op::Command(Command::CancelOrder { .. }) => Answer::Reply(Reply::Rejected(Reject::NothingOpen)),
             Op::Command(_) => Answer::Reply(Reply::Created),
-            Op::Query(query) if id_of(query.order) >= ARCHIVED => {
-                Answer::Reply(Reply::Archived(OrderId(id_of(query.order))))
-            }
+            Op::Query(query) if id_of(query.order) >= DONE => Answer::Reply(Reply::Done(OrderId(id_of(query.order)))),
             Op::Query(query) if id_of(query.order) == NO_DISK => Answer::Unavailable(Unavailable::DiskLow),
             Op::Query(query) => {
                 let (start, count) = (batch.executions.len(), id_of(query.order));

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use super::super::case::{Case, Fault, Kind, code};
+use super::super::case::{Case, Kind, code};
 use super::super::expect::Element;
+use super::super::fault::Fault;
 use super::super::probe::Probe;
 use crate::client::{Client, frame};
 

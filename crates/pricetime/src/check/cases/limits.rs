@@ -1,7 +1,8 @@
 //! The sizes that a server bounds by default, just within and just beyond. Source: docs/PROTOCOL.md, framing.
 
-use super::super::case::{Case, Fault, Kind, code};
+use super::super::case::{Case, Kind, code};
 use super::super::expect::{Element, Manner};
+use super::super::fault::Fault;
 use super::super::probe::Probe;
 use super::framing::expect_created;
 use crate::client::frame;

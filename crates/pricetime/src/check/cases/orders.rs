@@ -1,6 +1,7 @@
 //! Placing orders: what is opened, what is refused, and what the reply repeats. Source: docs/PROTOCOL.md, transactions.
 
-use super::super::case::{Case, Fault, Kind, code, decided, spec};
+use super::super::case::{Case, Kind, code, decided, spec};
+use super::super::fault::Fault;
 use super::super::probe::Probe;
 
 pub const CASES: &[Case] = &[

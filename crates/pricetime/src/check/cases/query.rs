@@ -1,6 +1,7 @@
 //! What a query shows and what a cancel answers. Source: docs/PROTOCOL.md, transactions.
 
-use super::super::case::{Case, Fault, Kind, code, decided, spec};
+use super::super::case::{Case, Kind, code, decided, spec};
+use super::super::fault::Fault;
 use super::super::probe::Probe;
 
 pub const CASES: &[Case] = &[

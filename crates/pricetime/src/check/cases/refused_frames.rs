@@ -1,7 +1,8 @@
 //! Length lines that cannot be trusted: an error, then the end of the connection. Source: docs/PROTOCOL.md, framing.
 
-use super::super::case::{Case, Fault, Kind, code};
+use super::super::case::{Case, Kind, code};
 use super::super::expect::Manner;
+use super::super::fault::Fault;
 use super::super::probe::Probe;
 use super::framing::{create, expect_created};
 use crate::client::frame;

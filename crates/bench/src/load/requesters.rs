@@ -1,0 +1,79 @@
+//! A closed loop of connections that somebody else's client library drives, all in this thread: each asks, waits for its
+//! answer, and asks again. It counts what they say, as the loop over our own sockets does.
+
+use std::time::{Duration, Instant};
+
+use super::clock::own_cpu;
+use super::replies::Kind;
+use super::result::LoadResult;
+use crate::interrupt;
+
+/// One connection, and a task of the runtime.
+pub trait Requester: Send + 'static {
+    /// Does the next request. Errors: why this connection ends.
+    fn ask(&mut self) -> impl Future<Output = Result<Answer, String>> + Send;
+}
+
+/// What a request got.
+pub enum Answer {
+    Right(Kind),
+    /// The bytes of one that is not right.
+    Wrong(Vec<u8>),
+}
+
+/// Runs something asynchronous in this thread. Errors: its own; the system's.
+pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
+    runtime.block_on(work)
+}
+
+/// Runs the load within `block_on`: each connection until the end or its first fault. Calls `measuring` when the measured part
+/// begins. Errors: a connection's task has failed.
+pub async fn run_requesters(
+    requesters: Vec<impl Requester>,
+    warmup: Duration,
+    duration: Duration,
+    measuring: &mut dyn FnMut(),
+) -> Result<LoadResult, String> {
+    let mut all = LoadResult { connections_max: requesters.len() as u64, ..LoadResult::default() };
+    let from = Instant::now() + warmup;
+    let tasks: Vec<_> =
+        requesters.into_iter().map(|requester| tokio::spawn(go_on(requester, from, from + duration))).collect();
+    tokio::time::sleep_until(from.into()).await;
+    measuring();
+    let (cpu, since) = (own_cpu(), Instant::now());
+    for task in tasks {
+        all.add(&task.await.map_err(|_| "a connection has failed: see the message above".to_string())?);
+    }
+    all.cpu_share = own_cpu().saturating_sub(cpu).as_secs_f64() / since.elapsed().as_secs_f64().max(1e-9);
+    Ok(all)
+}
+
+async fn go_on(mut requester: impl Requester, from: Instant, to: Instant) -> LoadResult {
+    let mut result = LoadResult { in_flight_max: 1, ..LoadResult::default() };
+    loop {
+        let sent = Instant::now();
+        if sent >= to || interrupt::is_asked() {
+            return result;
+        }
+        let measured = sent >= from;
+        if measured {
+            result.counts.sent += 1;
+            result.first_sent.get_or_insert(sent);
+        }
+        let answer = requester.ask().await;
+        if let (true, Ok(_)) = (measured, &answer) {
+            result.answered(Instant::now(), sent.elapsed());
+        }
+        match answer {
+            Ok(Answer::Right(kind)) => result.kinds[kind as usize] += u64::from(measured),
+            Ok(Answer::Wrong(reply)) => result.wrong("a wrong reply", &reply),
+            Err(fault) => {
+                result.broken(&fault);
+                result.counts.lost += 1;
+                return result;
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What is measured: its name and unit, where a record holds it, and how it is written. Tables, plots and texts are made of
+//! these.
+
+use crate::number::{NOTHING, figure, micros, percent, short, significant};
+use crate::record::{Recipe, RunRecord, Shows};
+
+/// One thing that is known of a run.
+pub struct Quantity {
+    /// Of files.
+    pub slug: &'static str,
+    /// In titles.
+    pub name: &'static str,
+    /// As the head of a column.
+    pub head: &'static str,
+    pub unit: Unit,
+    /// None where the run does not know it.
+    pub of: fn(&RunRecord) -> Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unit {
+    /// So many a second: more is better.
+    ASecond(&'static str),
+    Seconds,
+    Microseconds,
+    /// A part of a whole.
+    Part,
+    /// So many for each of something.
+    Each,
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Quantity) -> bool {
+        self.head == other.head
+    }
+}
+
+impl From<Shows> for &'static Quantity {
+    fn from(shows: Shows) -> &'static Quantity {
+        match shows {
+            Shows::Throughput => &REQUESTS,
+            Shows::Seconds => &SECONDS,
+            Shows::Latency => &P99,
+        }
+    }
+}
+
+/// One that stands in tables only.
+const fn column(head: &'static str, unit: Unit, of: fn(&RunRecord) -> Option<f64>) -> Quantity {
+    Quantity { slug: "", name: "", head, unit, of }
+}
+
+pub static REQUESTS: Quantity = Quantity {
+    slug: "throughput",
+    name: "throughput",
+    head: "requests/s",
+    unit: Unit::ASecond("requests/s"),
+    of: |record| Some(record.throughput),
+};
+pub static SECONDS: Quantity = Quantity {
+    slug: "seconds",
+    name: "execution time",
+    head: "seconds",
+    unit: Unit::Seconds,
+    of: |record| Some(record.seconds),
+};
+pub static P99: Quantity = Quantity {
+    slug: "latency",
+    name: "99th percentile of latency",
+    head: "p99",
+    unit: Unit::Microseconds,
+    of: |record| record.latency.p99,
+};
+pub static TIME_PER_REQUEST: Quantity = Quantity {
+    slug: "time-per-request",
+    name: "time per request",
+    head: "time a request",
+    unit: Unit::Microseconds,
+    of: |record| us_a_request(record, Some(record.seconds)),
+};
+pub static SERVER_CPU: Quantity = Quantity {
+    slug: "server-cpu",
+    name: "server CPU time per request",
+    head: "server CPU",
+    unit: Unit::Microseconds,
+    of: |record| us_a_request(record, record.server.cpu_seconds),
+};
+pub static ORDERS: Quantity =
+    Quantity { slug: "orders", name: "orders", head: "orders/s", unit: Unit::ASecond("orders/s"), of: orders_a_second };
+pub static P50: Quantity = column("p50", Unit::Microseconds, |record| record.latency.p50);
+pub static P90: Quantity = column("p90", Unit::Microseconds, |record| record.latency.p90);
+pub static P999: Quantity = column("p99.9", Unit::Microseconds, |record| record.latency.p999);
+pub static BATCH: Quantity = column("requests a transaction", Unit::Each, requests_a_transaction);
+pub static LOAD_CPU: Quantity =
+    column("load CPU", Unit::Part, |record| Some(record.client.cpu_share).filter(|share| *share > 0.0));
+static RETRIES: Quantity = column("retries an order", Unit::Each, retries_an_order);
+static DATABASE_CPU: Quantity = column("database CPU", Unit::Microseconds, |record| {
+    us_a_request(record, record.database.as_ref().and_then(|database| database.cpu_seconds))
+});
+static MESSAGES: Quantity = column("messages/s", Unit::ASecond("messages/s"), |record| {
+    record.heard.as_ref().map(|heard| heard.messages as f64 / heard.seconds.max(1e-9))
+});
+static MEGABYTES: Quantity = column("MB/s", Unit::ASecond("MB/s"), |record| {
+    record.heard.as_ref().map(|heard| heard.bytes as f64 / 1e6 / heard.seconds.max(1e-9))
+});
+static READERS_CPU: Quantity =
+    column("readers' CPU", Unit::Part, |record| record.heard.as_ref().map(|heard| heard.cpu_share));
+/// From when an order was due to be sent until a subscriber had read of its trade.
+pub static TRADE_P50: Quantity =
+    column("told of trades, p50", Unit::Microseconds, |record| record.trade_to_socket.as_ref()?.p50);
+pub static TRADE_P99: Quantity =
+    column("told of trades, p99", Unit::Microseconds, |record| record.trade_to_socket.as_ref()?.p99);
+pub static TRADE_P999: Quantity =
+    column("told of trades, p99.9", Unit::Microseconds, |record| record.trade_to_socket.as_ref()?.p999);
+
+/// What stands in a table beside the quantity that it is about, where somebody has it.
+pub static BESIDE: [&Quantity; 14] = [
+    &REQUESTS,
+    &ORDERS,
+    &P50,
+    &P99,
+    &P999,
+    &BATCH,
+    &RETRIES,
+    &SERVER_CPU,
+    &DATABASE_CPU,
+    &LOAD_CPU,
+    &MESSAGES,
+    &MEGABYTES,
+    &READERS_CPU,
+    &TRADE_P99,
+];
+
+impl Quantity {
+    /// How many times as good `ours` is.
+    pub fn times_as_good(&self, ours: f64, theirs: f64) -> f64 {
+        if matches!(self.unit, Unit::ASecond(_)) { ours / theirs } else { theirs / ours }
+    }
+
+    /// What stands along an axis of it.
+    pub fn axis_label(&self) -> String {
+        match self.unit {
+            Unit::ASecond(unit) => format!("{} ({unit})", self.name),
+            Unit::Seconds | Unit::Microseconds | Unit::Part | Unit::Each => self.name.to_string(),
+        }
+    }
+
+    /// What stands above a table of it, whose cells may leave the unit out.
+    pub fn caption(&self) -> String {
+        if self.unit == Unit::Seconds { format!("{} (s)", self.name) } else { self.axis_label() }
+    }
+
+    /// How a value stands at an axis.
+    pub fn tick(&self) -> fn(f64) -> String {
+        match self.unit {
+            Unit::ASecond(_) | Unit::Each => short,
+            Unit::Seconds => |seconds| format!("{} s", significant(seconds, 6)),
+            Unit::Microseconds => micros,
+            Unit::Part => percent,
+        }
+    }
+
+    /// Its column in a table.
+    pub fn column(&self) -> String {
+        format!("#{}", self.head)
+    }
+
+    /// How a value stands below its head.
+    pub fn cell(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Microseconds => micros(value),
+            Unit::Part => percent(value),
+            Unit::ASecond(_) | Unit::Seconds | Unit::Each => figure(value),
+        }
+    }
+
+    /// The cell of a run.
+    pub fn cell_of(&self, record: &RunRecord) -> String {
+        (self.of)(record).map_or(NOTHING.to_string(), |value| self.cell(value))
+    }
+
+    /// With its unit.
+    pub fn text(&self, value: f64) -> String {
+        match self.unit {
+            Unit::ASecond(unit) => format!("{} {unit}", figure(value)),
+            Unit::Seconds => format!("{} s", figure(value)),
+            Unit::Microseconds | Unit::Part | Unit::Each => self.cell(value),
+        }
+    }
+}
+
+fn us_a_request(record: &RunRecord, seconds: Option<f64>) -> Option<f64> {
+    Some(seconds? * 1e6 / record.counts.answered as f64).filter(|us| us.is_finite())
+}
+
+fn orders_a_second(record: &RunRecord) -> Option<f64> {
+    // Whoever answers anything to anything opens no orders, whatever it says.
+    let orders = record.counts.kinds.get("opened").filter(|_| record.load.workload != Recipe::Raw)?;
+    Some(*orders as f64 / record.seconds).filter(|rate| rate.is_finite())
+}
+
+fn requests_a_transaction(record: &RunRecord) -> Option<f64> {
+    let transactions = record.database.as_ref()?.transactions;
+    Some(record.counts.answered as f64 / transactions as f64).filter(|requests| requests.is_finite())
+}
+
+fn retries_an_order(record: &RunRecord) -> Option<f64> {
+    Some(record.database.as_ref()?.retries? as f64 / record.replies("opened").max(1) as f64)
+}

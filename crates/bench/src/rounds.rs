@@ -1,0 +1,121 @@
+//! Experiments in which several take turns in rounds: what they are told, how they are measured one after the other, and what
+//! is said of all of them. `compare` and `live` make them; what is measured is their business.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::flags::measured_seconds;
+use crate::interrupt;
+use crate::program;
+use crate::quiet::{Patience, QUIET_PERCENT};
+use crate::record::{Experiment, RunEntry, RunRecord, write_text};
+use crate::report::{ended_early, machine_text, said_by_runs};
+use crate::results::{Results, refuse_taken};
+use crate::run::{describe_machine, now};
+use crate::study::Study;
+use crate::table::Table;
+use crate::test_bed::TestBed;
+
+/// How often and how long those that take turns are measured, and where the results go.
+#[derive(Args, Clone, Debug)]
+pub struct Turns {
+    /// Rounds; in each of them everything is measured [default: 5]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Seconds of each measurement, 60 for figures to state; pgbench takes whole ones [default: 5]
+    #[arg(long, value_parser = measured_seconds)]
+    seconds: Option<f64>,
+    /// 2 rounds of 1 second: a look, no figures to state
+    #[arg(long)]
+    quick: bool,
+    /// Folder of the results, new or empty, and meanwhile of the servers' data: on a disk [default: target/bench/NAME-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// On a machine that is shared: wait for it to be quiet before each measurement, up to 20 minutes in all, and measure
+    /// again what was disturbed
+    #[arg(long)]
+    patient: bool,
+}
+
+impl Turns {
+    pub fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 })
+    }
+
+    /// Where the experiment of this name runs. Errors: there are results already; a folder that cannot be made.
+    pub fn bed(&self, name: &str) -> Result<TestBed, String> {
+        let time = || now().chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        let out = self.out.clone().unwrap_or_else(|| PathBuf::from(format!("target/bench/{name}-{}", time())));
+        refuse_taken(&out)?;
+        TestBed::make(&out)
+    }
+
+    /// Measures each task, prints what came out and keeps it. `tell` makes the tables and what must be known to read them.
+    /// Returns whether all runs are valid. Errors: a line for people.
+    pub fn conduct<T>(
+        &self,
+        bed: &TestBed,
+        experiment: Experiment,
+        tasks: &[T],
+        entry: impl Fn(&T) -> RunEntry,
+        mut measure: impl FnMut(&T, &Study) -> Result<RunRecord, String>,
+        tell: fn(&Study) -> (Vec<Table>, Vec<String>),
+    ) -> Result<bool, String> {
+        let (machine, name) = (describe_machine(Some(bed.work())), experiment.name.clone());
+        let experiment = Experiment { command: program::command_line(None), planned: tasks.len() as u64, ..experiment };
+        let introduction = experiment.introduction() + &format!("measured on: {}\n", machine_text(&machine));
+        print!("{introduction}");
+        let mut results = Results::create(bed.out(), experiment)?;
+        let mut patience = Patience::new(self.patient);
+        results.make(tasks, entry, |task, study, _| {
+            loop {
+                let busy_percent = Some(patience.await_quiet());
+                // One that fails is told as such; the others go on.
+                let record = measure(task, study).unwrap_or_else(RunRecord::failed);
+                interrupt::check()?;
+                if !record.is_valid() || !patience.wants_again() {
+                    // The same for all of them, whoever ran them.
+                    return Ok(RunRecord { busy_percent, machine: machine.clone(), ..record });
+                }
+            }
+        })?;
+        let (tables, notes) = tell(&results.study);
+        let tables: String = tables.iter().map(|table| format!("\n{}", table.text())).collect();
+        let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
+        print!("{tables}\n{notes}");
+        let out = bed.out();
+        write_text(&out.join(format!("{name}.txt")), &format!("{introduction}{tables}\n{notes}"))?;
+        println!("raw files, for `pricetime-bench report`: {}", out.display());
+        Ok(results.study.is_valid())
+    }
+}
+
+/// What is wrong with measurements, or to be kept in mind.
+pub fn notes(study: &Study) -> Vec<String> {
+    let (all, records) = (study.runs.len(), || study.runs.iter().map(|run| &run.record));
+    let invalid = records().filter(|record| !record.is_valid()).count();
+    let mut notes = vec![match invalid {
+        0 => format!("No error, no wrong and no lost reply in any of the {all} measurements."),
+        some => format!("{some} of {all} measurements are invalid, and in no figure."),
+    }];
+    notes.extend(ended_early(study));
+    let disturbed = records().filter(|record| record.busy_percent.is_some_and(|busy| busy > QUIET_PERCENT)).count();
+    if disturbed > 0 {
+        notes.push(format!(
+            "warning: before {disturbed} of {all} measurements the machine was busy with other things (more than \
+             {QUIET_PERCENT}%): these figures are disturbed; --patient waits"
+        ));
+    }
+    notes.extend(said_by_runs(study).iter().map(|warning| format!("warning: {warning}")));
+    for run in study.runs.iter().filter(|run| !run.record.is_valid()) {
+        let first = run.record.counts.first_wrong.iter().map(|first| format!("; the first fault was {first}"));
+        let why = run.record.invalid_because.join("; ");
+        notes.push(format!("INVALID: {}: {why}{}", run.entry.text(), first.collect::<String>()));
+    }
+    notes
+}

@@ -1,0 +1,113 @@
+//! The runs of an experiment in memory, those of one thing together, and what those come to. It knows no plots and no text.
+//!
+//! A ratio is one within a round, where both were measured minutes apart at most; those of all rounds are summed up, never
+//! the figures before they are divided.
+
+use hdrhistogram::Histogram;
+
+use crate::quantity::Quantity;
+use crate::record::{Experiment, RunEntry, RunRecord};
+use crate::statistics::{Summary, different, summarize};
+
+/// An experiment with what came out of each run.
+#[derive(Default)]
+pub struct Study {
+    /// What it is; its runs are those below.
+    pub experiment: Experiment,
+    pub runs: Vec<Run>,
+}
+
+/// One run of it.
+pub struct Run {
+    pub entry: RunEntry,
+    pub record: RunRecord,
+    /// Latencies in nanoseconds.
+    pub latencies: Histogram<u64>,
+}
+
+impl Run {
+    /// With its latencies read. Errors: they are damaged.
+    pub fn of(entry: RunEntry, record: RunRecord) -> Result<Run, String> {
+        Ok(Run { entry, latencies: record.latency.decode()?, record })
+    }
+}
+
+impl Study {
+    /// Whether every run may be used.
+    pub fn is_valid(&self) -> bool {
+        self.runs.iter().all(|run| run.record.is_valid())
+    }
+
+    /// In the order of their first run.
+    pub fn series(&self) -> Vec<&str> {
+        different(self.runs.iter().map(|run| run.entry.series.as_str()))
+    }
+
+    /// In the order of their first run.
+    pub fn modes(&self) -> Vec<&str> {
+        different(self.runs.iter().map(|run| run.entry.mode.as_str()))
+    }
+
+    /// By mode, series and value: the first two in the order of their first run, values ascending.
+    pub fn groups<'a>(&'a self) -> Vec<Group<'a>> {
+        let place = |run: &'a Run| (run.entry.mode.as_str(), run.entry.series.as_str(), run.entry.value);
+        let group = |(mode, series, value)| {
+            let here = self.runs.iter().filter(|run| place(run) == (mode, series, value));
+            let (valid, invalid) = here.partition(|run| run.record.is_valid());
+            Group { mode, series, value, valid, invalid }
+        };
+        let mut groups: Vec<Group> = different(self.runs.iter().map(place)).into_iter().map(group).collect();
+        let (modes, series) = (self.modes(), self.series());
+        let order = |all: &[&str], one: &str| all.iter().position(|other| *other == one);
+        groups.sort_by(|one, other| {
+            let place = |group: &Group| (order(&modes, group.mode), order(&series, group.series));
+            place(one).cmp(&place(other)).then(one.value.total_cmp(&other.value))
+        });
+        groups
+    }
+}
+
+/// Runs of the same thing.
+pub struct Group<'a> {
+    pub mode: &'a str,
+    pub series: &'a str,
+    pub value: f64,
+    /// Those that means are made of.
+    pub valid: Vec<&'a Run>,
+    /// Shown, and in no mean.
+    pub invalid: Vec<&'a Run>,
+}
+
+impl Group<'_> {
+    /// Of the valid runs that know it; none when there are none.
+    pub fn summary(&self, quantity: &Quantity) -> Option<Summary> {
+        summarize(&self.valid.iter().filter_map(|run| (quantity.of)(&run.record)).collect::<Vec<_>>())
+    }
+
+    /// Of its runs, each divided by that of the other in the same round.
+    pub fn ratio(&self, by: &Group, quantity: &Quantity) -> Option<Summary> {
+        let in_round =
+            |round| by.valid.iter().find(|run| run.entry.round == round).and_then(|run| (quantity.of)(&run.record));
+        let ratio = |run: &&Run| Some((quantity.of)(&run.record)? / in_round(run.entry.round)?);
+        summarize(&self.valid.iter().filter_map(ratio).collect::<Vec<_>>())
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Run> {
+        self.valid.iter().chain(&self.invalid).copied()
+    }
+
+    /// Latencies of all valid runs as those of one, in nanoseconds. Percentiles are never averaged.
+    pub fn latencies(&self) -> Histogram<u64> {
+        let mut merged = Histogram::new(3).expect("invariant: three digits are a precision that histograms have");
+        for run in &self.valid {
+            merged.add(&run.latencies).expect("invariant: a histogram that resizes itself takes any other");
+        }
+        merged
+    }
+
+    /// Whether each run was to make as many requests as its place on the axis says. What became of them is another matter:
+    /// a run that lost some still has its place.
+    pub fn is_of_its_size(&self) -> bool {
+        self.all().all(|run| run.record.load.requests.is_some_and(|requests| requests as f64 == self.value))
+    }
+}

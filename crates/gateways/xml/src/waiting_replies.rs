@@ -1,0 +1,131 @@
+//! Batches that came back and that have replies to be made yet. It does not know the connections that wait for them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::{OrderId, Reply};
+use exchange::{Answer, Batch, GatewayMetrics, Lookup};
+use slab::Slab;
+
+use crate::document::{self, ReplyLimits};
+use crate::intake::{Gathered, Intake};
+use crate::mailbox::{Mailbox, Origin};
+use crate::settings::Settings;
+
+/// Batches that came back and are not done with.
+pub(crate) struct WaitingReplies {
+    /// The ticket of the next batch whose replies are made.
+    pub next_ticket: u64,
+    /// Batches that came back before an earlier one did.
+    pub early: BTreeMap<u64, Box<Batch>>,
+    kept: Slab<KeptBatch>,
+    /// Bytes of memory that the kept batches take.
+    kept_bytes: usize,
+    reply_limits: ReplyLimits,
+}
+
+/// A batch with replies that could not be made yet.
+struct KeptBatch {
+    batch: Box<Batch>,
+    gathered: Gathered,
+    /// Requests whose replies are to be made.
+    requests: usize,
+    /// How many executions it came back with; those of look-ups are appended behind them.
+    executions: usize,
+    /// Bytes of memory that it took then.
+    bytes: usize,
+}
+
+impl WaitingReplies {
+    pub fn new(settings: &Settings) -> WaitingReplies {
+        let reply_limits =
+            ReplyLimits { reply_bytes_max: settings.reply_bytes_max, length_line: settings.reply_length };
+        WaitingReplies { next_ticket: 0, early: BTreeMap::new(), kept: Slab::new(), kept_bytes: 0, reply_limits }
+    }
+
+    /// Bytes of memory that the kept batches take.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
+    /// Bytes of memory that a kept batch takes.
+    pub fn bytes_of(&self, slot: usize) -> usize {
+        self.kept[slot].bytes
+    }
+
+    /// One of a kept batch's requests needs it no longer.
+    pub fn request_done(&mut self, slot: usize, intake: &mut Intake) {
+        let kept = &mut self.kept[slot];
+        kept.requests -= 1;
+        if kept.requests == 0 {
+            self.kept_bytes -= kept.bytes;
+            let KeptBatch { batch, gathered, .. } = self.kept.remove(slot);
+            intake.recycle(batch, gathered);
+        }
+    }
+
+    /// A look-up of what a kept batch's request needs.
+    pub fn lookup_of(&self, slot: usize, request: usize, origin: Origin, long: bool, home: &Arc<Mailbox>) -> Lookup {
+        let KeptBatch { batch, gathered, .. } = &self.kept[slot];
+        let requests = &gathered.documents.requests;
+        let ops = requests.ops_of(request);
+        let asked = ops.filter_map(|op| Some((&requests.ops()[op], done_order(&batch.answers[op])?)));
+        let executions_max = long.then(|| document::executions_max(self.reply_limits.reply_bytes_max));
+        let home = Arc::clone(home);
+        Lookup::new(asked, executions_max, move |found| home.post(|letters| letters.found.push((origin, found))))
+    }
+
+    /// Puts what a look-up found into the answers of a kept batch's request.
+    pub fn fill(&mut self, slot: usize, request: usize, found: Lookup, metrics: &GatewayMetrics) {
+        let KeptBatch { batch, gathered, .. } = &mut self.kept[slot];
+        let requests = &gathered.documents.requests;
+        let found = found.answers(&mut batch.executions);
+        for op in requests.ops_of(request) {
+            if let Some(order) = done_order(&batch.answers[op]) {
+                let asked = &requests.ops()[op];
+                batch.answers[op] = found.of(asked, order);
+                metrics.looked_up(asked, &batch.answers[op]);
+            }
+        }
+    }
+
+    /// Drops the executions that were found for a kept batch: the reply is written.
+    pub fn empty(&mut self, slot: usize) {
+        let Some(KeptBatch { batch, executions, .. }) = self.kept.get_mut(slot) else { return };
+        batch.executions.truncate(*executions);
+        batch.executions.shrink_to(*executions);
+    }
+
+    /// The slot that the next kept batch gets.
+    pub fn next_slot(&self) -> usize {
+        self.kept.vacant_key()
+    }
+
+    /// Keeps a batch of which `requests` have no reply yet. Returns its slot.
+    pub fn keep(&mut self, batch: Box<Batch>, gathered: Gathered, requests: usize) -> usize {
+        let bytes = batch.memory_bytes() + gathered.body_bytes;
+        self.kept_bytes += bytes;
+        let executions = batch.executions.len();
+        self.kept.insert(KeptBatch { batch, gathered, requests, executions, bytes })
+    }
+
+    /// Writes the reply to a kept batch's request.
+    pub fn write_kept(&self, slot: usize, request: usize, out: &mut Vec<u8>) {
+        let KeptBatch { batch, gathered, .. } = &self.kept[slot];
+        self.write(batch, gathered, request, out);
+    }
+
+    /// Writes the reply to a batch's request.
+    pub fn write(&self, batch: &Batch, gathered: &Gathered, request: usize, out: &mut Vec<u8>) {
+        let documents = &gathered.documents;
+        document::write_reply(out, documents, request, &batch.answers, &batch.executions, &self.reply_limits);
+    }
+}
+
+/// The done order that the history has to be asked about, if this answer needs that.
+pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {
+    match answer {
+        Answer::Reply(Reply::Done(order)) => Some(*order),
+        Answer::Reply(_) | Answer::Unavailable(_) => None,
+    }
+}

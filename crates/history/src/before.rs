@@ -1,0 +1,294 @@
+//! What a history knows of the time before it, if it does not begin with the market. There are two files: the orders
+//! that were open then, with records in which they end, and what is known of older orders (whose they are, what was
+//! canceled, the executions so far). The first is changed in place, the second never. It does not know where the orders
+//! come from.
+
+use std::sync::Arc;
+
+use engine::{
+    AccountId, AccountIndex, DoneOrder, Engine, Execution, NewOrder, OrderId, Sequence, Shares, StateItem, Time,
+};
+use journal::{File, decode_order, encode_order};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use crate::carried::{BEGUN, CARRIED_BYTES, Carried};
+use crate::codec::{Put, Take};
+use crate::error::HistoryError;
+use crate::folder::Folder;
+use crate::record::{PastOrder, order_record};
+use crate::table::Sizes;
+
+pub(crate) const OLD_NAME: &str = "old-orders-1.tab";
+pub(crate) const BEGUN_NAME: &str = "begun-4.tab";
+
+/// The last byte is the version of the format.
+const MAGIC: u64 = u64::from_le_bytes(*b"pt-olds\x01");
+/// A block ends at so many bytes. A longer order has a block of its own.
+const BLOCK_BYTES: usize = 4096;
+const WRITTEN_AT_ONCE: usize = 64 * 1024;
+/// Bytes in front of an order in a block: its id and its length.
+const ORDER_HEAD_BYTES: usize = 12;
+/// Bytes of an entry of the index: the first order, where the block begins, its length, its checksum.
+const ENTRY_BYTES: usize = 24;
+/// Bytes of the trailer: the magic number, the numbers of blocks and orders, and the checksum of these and of the
+/// index.
+const TRAILER_BYTES: u64 = 32;
+
+/// A function that goes through all known done orders, by id.
+pub(crate) type EachDone<'a> =
+    dyn FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError> + 'a;
+
+#[derive(Debug)]
+pub(crate) struct Before {
+    pub(crate) begun: Carried,
+    pub(crate) old: OldOrders,
+}
+
+/// What is known of orders before.
+#[derive(Debug)]
+pub(crate) struct OldOrders {
+    file: Arc<dyn File>,
+    index: Vec<Block>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    first: OrderId,
+    at: u64,
+    length: u32,
+    sum: u32,
+}
+
+/// An open order of an engine.
+struct OpenOrder {
+    order: OrderId,
+    account: AccountIndex,
+    placed: NewOrder<engine::SymbolIndex>,
+    executions: Vec<Execution>,
+}
+
+impl Before {
+    /// Writes the files for a history that begins at `engine`: its open orders, and those that are done, by id.
+    pub(crate) fn write(
+        folder: &Arc<dyn Folder>,
+        engine: &Engine,
+        done: &mut EachDone<'_>,
+        sizes: &Sizes,
+    ) -> Result<(), HistoryError> {
+        for name in [BEGUN_NAME, OLD_NAME] {
+            folder.remove(name).map_err(failed(name))?;
+        }
+        let (accounts, open) = open_orders(engine);
+        // Made also where nothing is put in it.
+        folder.open(BEGUN_NAME).map_err(failed(BEGUN_NAME))?;
+        let mut begun = Carried::open_as(&BEGUN, folder, 0, sizes)?;
+        for OpenOrder { order, account, placed, .. } in &open {
+            let record = PastOrder::placed(*order, *account, *placed, Time::ZERO, Sequence::ZERO);
+            begun.append(order.0, &order_record(order.0, &record, None))?;
+        }
+        begun.sync()?;
+        let mut writer = Writer::new(folder.open(OLD_NAME).map_err(failed(OLD_NAME))?.into());
+        let is_open = |order: OrderId| open.binary_search_by_key(&order, |open| open.order).is_ok();
+        let mut executed = open.iter().filter(|open| !open.executions.is_empty()).map(|open| DoneOrder {
+            order: open.order,
+            account: accounts[open.account.0 as usize],
+            canceled: None,
+            executions: open.executions.clone(),
+        });
+        let mut next = executed.next();
+        done(&mut |done: DoneOrder| {
+            while let Some(open) = next.take_if(|open| open.order < done.order) {
+                writer.add(&open)?;
+                next = executed.next();
+            }
+            // Of an order that is open again, because its command comes again, too much is told.
+            if is_open(done.order) { Ok(()) } else { writer.add(&done) }
+        })?;
+        next.into_iter().chain(executed).try_for_each(|open| writer.add(&open))?;
+        writer.finish()?;
+        folder.sync().map_err(crate::error::in_folder)
+    }
+
+    /// Opens the two files; none if the history has none.
+    pub(crate) fn open(folder: &Arc<dyn Folder>, sizes: &Sizes) -> Result<Option<Before>, HistoryError> {
+        let file = match folder.existing(BEGUN_NAME) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed(BEGUN_NAME))?,
+        };
+        let records = file.len().map_err(failed(BEGUN_NAME))? / CARRIED_BYTES as u64;
+        Ok(Some(Before { begun: Carried::open_as(&BEGUN, folder, records, sizes)?, old: OldOrders::open(&**folder)? }))
+    }
+}
+
+/// The accounts of an engine, and its open orders by id.
+fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
+    let (mut accounts, mut open) = (Vec::new(), Vec::<OpenOrder>::new());
+    engine.export(&mut |item| match item {
+        StateItem::Account { id, .. } => accounts.push(id),
+        StateItem::Order { order, account, symbol, side, limit, open: shares } => {
+            let placed = NewOrder { symbol, side, limit, shares };
+            open.push(OpenOrder { order, account, placed, executions: Vec::new() });
+        }
+        StateItem::Execution(execution) => {
+            let order = open.last_mut().expect("invariant: an execution follows its order");
+            let units = order.placed.shares.units().checked_add(execution.shares.units());
+            let shares = units.and_then(Shares::from_units);
+            order.placed.shares = shares.expect("invariant: an order has at most so many shares");
+            order.executions.push(execution);
+        }
+        StateItem::Head { .. }
+        | StateItem::Symbol { .. }
+        | StateItem::Position { .. }
+        | StateItem::ClientOrder { .. } => {}
+    });
+    open.sort_unstable_by_key(|open| open.order);
+    (accounts, open)
+}
+
+struct Writer {
+    file: Arc<dyn File>,
+    index: Vec<u8>,
+    blocks: u64,
+    orders: u64,
+    /// The block that is being filled, and its first order.
+    block: Vec<u8>,
+    first: OrderId,
+    waiting: Vec<u8>,
+    position: u64,
+}
+
+impl Writer {
+    fn new(file: Arc<dyn File>) -> Writer {
+        let (index, block, waiting) = (Vec::new(), Vec::new(), Vec::new());
+        Writer { file, index, blocks: 0, orders: 0, block, first: OrderId(0), waiting, position: 0 }
+    }
+
+    fn add(&mut self, done: &DoneOrder) -> Result<(), HistoryError> {
+        let mut bytes = Vec::new();
+        encode_order(done, &mut bytes);
+        if self.block.len() + bytes.len() > BLOCK_BYTES {
+            self.end_block()?;
+        }
+        if self.block.is_empty() {
+            self.first = done.order;
+        }
+        Put(&mut self.block).u64(done.order.0).u32(bytes.len() as u32);
+        self.block.extend_from_slice(&bytes);
+        self.orders += 1;
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<(), HistoryError> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let at = self.position + self.waiting.len() as u64;
+        let sum = xxh3_64_with_seed(&self.block, self.first.0) as u32;
+        Put(&mut self.index).u64(self.first.0).u64(at).u32(self.block.len() as u32).u32(sum);
+        self.blocks += 1;
+        self.waiting.append(&mut self.block);
+        if self.waiting.len() >= WRITTEN_AT_ONCE { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), HistoryError> {
+        self.file.write_all_at(&self.waiting, self.position).map_err(failed(OLD_NAME))?;
+        self.position += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), HistoryError> {
+        self.end_block()?;
+        self.write()?;
+        Put(&mut self.index).u64(MAGIC).u64(self.blocks).u64(self.orders);
+        let sum = xxh3_64(&self.index);
+        Put(&mut self.index).u64(sum);
+        self.file.write_all_at(&self.index, self.position).and_then(|()| self.file.sync()).map_err(failed(OLD_NAME))
+    }
+}
+
+impl OldOrders {
+    pub(crate) fn open(folder: &dyn Folder) -> Result<OldOrders, HistoryError> {
+        let file: Arc<dyn File> = folder.existing(OLD_NAME).map_err(failed(OLD_NAME))?.into();
+        let damaged = |fault: &str| HistoryError::Damaged { name: OLD_NAME.to_owned(), fault: fault.to_owned() };
+        let length = file.len().map_err(failed(OLD_NAME))?;
+        let mut trailer = [0; TRAILER_BYTES as usize];
+        let at = length.checked_sub(TRAILER_BYTES).ok_or_else(|| damaged("it is too short"))?;
+        file.read_exact_at(&mut trailer, at).map_err(failed(OLD_NAME))?;
+        let mut take = Take(&trailer);
+        let (magic, blocks) = (take.u64(), take.u64());
+        let index_bytes = blocks.and_then(|blocks| blocks.checked_mul(ENTRY_BYTES as u64)).filter(|bytes| *bytes <= at);
+        let (Some(MAGIC), Some(index_bytes)) = (magic, index_bytes) else {
+            return Err(damaged("its end is not what was written"));
+        };
+        let mut bytes = vec![0; (index_bytes + TRAILER_BYTES) as usize];
+        file.read_exact_at(&mut bytes, at - index_bytes).map_err(failed(OLD_NAME))?;
+        let (body, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| damaged("it is too short"))?;
+        if xxh3_64(body) != u64::from_le_bytes(*sum) {
+            return Err(damaged("the checksum of its index is wrong"));
+        }
+        let entries = body[..index_bytes as usize].as_chunks::<ENTRY_BYTES>().0.iter();
+        let index: Option<Vec<Block>> = entries.map(Block::decode).collect();
+        Ok(OldOrders { file, index: index.ok_or_else(|| damaged("its index is too short"))? })
+    }
+
+    /// What is known of an order.
+    pub(crate) fn find(&self, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
+        let Some(at) = self.index.partition_point(|block| block.first <= order).checked_sub(1) else { return Ok(None) };
+        let bytes = self.read(at)?;
+        let mut left = &bytes[..];
+        while !left.is_empty() {
+            let (id, order_bytes, rest) = split(left).ok_or_else(|| self.damaged(at))?;
+            if id == order {
+                return decode_order(id, order_bytes).map(Some).map_err(|_| self.damaged(at));
+            }
+            left = rest;
+        }
+        Ok(None)
+    }
+
+    /// Reads all of it. What is damaged is told to `fault`.
+    pub(crate) fn verify(&self, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
+        for at in 0..self.index.len() {
+            match self.read(at) {
+                Ok(_) => {}
+                Err(error) if error.is_damage() => fault(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, at: usize) -> Result<Vec<u8>, HistoryError> {
+        let Block { first, at: offset, length, sum } = self.index[at];
+        let mut bytes = vec![0; length as usize];
+        self.file.read_exact_at(&mut bytes, offset).map_err(failed(OLD_NAME))?;
+        if xxh3_64_with_seed(&bytes, first.0) as u32 != sum {
+            return Err(self.damaged(at));
+        }
+        Ok(bytes)
+    }
+
+    fn damaged(&self, at: usize) -> HistoryError {
+        HistoryError::Block { name: OLD_NAME.to_owned(), block: at as u64, byte: self.index[at].at }
+    }
+}
+
+impl Block {
+    fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<Block> {
+        let mut take = Take(entry);
+        Some(Block { first: OrderId(take.u64()?), at: take.u64()?, length: take.u32()?, sum: take.u32()? })
+    }
+}
+
+/// The first order of a block, its bytes, and what follows.
+fn split(block: &[u8]) -> Option<(OrderId, &[u8], &[u8])> {
+    let mut take = Take(block);
+    let (order, length) = (OrderId(take.u64()?), take.u32()? as usize);
+    let rest = block.get(ORDER_HEAD_BYTES..)?;
+    Some((order, rest.get(..length)?, &rest[length..]))
+}
+
+fn failed(name: &'static str) -> impl FnOnce(std::io::Error) -> HistoryError {
+    move |source| HistoryError::Io { name: name.to_owned(), source }
+}

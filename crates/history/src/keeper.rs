@@ -1,0 +1,128 @@
+//! The keeper is the thread that writes the history. It follows the events whether or not there is a feed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::Sequence;
+use exchange::EventFollower;
+
+use crate::error::HistoryError;
+use crate::event_queue::{EventQueue, Item};
+use crate::history::History;
+use crate::leisure::Leisure;
+use crate::shared::SharedHistory;
+
+/// The thread looks at least so often for old parts to seal or remove.
+const TICK_MAX: Duration = Duration::from_millis(100);
+/// Events that may wait for it: as many as come while it waits for the disk.
+const WAITING_MAX: usize = 1 << 20;
+
+/// What the thread is asked between two turns.
+enum Question {
+    /// To say when it has got to this question.
+    Reached(Sender<()>),
+    /// To make all of it durable, and to say whether it is.
+    Checkpoint(Sender<bool>),
+}
+
+/// The running thread.
+pub struct Keeper {
+    line: Arc<EventQueue<Question>>,
+    history: SharedHistory,
+    thread: JoinHandle<Result<(), HistoryError>>,
+}
+
+/// Asks for checkpoints from any thread.
+#[derive(Clone)]
+pub struct Checkpoints(Arc<EventQueue<Question>>);
+
+impl Keeper {
+    /// Starts to follow from where `history` stands. `followed` is told the last command that it followed, `failed` why it cannot
+    /// go on.
+    pub fn start(
+        history: History,
+        followed: impl Fn(Sequence) + Send + 'static,
+        failed: impl FnOnce(String) + Send + 'static,
+    ) -> Result<Keeper, HistoryError> {
+        let line = Arc::new(EventQueue::new(WAITING_MAX));
+        let asked = line.clone();
+        let catch_up = move || {
+            if asked.is_done() {
+                return true;
+            }
+            let (told, reached) = channel();
+            asked.ask(Question::Reached(told));
+            // A thread that has ended will not come any further.
+            reached.recv().is_ok()
+        };
+        let history = SharedHistory::with(history, Some(Box::new(catch_up)));
+        let (its_line, kept) = (line.clone(), history.clone());
+        let thread = std::thread::Builder::new().name("keeper".to_string()).spawn(move || {
+            let ended = keep(&its_line, &kept, &followed);
+            its_line.abandon();
+            if let Err(error) = &ended {
+                failed(error.to_string());
+            }
+            ended
+        });
+        let thread = thread.map_err(|source| HistoryError::Io { name: "thread".to_owned(), source })?;
+        Ok(Keeper { line, history, thread })
+    }
+
+    /// Where events are handed over. Whoever reads the history waits for all that was handed over before.
+    pub fn follower(&self) -> Arc<dyn EventFollower> {
+        self.line.clone()
+    }
+
+    /// To be read.
+    pub fn history(&self) -> SharedHistory {
+        self.history.clone()
+    }
+
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints(self.line.clone())
+    }
+
+    /// Follows what came, makes it durable, and ends.
+    pub fn stop(self) -> Result<(), HistoryError> {
+        self.line.close();
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Checkpoints {
+    /// Waits until all that came so far is durable in the history. False if that fails or takes longer than `patience`.
+    pub fn make(&self, patience: Duration) -> bool {
+        let (told, made) = channel();
+        self.0.ask(Question::Checkpoint(told));
+        made.recv_timeout(patience).unwrap_or(false)
+    }
+}
+
+fn keep(line: &EventQueue<Question>, history: &SharedHistory, followed: &dyn Fn(Sequence)) -> Result<(), HistoryError> {
+    followed(history.sequence());
+    let mut items = VecDeque::new();
+    let (mut worked, mut patience, mut leisure) = (false, TICK_MAX, Leisure::new());
+    while line.take(&mut items, worked, patience) {
+        worked = !items.is_empty();
+        for item in items.drain(..) {
+            match item {
+                Item::Events(batch) => followed(history.follow(&batch)?),
+                // Whoever does not wait any more does not want to know.
+                Item::Question(Question::Reached(told)) => drop(told.send(())),
+                Item::Question(Question::Checkpoint(told)) => {
+                    let made = history.checkpoint();
+                    if let Err(error) = &made {
+                        tracing::error!(%error, "the history cannot be synced");
+                    }
+                    let _ = told.send(made.is_ok());
+                }
+            }
+        }
+        patience = leisure.tend(worked, || history.tend()).min(TICK_MAX);
+    }
+    history.checkpoint()
+}

@@ -1,0 +1,212 @@
+//! A history that one thread changes while others read it. A reader says up to which command the history must be
+//! complete, waits until it is, and gets what was so after that command, even if the history knows more by then. If the
+//! history will never get that far, because its thread has ended, the reader gets an error and not older data.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use engine::{AccountIndex, Engine, OrderId, Sequence, SymbolIndex, Time};
+use exchange::EventBatch;
+
+use crate::candle::{Candle, Interval};
+use crate::error::HistoryError;
+use crate::history::History;
+use crate::pages::Page;
+use crate::record::PastOrder;
+use crate::reports::{Report, ReportKey, Sweep};
+use crate::trade::Trade;
+
+/// While others wait to read, the thread that changes the history pauses for so long between two turns.
+const READERS_TURN: Duration = Duration::from_micros(20);
+
+/// A shared handle; clones are of the same history.
+#[derive(Clone)]
+pub struct SharedHistory(Arc<Shared>);
+
+struct Shared {
+    history: RwLock<History>,
+    /// The last command that it followed.
+    sequence: AtomicU64,
+    /// Who wants to read and does not yet.
+    readers: AtomicUsize,
+    /// Waits until a command is followed. None where the one who asks is also the one who changes the history.
+    catch_up: Option<CatchUp>,
+}
+
+/// Returns when everything that came before is followed; false if that will never be.
+type CatchUp = Box<dyn Fn() -> bool + Send + Sync>;
+
+impl SharedHistory {
+    /// A history that is changed and read by the same thread.
+    pub fn new(history: History) -> SharedHistory {
+        SharedHistory::with(history, None)
+    }
+
+    pub(crate) fn with(history: History, catch_up: Option<CatchUp>) -> SharedHistory {
+        let sequence = AtomicU64::new(history.sequence().0);
+        SharedHistory(Arc::new(Shared {
+            history: RwLock::new(history),
+            sequence,
+            readers: AtomicUsize::new(0),
+            catch_up,
+        }))
+    }
+
+    /// As it was after the command `through`. Waits until that was followed.
+    pub fn at(&self, through: Sequence) -> Result<HistoryAt<'_>, HistoryError> {
+        if self.sequence() < through {
+            self.catch_up()?;
+        }
+        Ok(HistoryAt { history: self.read(), through })
+    }
+
+    /// As it is after all that was handed over so far.
+    pub fn latest(&self) -> Result<RwLockReadGuard<'_, History>, HistoryError> {
+        self.catch_up()?;
+        Ok(self.read())
+    }
+
+    /// As it is now.
+    pub fn read(&self) -> RwLockReadGuard<'_, History> {
+        self.0.readers.fetch_add(1, Ordering::Relaxed);
+        let history = self.0.history.read().unwrap_or_else(PoisonError::into_inner);
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+        history
+    }
+
+    /// The last command that it followed.
+    pub fn sequence(&self) -> Sequence {
+        Sequence(self.0.sequence.load(Ordering::Acquire))
+    }
+
+    /// Follows a turn's events. Gives the last command that it followed.
+    pub fn follow(&self, batch: &EventBatch) -> Result<Sequence, HistoryError> {
+        let sequence = {
+            let mut history = self.write();
+            history.follow(batch)?;
+            history.sequence()
+        };
+        self.0.sequence.store(sequence.0, Ordering::Release);
+        self.read().sync_some()?;
+        Ok(sequence)
+    }
+
+    /// Makes all that it followed durable, so that the journal may forget it. Who reads waits for the writing, but not for the
+    /// disk.
+    pub fn checkpoint(&self) -> Result<(), HistoryError> {
+        let pending = self.write().begin_checkpoint()?;
+        if let Some(pending) = pending {
+            self.read().sync_checkpoint(&pending)?;
+            self.write().finish_checkpoint(pending);
+        }
+        Ok(())
+    }
+
+    /// Seals or removes a little of what is old. False if there is nothing to do.
+    pub fn tend(&self) -> bool {
+        let mut history = self.write();
+        let now = history.time();
+        history.tend(now)
+    }
+
+    /// As `History::fit`, when all that was handed over is followed.
+    pub fn fit(&self, engine: &Engine) -> Result<bool, HistoryError> {
+        self.catch_up()?;
+        let mut history = self.write();
+        let fits = history.fit(engine)?;
+        self.0.sequence.store(history.sequence().0, Ordering::Release);
+        Ok(fits)
+    }
+
+    fn catch_up(&self) -> Result<(), HistoryError> {
+        match self.0.catch_up.as_ref().is_none_or(|catch_up| catch_up()) {
+            true => Ok(()),
+            false => Err(HistoryError::Ended),
+        }
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, History> {
+        if self.0.readers.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(READERS_TURN);
+        }
+        self.0.history.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The history as it was after a command. It does not change as long as somebody holds this.
+pub struct HistoryAt<'a> {
+    history: RwLockReadGuard<'a, History>,
+    through: Sequence,
+}
+
+impl HistoryAt<'_> {
+    /// As `History::is_whole`.
+    pub fn is_whole(&self) -> bool {
+        self.history.is_whole()
+    }
+
+    /// As `History::order`.
+    pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        let found = self.history.order(order)?.filter(|order| order.sequence <= self.through);
+        Ok(found.map(|order| order.as_of(self.through)))
+    }
+
+    /// As `History::orders_of`.
+    pub fn orders_of(
+        &self,
+        account: AccountIndex,
+        before: Option<OrderId>,
+        limit: usize,
+        wanted: &mut dyn FnMut(&PastOrder) -> bool,
+    ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
+        self.history.orders_as_of(self.through, account, before, limit, wanted)
+    }
+
+    /// As `History::trades_of`.
+    pub fn trades_of(
+        &self,
+        symbol: SymbolIndex,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        self.history.trades_as_of(self.through, symbol, before, limit)
+    }
+
+    /// As `History::trades_of_account`.
+    pub fn trades_of_account(
+        &self,
+        account: AccountIndex,
+        before: Option<u64>,
+        limit: usize,
+        wanted: impl Fn(&Trade) -> bool,
+    ) -> Result<Option<Page<Trade, u64>>, HistoryError> {
+        self.history.account_trades_as_of(self.through, account, before, limit, wanted)
+    }
+
+    /// As `History::closed_candles`. Some may have been completed by what came later.
+    pub fn closed_candles(
+        &self,
+        symbol: SymbolIndex,
+        interval: Interval,
+        before: Option<Time>,
+        limit: usize,
+    ) -> Result<Vec<Candle>, HistoryError> {
+        self.history.closed_candles(symbol, interval, before, limit)
+    }
+
+    /// As `History::sweep`, of what happened up to then.
+    pub fn sweep(&self, account: AccountIndex, behind: ReportKey) -> Sweep {
+        self.history.sweep(account, behind, self.through)
+    }
+
+    /// As `History::sweep_on`.
+    pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
+        self.history.sweep_on(sweep, records)
+    }
+
+    /// As `History::report`.
+    pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
+        self.history.report(key)
+    }
+}

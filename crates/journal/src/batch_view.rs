@@ -1,0 +1,48 @@
+//! A batch of commands as a reader of the journal gets it: where it stands, and the commands in it. It does not know
+//! what the commands do.
+
+use engine::{Entry, Sequence, Time};
+
+use crate::codec::decode;
+use crate::error::{JournalError, VisitError};
+use crate::point::JournalPoint;
+use crate::varint::CodecError;
+
+/// One batch of commands whose checksum holds.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchView<'a> {
+    /// The file.
+    pub segment: &'a str,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// Its length with header and padding.
+    pub bytes: u64,
+    /// The sequence of its first command.
+    pub first: Sequence,
+    /// How many commands.
+    pub count: u32,
+    /// The time of all its commands.
+    pub time: Time,
+    /// The commands, encoded one after another.
+    pub payload: &'a [u8],
+    /// The point behind it.
+    pub point: JournalPoint,
+}
+
+impl BatchView<'_> {
+    /// Decodes the commands one by one.
+    pub fn entries(&self, visit: &mut dyn FnMut(Entry) -> Result<(), VisitError>) -> Result<(), JournalError> {
+        let mut rest = self.payload;
+        let mut sequence = self.first;
+        for _ in 0..self.count {
+            let command = decode(&mut rest).map_err(|source| self.undecodable(sequence, source))?;
+            visit(Entry { sequence, time: self.time, command }).map_err(JournalError::Visit)?;
+            sequence = sequence.next();
+        }
+        if rest.is_empty() { Ok(()) } else { Err(self.undecodable(sequence, CodecError::TrailingBytes)) }
+    }
+
+    fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
+        JournalError::Undecodable { segment: self.segment.to_owned(), sequence, source }
+    }
+}

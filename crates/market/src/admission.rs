@@ -1,0 +1,301 @@
+//! Admission decides which commands get a number. It decides by the surroundings, the settings and the engine's state,
+//! before the commands are ordered. A replay sees only admitted commands, so it has nothing to decide.
+//!
+//! A command is judged by the engine's state and by the commands that the same turn has admitted before it. Whether the
+//! engine will refuse one of those is not known yet. So at a bound the last commands of a turn may be refused although
+//! there was room for them.
+//!
+//! While the disk is nearly full, only one cancel of each open order is admitted, because it frees something. So there
+//! is an end to what can be written then. Any other cancel changes nothing, and is answered like a query.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::{AccountId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
+use exchange::{Bound, Requests, Unavailable};
+
+/// What the surroundings and the settings allow at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// The disk is nearly full: let in only what frees something.
+    pub disk_low: bool,
+    /// What clients may have the server keep.
+    pub bounds: Bounds,
+}
+
+/// What clients may have the server keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Accounts.
+    pub accounts: u64,
+    /// Symbols.
+    pub symbols: u64,
+    /// Dollars that an account may be created with.
+    pub balance: Money,
+    /// Shares of a symbol that an account may have when it is issued more.
+    pub position: Position,
+    /// Dollars that one request may create accounts with.
+    pub request_money: Money,
+    /// Shares of a symbol that one request may issue.
+    pub request_shares: Position,
+    /// Client order ids of an account.
+    pub client_orders: u64,
+}
+
+impl Bounds {
+    /// None but those of the engine.
+    pub const NONE: Bounds = Bounds {
+        accounts: u64::MAX,
+        symbols: u64::MAX,
+        balance: Money::CAP,
+        position: Position::CAP,
+        request_money: Money::CAP,
+        request_shares: Position::CAP,
+        client_orders: u64::MAX,
+    };
+
+    /// The most that one account, which has `there`, may be given of what is `left` of `cap` when `others` may still want
+    /// some and each may have `bound`. A hundredth of the cap is kept for those who come late, shared equally among the accounts
+    /// that there may be: so nobody can leave nothing to them. Unless one account may have all.
+    fn share(&self, bound: i128, cap: i128, left: i128, there: i128, others: u64) -> i128 {
+        if bound >= cap {
+            return left;
+        }
+        let of_each = cap / 100 / i128::from(self.accounts.max(1));
+        let free = left.saturating_sub(of_each.saturating_mul(others.into()));
+        let share = free.max(of_each.saturating_sub(there)).clamp(0, left);
+        share.min(bound.saturating_sub(there)).max(0)
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds::NONE
+    }
+}
+
+/// What becomes of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It gets a number, and is kept.
+    LetIn,
+    /// A cancel that finds nothing open when its turn comes. It is answered without a number, and not kept.
+    Vain,
+    /// It is refused before it reaches the engine.
+    Refused(Unavailable),
+}
+
+/// Decides for the commands of a turn. Keeps its memory for the next.
+#[derive(Default)]
+pub struct Admission {
+    turn: TurnSoFar,
+    request: RequestSoFar,
+    /// For each command whether it is let in.
+    let_in: Vec<bool>,
+    /// For each that is not, what becomes of it.
+    others: Vec<Decision>,
+}
+
+/// What a turn has let in, as if the engine would accept all of it.
+#[derive(Default)]
+struct TurnSoFar {
+    canceled: HashSet<OrderId>,
+    accounts: HashSet<AccountId>,
+    symbols: HashSet<Symbol>,
+    money: i128,
+    /// By symbol, and of it by account.
+    issued: HashMap<Symbol, i128>,
+    positions: HashMap<(AccountId, Symbol), i128>,
+    client_orders: HashMap<AccountId, u64>,
+}
+
+/// What a request has let in.
+#[derive(Default)]
+struct RequestSoFar {
+    money: i128,
+    shares: HashMap<Symbol, i128>,
+}
+
+impl Admission {
+    /// Decides for all commands of `requests`, which are a turn's, in order. `let_in` is given those that are let in.
+    pub fn decide<'a>(
+        &mut self,
+        engine: &Engine,
+        conditions: &Conditions,
+        now: Time,
+        requests: impl Iterator<Item = &'a Requests>,
+        let_in: &mut impl FnMut(&Command),
+    ) {
+        self.turn.clear();
+        self.let_in.clear();
+        self.others.clear();
+        for requests in requests {
+            for request in 0..requests.len() {
+                self.request.clear();
+                for op in &requests.ops()[requests.ops_of(request)] {
+                    let Op::Command(command) = op else { continue };
+                    let decision = match conditions.disk_low {
+                        true => self.below_the_low_water(engine, command),
+                        false => self.within_bounds(engine, &conditions.bounds, now, command),
+                    };
+                    self.let_in.push(decision == Decision::LetIn);
+                    match decision {
+                        Decision::LetIn => let_in(command),
+                        Decision::Vain | Decision::Refused(_) => self.others.push(decision),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was decided for each command, in order.
+    pub fn decisions(&self) -> impl Iterator<Item = Decision> {
+        let mut others = self.others.iter();
+        self.let_in.iter().map(move |let_in| match let_in {
+            true => Decision::LetIn,
+            false => *others.next().expect("invariant: for each that is not let in it is said what becomes of it"),
+        })
+    }
+
+    /// The turn admits nothing that makes an order. So an admitted cancel does cancel, and one that finds nothing open
+    /// still finds nothing when its turn comes.
+    #[cold]
+    fn below_the_low_water(&mut self, engine: &Engine, command: &Command) -> Decision {
+        match engine.would_cancel(command) {
+            Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
+            Some(Ok(_) | Err(_)) => Decision::Vain,
+            None => Decision::Refused(Unavailable::DiskLow),
+        }
+    }
+
+    #[inline]
+    fn within_bounds(&mut self, engine: &Engine, bounds: &Bounds, now: Time, command: &Command) -> Decision {
+        let within = match *command {
+            Command::PlaceOrder { client_id: None, .. } | Command::CancelOrder { .. } => Ok(()),
+            Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
+            Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
+            Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
+            Command::PlaceOrder { account, client_id: Some(id), .. } => {
+                // One that stands for an order is answered with it, and one that is unknown is refused there.
+                match engine.client_order(account, id) {
+                    Ok(_) => Ok(()),
+                    Err(_) => self.client_order(engine, bounds, now, account),
+                }
+            }
+        };
+        match within {
+            Ok(()) => Decision::LetIn,
+            Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
+        }
+    }
+
+    #[cold]
+    fn account(&mut self, engine: &Engine, bounds: &Bounds, id: AccountId, balance: Money) -> Result<(), Bound> {
+        let Admission { turn, request, .. } = self;
+        if engine.balance(id).is_some() || turn.accounts.contains(&id) {
+            // To be told that there is one.
+            return Ok(());
+        }
+        let accounts = engine.account_count().saturating_add(turn.accounts.len()) as u64;
+        if accounts >= bounds.accounts {
+            return Err(Bound::Accounts { most: bounds.accounts });
+        }
+        let (cap, balance) = (Money::CAP.units(), balance.units());
+        let left = cap.saturating_sub(engine.money_issued().units()).saturating_sub(turn.money).max(0);
+        let others = bounds.accounts.saturating_sub(accounts).saturating_sub(1);
+        let most = bounds.share(bounds.balance.units(), cap, left, 0, others);
+        // Where all that is left may be had, the engine says that it is too much.
+        if balance > most && most < left {
+            return Err(Bound::Balance { most: Money::from_units(most), left: Money::from_units(left) });
+        }
+        let of_request = request.money.saturating_add(balance);
+        if of_request > bounds.request_money.units() && bounds.request_money < Money::CAP {
+            return Err(Bound::RequestMoney { most: bounds.request_money, left: Money::from_units(left) });
+        }
+        request.money = of_request;
+        turn.money = turn.money.saturating_add(balance);
+        turn.accounts.insert(id);
+        Ok(())
+    }
+
+    #[cold]
+    fn symbol(&mut self, engine: &Engine, bounds: &Bounds, symbol: Symbol) -> Result<(), Bound> {
+        let turn = &mut self.turn;
+        if engine.issued_of(symbol).is_some() || turn.symbols.contains(&symbol) {
+            return Ok(());
+        }
+        if engine.symbol_count().saturating_add(turn.symbols.len()) as u64 >= bounds.symbols {
+            return Err(Bound::Symbols { most: bounds.symbols });
+        }
+        turn.symbols.insert(symbol);
+        Ok(())
+    }
+
+    #[cold]
+    fn shares(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        symbol: Symbol,
+        account: AccountId,
+        shares: Position,
+    ) -> Result<(), Bound> {
+        let Admission { turn, request, .. } = self;
+        let (cap, shares) = (Position::CAP.units(), shares.units());
+        let is_there = engine.balance(account).is_some() || turn.accounts.contains(&account);
+        if shares == 0 || !is_there {
+            // Nothing is issued; of an account that is not there the engine says so.
+            return Ok(());
+        }
+        let issued = turn.issued.entry(symbol).or_default();
+        let so_far = engine.issued_of(symbol).map_or(0, Position::units).saturating_add(*issued);
+        let left = cap.saturating_sub(so_far).max(0);
+        let position = turn.positions.entry((account, symbol)).or_default();
+        let there = engine.position(account, symbol).map_or(0, Position::units).saturating_add(*position);
+        // Every account may always be issued more.
+        let share = bounds.share(bounds.position.units(), cap, left, there, bounds.accounts);
+        if shares > share && share < left {
+            let most = Position::from_units(there.saturating_add(share));
+            return Err(Bound::Position { most, left: Position::from_units(left) });
+        }
+        let of_request = request.shares.entry(symbol).or_default();
+        if of_request.saturating_add(shares) > bounds.request_shares.units() && bounds.request_shares < Position::CAP {
+            return Err(Bound::RequestShares { most: bounds.request_shares, left: Position::from_units(left) });
+        }
+        *of_request = of_request.saturating_add(shares);
+        *issued = issued.saturating_add(shares);
+        *position = position.saturating_add(shares);
+        Ok(())
+    }
+
+    #[cold]
+    fn client_order(&mut self, engine: &Engine, bounds: &Bounds, now: Time, account: AccountId) -> Result<(), Bound> {
+        let new = self.turn.client_orders.entry(account).or_default();
+        let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
+        // While ids whose day is over are still in memory, each new one removes more than itself.
+        if there >= bounds.client_orders && !engine.has_expired_client_order_ids(now) {
+            return Err(Bound::ClientOrders { most: bounds.client_orders });
+        }
+        *new = new.saturating_add(1);
+        Ok(())
+    }
+}
+
+impl TurnSoFar {
+    fn clear(&mut self) {
+        let TurnSoFar { canceled, accounts, symbols, money, issued, positions, client_orders } = self;
+        canceled.clear();
+        accounts.clear();
+        symbols.clear();
+        *money = 0;
+        issued.clear();
+        positions.clear();
+        client_orders.clear();
+    }
+}
+
+impl RequestSoFar {
+    fn clear(&mut self) {
+        self.money = 0;
+        self.shares.clear();
+    }
+}

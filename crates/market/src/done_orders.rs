@@ -1,0 +1,114 @@
+//! The threads that read done orders from the history for queries. One does short look-ups and one long ones, so that a
+//! query of few executions never waits for a query of many. A look-up waits until the history has all that was handed
+//! to it before. A look-up of many orders takes turns with the others, and lets others at the history between two pages
+//! of executions. If an order cannot be read, only those who ask for it are told so.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use engine::{DoneOrder, OrderId};
+use exchange::{Found, Lookup, Unavailable};
+use history::{Done, HistoryError, SharedHistory};
+
+use crate::exchange_handle::Readers;
+
+/// Orders read for one look-up before the next one has its turn.
+const ORDERS_A_TURN: usize = 16;
+/// Executions read at once: about a millisecond.
+const PAGE: usize = 512;
+/// How many orders with very many executions are remembered.
+const LONG_ORDERS_MAX: usize = 4096;
+
+/// Starts the threads. They end when what is returned is dropped.
+pub fn start(history: &SharedHistory) -> std::io::Result<Readers> {
+    let line = |name: &str| -> std::io::Result<Sender<Lookup>> {
+        let (lookups, inbox) = channel::<Lookup>();
+        let mut reader = Reader { history: history.clone(), at_least: HashMap::new() };
+        std::thread::Builder::new().name(name.to_string()).spawn(move || reader.run(&inbox))?;
+        Ok(lookups)
+    };
+    Ok(Readers::new(line("done-short")?, line("done-long")?))
+}
+
+struct Reader {
+    history: SharedHistory,
+    /// For orders that had too many executions for a look-up: how many they have at least, so that the next look-up
+    /// need not count them.
+    at_least: HashMap<OrderId, usize>,
+}
+
+impl Reader {
+    fn run(&mut self, inbox: &Receiver<Lookup>) {
+        let mut turns = VecDeque::new();
+        loop {
+            turns.extend(inbox.try_iter());
+            let Some(mut lookup) = turns.pop_front() else {
+                let Ok(next) = inbox.recv() else { return };
+                turns.push_back(next);
+                continue;
+            };
+            if self.history.latest().is_err() {
+                // Nothing more will be followed, and the server is on its way down: nobody is told what is not known.
+                return;
+            }
+            for _ in 0..ORDERS_A_TURN {
+                let Some(asked) = lookup.left().first() else { break };
+                let order = asked.order;
+                let found = self.find(&mut lookup, order);
+                lookup.found(found);
+            }
+            match lookup.left().is_empty() {
+                true => lookup.give_back(),
+                false => turns.push_back(lookup),
+            }
+        }
+    }
+
+    /// The next order of a look-up, which is done: the engine gave it to the history.
+    fn find(&mut self, lookup: &mut Lookup, order: OrderId) -> Found {
+        let done = self.history.read().done(order);
+        let found = done.and_then(|done| done.map(|done| self.read(lookup, order, done)).transpose());
+        match found {
+            Ok(Some(done)) => Ok(Some(done)),
+            Err(HistoryError::NoLongerKept { .. }) => Err(Unavailable::NoLongerKept),
+            Ok(None) => {
+                tracing::error!(%order, "an order is done, and the history does not say so; who asks for it is told so");
+                Err(Unavailable::RecordDamaged)
+            }
+            // The history has logged it, once.
+            Err(error) if error.is_damage() => Err(Unavailable::RecordDamaged),
+            Err(error) => {
+                tracing::error!(%order, %error, "a done order cannot be read; who asks for it is told so");
+                Err(Unavailable::RecordDamaged)
+            }
+        }
+    }
+
+    /// With its executions, if they are asked for and there is room for them.
+    fn read(&mut self, lookup: &mut Lookup, order: OrderId, done: Done) -> Result<DoneOrder, HistoryError> {
+        let Done { account, canceled, mut executions } = done;
+        let without = DoneOrder { order, account, canceled, executions: Vec::new() };
+        let Some(room) = lookup.room_for(account) else {
+            lookup.takes(account, 0);
+            return Ok(without);
+        };
+        let mut fits = self.at_least.get(&order).is_none_or(|count| *count <= room);
+        while fits && self.history.read().read_executions(&mut executions, PAGE)? {
+            fits = executions.len() <= room;
+        }
+        if fits && lookup.takes(account, executions.len()) {
+            return Ok(DoneOrder { executions: executions.finish(), ..without });
+        }
+        lookup.takes(account, usize::MAX);
+        self.note_long(order, executions.len());
+        Ok(without)
+    }
+
+    fn note_long(&mut self, order: OrderId, count: usize) {
+        if self.at_least.len() >= LONG_ORDERS_MAX {
+            self.at_least.clear();
+        }
+        let known = self.at_least.entry(order).or_default();
+        *known = (*known).max(count);
+    }
+}

@@ -1,0 +1,176 @@
+//! The ledger that is a journal: the order of commands is known when they are appended and synced, and answers are
+//! released at once after they are applied. It also retires journal files that snapshots cover. It owns no thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use engine::{Command, Engine, Event, Sequence, Time};
+use exchange::{Batch, EventSink, Metrics, Stage};
+use journal::{Journal, JournalError, Storage};
+
+use crate::follower::Telling;
+use crate::ledger::{Ledger, Measured, Room};
+use crate::snapshots::JournalCoverage;
+
+/// The most ops and batches of one turn. The number of ops bounds a journal unit and how long the next one waits; the
+/// number of batches bounds the memory of the answers to queries.
+const TURN_ROOM: Room = Room { ops: 1 << 15, batches: 8 };
+/// How often journal files are retired, and after how long without commands the journal is marked.
+const LOOK_AFTER: Duration = Duration::from_millis(50);
+
+/// A journal as a ledger, and the handles of those who need to know how far it goes.
+pub struct JournalLedger<S: Storage> {
+    journal: Journal<S>,
+    /// The commands of the turn, as they are appended.
+    payload: Vec<u8>,
+    count: u32,
+    /// How long the disk took to sync the last turn; none if nothing was synced.
+    sync_time: Option<Duration>,
+    telling: Option<Telling>,
+    looked_after_at: Duration,
+    coverage: Arc<JournalCoverage>,
+    keep_journal: bool,
+    disk_low: Arc<AtomicBool>,
+    /// Whether the synced mark stands behind the last unit.
+    marked: bool,
+}
+
+impl<S: Storage> JournalLedger<S> {
+    /// A ledger that goes on with `journal`. Events go to `events`.
+    pub fn new(
+        journal: Journal<S>,
+        events: Option<EventSink>,
+        coverage: Arc<JournalCoverage>,
+        keep_journal: bool,
+        disk_low: Arc<AtomicBool>,
+    ) -> JournalLedger<S> {
+        JournalLedger {
+            journal,
+            payload: Vec::new(),
+            count: 0,
+            sync_time: None,
+            telling: events.map(Telling::new),
+            looked_after_at: Duration::ZERO,
+            coverage,
+            keep_journal,
+            disk_low,
+            marked: true,
+        }
+    }
+
+    /// The journal, to look at.
+    pub fn journal(&self) -> &Journal<S> {
+        &self.journal
+    }
+
+    /// The journal, when the server stops.
+    pub fn into_journal(self) -> Journal<S> {
+        self.journal
+    }
+
+    /// Says up to where snapshots can be made, and retires journal files that they cover.
+    fn look_after_files(&mut self, passed: Duration) -> Result<(), JournalError> {
+        self.looked_after_at = passed;
+        self.coverage.set_closed_through(self.closed_through());
+        if !self.keep_journal {
+            self.journal.retire(self.coverage.covered_through())?;
+        }
+        Ok(())
+    }
+
+    /// The last command in a full journal file.
+    fn closed_through(&self) -> Sequence {
+        let segments = self.journal.segments();
+        segments.iter().rev().find(|segment| segment.closed).map_or(Sequence::ZERO, |segment| segment.last)
+    }
+}
+
+impl<S: Storage> Ledger for JournalLedger<S> {
+    type Error = JournalError;
+
+    fn room(&mut self) -> Option<Room> {
+        Some(TURN_ROOM)
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        self.disk_low.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn command(&mut self, command: &Command) {
+        journal::encode(command, &mut self.payload);
+        self.count = self.count.checked_add(1).expect("invariant: gateways bound what is in flight");
+    }
+
+    /// Appends the turn's commands as one unit, and syncs them.
+    fn order(&mut self, first: Sequence, time: Time) -> Result<(), JournalError> {
+        self.sync_time = None;
+        let count = std::mem::take(&mut self.count);
+        if count > 0 {
+            let appended = self.journal.append(first, time, count, &self.payload);
+            self.payload.clear();
+            appended?;
+            self.sync_time = self.journal.sync_time();
+        }
+        Ok(())
+    }
+
+    fn needs_events(&self) -> bool {
+        self.telling.is_some()
+    }
+
+    #[inline]
+    fn event(&mut self, sequence: Sequence, _: Time, event: Event) {
+        if let Some(telling) = &mut self.telling {
+            telling.add(sequence, event);
+        }
+    }
+
+    /// Those who follow get the events before the answers leave. So whoever has read an answer sees all that it tells
+    /// of.
+    fn applied(&mut self, engine: &mut Engine) {
+        if let Some(telling) = &mut self.telling {
+            telling.hand_over(engine.sequence(), engine.time());
+        }
+    }
+
+    fn measure(&self, metrics: &Metrics, turn: &Measured) {
+        metrics.spent(Stage::Journal, turn.requests, turn.ordered - turn.begun);
+        metrics.spent(Stage::Apply, turn.requests, turn.applied - turn.ordered);
+        metrics.turned(turn.ops, turn.waiting);
+        if let Some(time) = self.sync_time {
+            metrics.kept(time);
+        }
+    }
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
+        batches.for_each(Batch::give_back);
+    }
+
+    fn tend(&mut self, _: &mut Engine, passed: Duration) -> Result<(), JournalError> {
+        self.marked = false;
+        match passed.saturating_sub(self.looked_after_at) >= LOOK_AFTER {
+            true => self.look_after_files(passed),
+            false => Ok(()),
+        }
+    }
+
+    /// Also marks the end of the journal as synced, so that damage to it can be told from a power cut.
+    fn idle(&mut self, _: &mut Engine, passed: Duration) -> Result<(), JournalError> {
+        self.look_after_files(passed)?;
+        self.journal.mark()?;
+        self.marked = true;
+        Ok(())
+    }
+
+    /// An idle market marks its journal, and then sleeps until something comes.
+    fn patience(&self) -> Option<Duration> {
+        (!self.marked).then_some(LOOK_AFTER)
+    }
+
+    fn close(&mut self, _: &mut Engine) -> Result<(), JournalError> {
+        self.look_after_files(self.looked_after_at)?;
+        self.journal.mark()
+    }
+}

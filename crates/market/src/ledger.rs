@@ -1,0 +1,90 @@
+//! A ledger keeps a market: it says when the order of commands is known, and when their answers may be released. One
+//! loop ([`crate::turn`]) runs over any ledger.
+
+use std::time::{Duration, Instant};
+
+use engine::{Command, Engine, Event, Sequence, Time};
+use exchange::{Batch, Metrics};
+
+/// Keeps the commands of a market, or what came of them.
+///
+/// Of each turn it is told, in this order: each command (`command`), that these are all (`order`), each event (`event`), that all
+/// is applied (`applied`), and the batches with their answers (`release`). Between turns it looks after what it keeps (`tend`,
+/// `idle`). An error ends the loop; of the turn that it came in nothing is released.
+pub trait Ledger {
+    type Error: std::fmt::Display;
+
+    /// How much the next turn may take. Waits until there is room for something. None while nothing can be kept; then
+    /// the batches that wait are refused.
+    fn room(&mut self) -> Option<Room>;
+
+    /// Whether only commands that free something are admitted.
+    fn is_nearly_full(&self) -> bool;
+
+    /// The next command of the turn.
+    fn command(&mut self, command: &Command);
+
+    /// All commands of the turn were given. The first of them gets this number, and all have this time. They are applied when it
+    /// returns.
+    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Self::Error>;
+
+    /// Whether `event` is to be called.
+    fn needs_events(&self) -> bool;
+
+    /// What a command of the turn did.
+    fn event(&mut self, sequence: Sequence, time: Time, event: Event);
+
+    /// All of the turn is applied, and there are no more events of it.
+    fn applied(&mut self, engine: &mut Engine);
+
+    /// Records in the metrics how long the turn took.
+    fn measure(&self, metrics: &Metrics, turn: &Measured);
+
+    /// Gives the batches of the turn back as soon as what they tell is kept. They were applied at `applied`.
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, applied: Instant);
+
+    /// Called when no batch waits. `passed` is the time since a fixed moment.
+    fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), Self::Error>;
+
+    /// Called when nothing came for `patience`.
+    fn idle(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), Self::Error>;
+
+    /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
+    fn patience(&self) -> Option<Duration>;
+
+    /// Called at the end. Keeps what is not kept yet, as far as the loop has to wait for that.
+    fn close(&mut self, engine: &mut Engine) -> Result<(), Self::Error>;
+}
+
+/// How much a turn may take. It always takes its first batch, however large that is.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    pub ops: usize,
+    pub batches: usize,
+}
+
+impl Room {
+    /// How many of the batches the turn takes.
+    pub(crate) fn for_first_of(&self, batches: &[Box<Batch>]) -> usize {
+        let mut ops = 0;
+        let cut = batches.iter().position(|batch| {
+            ops += batch.requests.ops().len();
+            ops > self.ops
+        });
+        cut.map_or(batches.len(), |cut| cut.max(1)).min(self.batches)
+    }
+}
+
+/// What a turn took, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub requests: usize,
+    pub ops: usize,
+    /// Ops that waited when the turn began, its own included.
+    pub waiting: usize,
+    pub begun: Instant,
+    /// When the order of its commands was known.
+    pub ordered: Instant,
+    /// When all of it was applied.
+    pub applied: Instant,
+}

@@ -1,0 +1,25 @@
+//! The running exchange: one loop over a ledger that orders what gateways hand in, stamps it with the time, keeps it, applies it and
+//! answers; recovery of what was kept, and snapshots. It knows no socket, no protocol and no setting of the command line.
+//!
+//! ```text
+//! inbox ─► Turn: admission, time ─► Ledger: order ─► engine: apply ─► Ledger: release
+//! ```
+//! [`Market`] is the loop over a journal, with its threads.
+
+pub mod admission;
+pub mod answering;
+mod background_yield;
+mod disk_watch;
+mod done_orders;
+pub mod exchange_handle;
+pub mod follower;
+pub mod inbox;
+pub mod journal_ledger;
+pub mod ledger;
+mod market;
+pub mod recovery;
+pub mod snapshots;
+pub mod timekeeper;
+pub mod turn;
+
+pub use market::{Failed, Market, MarketOptions};

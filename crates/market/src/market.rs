@@ -1,0 +1,93 @@
+//! A market on a data folder: the thread of its loop, with the readers of done orders, the snapshots and the watch of the disk beside
+//! it.
+//! Gateways hand batches in through its [`ExchangeHandle`].
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use engine::{Engine, Sequence};
+use journal::{Journal, JournalError, Storage};
+
+use crate::disk_watch::DiskWatch;
+use crate::done_orders;
+use crate::exchange_handle::ExchangeHandle;
+use crate::follower::Follower;
+use crate::journal_ledger::JournalLedger;
+use crate::recovery::Recovered;
+use crate::snapshots::{JournalCoverage, SnapshotMaker, Snapshots};
+use crate::turn::{self, Turn, TurnOptions};
+
+/// Settings of a market on a data folder.
+#[derive(Clone, Debug)]
+pub struct MarketOptions {
+    /// Settings of its loop.
+    pub turn: TurnOptions,
+    /// Never retire journal files.
+    pub keep_journal: bool,
+    /// Commands in full journal files after which a snapshot is taken.
+    pub snapshot_every: u64,
+    /// Free bytes on the disk below which only what frees something is taken.
+    pub disk_low_bytes: u64,
+}
+
+/// What ends a server.
+pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
+
+/// A market with its threads.
+pub struct Market<S: Storage> {
+    exchange: Arc<ExchangeHandle>,
+    running: JoinHandle<Result<(Engine, JournalLedger<S>), JournalError>>,
+    snapshots: Snapshots,
+    disk: DiskWatch,
+}
+
+impl<S: Storage> Market<S> {
+    /// Starts the threads on a recovered data folder. `failed` is called when nothing more may be acknowledged.
+    pub fn start(
+        storage: S,
+        recovered: Recovered<S>,
+        options: MarketOptions,
+        follower: Follower,
+        failed: Failed,
+    ) -> std::io::Result<Market<S>> {
+        let Recovered { engine, journal, report } = recovered;
+        let MarketOptions { turn: turn_options, keep_journal, snapshot_every, disk_low_bytes } = options;
+        let Follower { events, checkpoint, history } = follower;
+        let metrics = turn_options.metrics.clone();
+        let readers = done_orders::start(&history)?;
+        let exchange = Arc::new(ExchangeHandle::new(readers));
+        let lost = failed.clone();
+        let disk = DiskWatch::start(storage.clone(), disk_low_bytes, metrics.clone(), move |cause| lost(cause))?;
+        let coverage = Arc::new(JournalCoverage::default());
+        let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
+        let snapshots =
+            Snapshots::start(SnapshotMaker::new(storage, snapshot_every, last, coverage.clone(), checkpoint, metrics))?;
+        let ledger = JournalLedger::new(journal, Some(events), coverage, keep_journal, disk.low.clone());
+        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.clone());
+        let running = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
+            let ended = turn::run(turn, &shared.inbox);
+            if let Err(error) = &ended {
+                failed(error.to_string());
+            }
+            ended
+        })?;
+        Ok(Market { exchange, running, snapshots, disk })
+    }
+
+    /// Where gateways hand batches in.
+    pub fn exchange(&self) -> Arc<ExchangeHandle> {
+        self.exchange.clone()
+    }
+
+    /// Answers what was handed in and ends the threads. Gives what is left: all of it is on the disk, but for what follows the
+    /// events. Errors: the journal's.
+    pub fn stop(self) -> Result<(Engine, Journal<S>), JournalError> {
+        // A snapshot that is being made does not hold up the rest.
+        self.snapshots.hurry();
+        self.exchange.inbox.close();
+        let (engine, ledger) = self.running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        self.disk.stop();
+        self.snapshots.stop();
+        Ok((engine, ledger.into_journal()))
+    }
+}

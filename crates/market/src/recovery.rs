@@ -1,0 +1,172 @@
+//! Opens a data folder and brings the market back to where it was: from the newest sound snapshot and the journal after
+//! it. The events of the replayed commands go to those who follow.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use engine::{DoneOrders, Engine, Entry, ImportError, Importer, Sequence};
+use exchange::EventSink;
+use history::HistoryError;
+use journal::{
+    Archive, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError, SnapshotInfo, Storage,
+    VisitError, snapshot,
+};
+
+use crate::background_yield::BackgroundYield;
+use crate::follower::Replay;
+
+/// An opened data folder.
+pub struct Recovered<S: Storage> {
+    /// The market as it was.
+    pub engine: Engine,
+    /// Ready to append to.
+    pub journal: Journal<S>,
+    /// What was found.
+    pub report: Report,
+}
+
+/// What was found on opening a data folder.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The snapshot that the replay began with.
+    pub snapshot: Option<SnapshotInfo>,
+    /// Snapshots that could not be used, and why.
+    pub refused_snapshots: Vec<String>,
+    /// Commands replayed from the journal.
+    pub commands_replayed: u64,
+    /// An unfinished unit that a crash left at the journal's end; it was never acknowledged.
+    pub cut: Option<Cut>,
+}
+
+/// Why a data folder cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error("cannot list the data folder: {0}")]
+    Folder(std::io::Error),
+    #[error("cannot list the snapshots: {0}")]
+    Snapshots(SnapshotError),
+    #[error("{source}; the snapshots that would do without it cannot be used: {}", refused.join("; "))]
+    NoSnapshot { source: JournalError, refused: Vec<String> },
+}
+
+/// Why one snapshot cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error("{name}: {source}")]
+    Import { name: String, source: ImportError },
+    #[error("{name}: its state hashes to {found:016x}, but it was written as {written:016x}")]
+    Hash { name: String, found: u64, written: u64 },
+}
+
+/// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
+pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, RecoveryError> {
+    open_followed(storage, options, |_| Ok(None))
+}
+
+/// As `open`. `follow` gets the state that the replay begins with, and says who gets the events of the replay.
+pub fn open_followed<S: Storage>(
+    storage: &S,
+    options: Options,
+    follow: impl FnOnce(&Engine) -> Result<Option<EventSink>, HistoryError>,
+) -> Result<Recovered<S>, RecoveryError> {
+    let (loaded, refused_snapshots) = load_newest(storage, needed_history(storage)?)?;
+    let (snapshot, mut engine, from) = match loaded {
+        Some((info, engine, point)) => (Some(info), engine, point),
+        None => (None, Engine::new(random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
+    };
+    let mut replay = follow(&engine)?.map(Replay::new);
+    let mut scratch = Vec::new();
+    let time_floor = engine.time();
+    let (journal, recovery) =
+        Journal::recover(storage.clone(), options, from, time_floor, &mut |entry: Entry| -> Result<(), VisitError> {
+            match &mut replay {
+                Some(replay) => {
+                    replay.begin(&entry);
+                    engine.apply(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
+                }
+                None => drop(engine.apply(&entry, &mut scratch, &mut |_| {})),
+            }
+            scratch.clear();
+            Ok(())
+        })
+        .map_err(|source| match refused_snapshots.is_empty() {
+            true => RecoveryError::Journal(source),
+            false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
+        })?;
+    if let Some(replay) = &mut replay {
+        replay.hand_over();
+    }
+    let report = Report { snapshot, refused_snapshots, commands_replayed: recovery.commands, cut: recovery.cut };
+    Ok(Recovered { engine, journal, report })
+}
+
+/// The newest snapshot that is sound, as an engine; and why newer ones are not.
+pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
+
+/// How far the history goes, if the journal is whole. A snapshot must not go beyond that: the replay after the snapshot
+/// makes the rest of the history, and must not leave a gap. If the journal is not whole, any snapshot will do, and what
+/// the history lacks is lost.
+fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryError> {
+    if !matches!(journal::oldest_point(storage), Ok(Some(JournalPoint::ZERO))) {
+        return Ok(None);
+    }
+    let through = history::through(storage)?.unwrap_or(Sequence::ZERO);
+    match journal::has_archive(storage).map_err(RecoveryError::Folder)? {
+        true => Ok(Some(through.max(Archive::open(storage)?.position()?))),
+        false => Ok(Some(through)),
+    }
+}
+
+/// Loads the newest sound snapshot, which must not go beyond `history` if that is given. Errors: only when they cannot be listed.
+pub fn load_newest<S: Storage>(storage: &S, history: Option<Sequence>) -> Result<Newest, RecoveryError> {
+    let mut refused = Vec::new();
+    for info in snapshot::list(storage).map_err(RecoveryError::Snapshots)? {
+        if let Some(history) = history.filter(|history| info.sequence > *history) {
+            let name = &info.name;
+            let why =
+                format!("{name} is not used, for the history ends at command {history}: the journal has all of it");
+            tracing::warn!("{why}");
+            refused.push(why);
+            continue;
+        }
+        match load(storage, &info) {
+            Ok((engine, point)) => return Ok((Some((info, engine, point)), refused)),
+            Err(error) => {
+                tracing::error!(%error, "a snapshot cannot be used; trying the one before it");
+                refused.push(error.to_string());
+            }
+        }
+    }
+    Ok((None, refused))
+}
+
+/// Loads one snapshot and checks that its state is the one that was written.
+pub fn load<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<(Engine, JournalPoint), LoadError> {
+    let mut importer = Importer::new(random_seed(), DoneOrders::Drop);
+    let import_error = |source| LoadError::Import { name: info.name.clone(), source };
+    let items = snapshot::open(storage, info)?;
+    let (point, written) = (items.point(), items.state_hash());
+    let mut others = BackgroundYield::default();
+    for item in items {
+        others.tick();
+        importer.add(item?).map_err(import_error)?;
+    }
+    let engine = importer.finish().map_err(import_error)?;
+    let found = engine.state_hash();
+    if found != written || engine.sequence() != point.sequence {
+        return Err(LoadError::Hash { name: info.name.clone(), found, written });
+    }
+    Ok((engine, point))
+}
+
+/// Seeds the hash tables whose keys clients choose, so that nobody can choose keys that collide.
+pub fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,262 @@
+//! Snapshots of the market, made by a background replica: it loads the last snapshot, replays the full journal files
+//! behind it and writes the next one. The loop never stalls for it, and the journal is proven to replay all the time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use engine::{DoneOrders, Engine, Entry, Sequence};
+use exchange::{Gauge, Metrics};
+use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, VisitError, snapshot};
+
+use crate::background_yield::BackgroundYield;
+use crate::follower::Checkpoint;
+use crate::recovery::{self, RecoveryError};
+
+/// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
+const GENERATIONS: usize = 2;
+/// How often the thread looks whether it is time for a snapshot.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// What the loop and the snapshot thread tell each other about the journal.
+#[derive(Debug, Default)]
+pub struct JournalCoverage {
+    /// The last command in a full journal file.
+    closed_through: AtomicU64,
+    /// Commands up to here are covered by every generation of snapshots and by the history.
+    covered_through: AtomicU64,
+}
+
+impl JournalCoverage {
+    /// Noted by the loop when a journal file is full.
+    pub(crate) fn set_closed_through(&self, sequence: Sequence) {
+        self.closed_through.store(sequence.0, Ordering::Release);
+    }
+
+    fn closed_through(&self) -> Sequence {
+        Sequence(self.closed_through.load(Ordering::Acquire))
+    }
+
+    /// Noted when snapshots were looked at. What was covered once stays so.
+    fn set_covered_through(&self, covered: Option<Sequence>) {
+        self.covered_through.fetch_max(covered.map_or(0, |covered| covered.0), Ordering::AcqRel);
+    }
+
+    /// Journal files up to here can be retired.
+    pub fn covered_through(&self) -> Sequence {
+        Sequence(self.covered_through.load(Ordering::Acquire))
+    }
+}
+
+/// Why no snapshot could be made. The server goes on: it only needs longer to start the next time.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error("the history did not sync")]
+    HistoryBehind,
+    #[error("the server stops")]
+    Stopping,
+}
+
+/// A snapshot that was written.
+struct Published {
+    info: SnapshotInfo,
+    /// What `covered_through` gives once this snapshot counts.
+    covered: Option<Sequence>,
+}
+
+/// Makes snapshots one after the other, a step at a time: it owns no thread.
+pub struct SnapshotMaker<S: Storage> {
+    storage: S,
+    /// Commands in full journal files after which there is another snapshot.
+    every: u64,
+    /// The command of the last snapshot; after an error, the command that it should have been of.
+    last: Sequence,
+    coverage: Arc<JournalCoverage>,
+    /// Before a snapshot leaves out what happened, the history has to hold it durably.
+    history: Checkpoint,
+    metrics: Metrics,
+    /// Set to give up what is being made.
+    stopping: Arc<AtomicBool>,
+    replica: Option<(Engine, JournalPoint)>,
+}
+
+impl<S: Storage> SnapshotMaker<S> {
+    /// Goes on from the snapshot at `last`: another one whenever `every` commands stand in full journal files since.
+    pub fn new(
+        storage: S,
+        every: u64,
+        last: Sequence,
+        coverage: Arc<JournalCoverage>,
+        history: Checkpoint,
+        metrics: Metrics,
+    ) -> SnapshotMaker<S> {
+        SnapshotMaker { storage, every, last, coverage, history, metrics, stopping: Arc::default(), replica: None }
+    }
+
+    /// Notes what the existing snapshots cover.
+    pub fn look(&self) {
+        match covered_through(&self.storage) {
+            Ok(covered) => self.coverage.set_covered_through(covered),
+            Err(error) => tracing::error!(%error, "the journal is kept until the next snapshot"),
+        }
+    }
+
+    /// Makes a snapshot if it is time for one. An error is logged: the server goes on, and only needs longer to start.
+    pub fn step(&mut self) {
+        let started = Instant::now();
+        match self.replicate().and_then(|()| self.publish()) {
+            Ok(Some(info)) => {
+                tracing::info!(sequence = info.sequence.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
+            }
+            Ok(None) => {}
+            Err(_) if self.stopping.load(Ordering::Acquire) => {}
+            Err(error) => tracing::error!(%error, "no snapshot could be made; trying again after as many commands"),
+        }
+    }
+
+    /// The first half of `step`: makes a replica, if it is time for a snapshot.
+    pub fn replicate(&mut self) -> Result<(), MakeError> {
+        let closed = self.coverage.closed_through();
+        if closed.0.saturating_sub(self.last.0) >= self.every {
+            self.last = closed;
+            self.replica = Some(replicate(&self.storage, closed, &self.stopping)?);
+        }
+        Ok(())
+    }
+
+    /// The replica that is not published yet.
+    pub fn replica(&self) -> Option<&Engine> {
+        self.replica.as_ref().map(|(engine, _)| engine)
+    }
+
+    /// The second half: writes the replica's snapshot, if there is one, once the history durably holds all that happened before
+    /// it.
+    pub fn publish(&mut self) -> Result<Option<SnapshotInfo>, MakeError> {
+        let Some((engine, point)) = self.replica.take() else { return Ok(None) };
+        if !(self.history)() {
+            return Err(MakeError::HistoryBehind);
+        }
+        let Published { info, covered } = write_and_retire(&self.storage, &engine, point)?;
+        self.last = info.sequence;
+        note_made(&self.metrics, SystemTime::now());
+        self.coverage.set_covered_through(covered);
+        Ok(Some(info))
+    }
+}
+
+/// The snapshot thread.
+pub struct Snapshots {
+    stop: Sender<()>,
+    stopping: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Snapshots {
+    /// Starts the thread.
+    pub fn start<S: Storage>(mut maker: SnapshotMaker<S>) -> std::io::Result<Snapshots> {
+        let (stop, stopped) = channel::<()>();
+        let stopping = maker.stopping.clone();
+        let thread = std::thread::Builder::new().name("snapshots".to_string()).spawn(move || {
+            // Snapshots give way to requests.
+            let _ = rustix::process::setpriority_process(None, 19);
+            maker.look();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
+                maker.step();
+            }
+        })?;
+        Ok(Snapshots { stop, stopping, thread })
+    }
+
+    /// A snapshot that is being made is given up.
+    pub fn hurry(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Ends the thread.
+    pub fn stop(self) {
+        self.hurry();
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}
+
+/// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal; or as the last
+/// snapshot has it, if that stands behind `up_to`.
+fn replicate<S: Storage>(
+    storage: &S,
+    up_to: Sequence,
+    stopping: &AtomicBool,
+) -> Result<(Engine, JournalPoint), MakeError> {
+    let (newest, _) = recovery::load_newest(storage, None)?;
+    let (mut engine, from) = match newest {
+        Some((_, engine, point)) => (engine, point),
+        None => (Engine::new(recovery::random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
+    };
+    if from.sequence >= up_to {
+        return Ok((engine, from));
+    }
+    let mut scratch = Vec::new();
+    let mut others = BackgroundYield::default();
+    let end = journal::read(storage, from, Some(up_to), &mut |entry: Entry| -> Result<(), VisitError> {
+        engine.apply(&entry, &mut scratch, &mut |_| {});
+        scratch.clear();
+        others.tick();
+        if entry.sequence.0.is_multiple_of(4096) && stopping.load(Ordering::Acquire) {
+            return Err(Box::new(MakeError::Stopping));
+        }
+        Ok(())
+    });
+    match end {
+        Ok(end) => Ok((engine, end.point)),
+        Err(_) if stopping.load(Ordering::Acquire) => Err(MakeError::Stopping),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes a snapshot and removes those that it makes needless. The history must durably hold all that happened before it.
+fn write_and_retire<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<Published, SnapshotError> {
+    let info = write(storage, engine, point)?;
+    Ok(Published { info, covered: snapshot::retire(storage, GENERATIONS)? })
+}
+
+fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
+    assert!(engine.sequence() == point.sequence, "invariant: a snapshot stands where its engine does");
+    snapshot::write(storage, point, engine.state_hash(), &mut |visit| {
+        let mut others = BackgroundYield::default();
+        engine.export(&mut |item| {
+            others.tick();
+            visit(item);
+        });
+    })
+}
+
+/// Writes a snapshot, as `write_and_retire` does, unless a sound one stands there already.
+pub fn write_if_new<S: Storage>(
+    storage: &S,
+    engine: &Engine,
+    point: JournalPoint,
+) -> Result<Option<SnapshotInfo>, SnapshotError> {
+    let newest = snapshot::oldest_of(storage, 1)?.unwrap_or(Sequence::ZERO);
+    if newest >= point.sequence {
+        return Ok(None);
+    }
+    write_and_retire(storage, engine, point).map(|published| Some(published.info))
+}
+
+/// Writes down when the newest snapshot was made.
+pub fn note_made(metrics: &Metrics, at: SystemTime) {
+    metrics.set(Gauge::SnapshotTime, at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+}
+
+/// With all generations there, the journal up to the oldest of them is covered.
+fn covered_through<S: Storage>(storage: &S) -> Result<Option<Sequence>, SnapshotError> {
+    snapshot::oldest_of(storage, GENERATIONS)
+}

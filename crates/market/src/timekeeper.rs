@@ -1,0 +1,255 @@
+//! Market time follows the machine's clock, and guards against a wrong one. Market time never runs back, so a clock
+//! that is far ahead for a moment would otherwise keep the market there for good.
+//!
+//! What the clock should show follows from what it showed before and from the time that has passed since, which nobody
+//! can set. A clock that is more than a little ahead of that has leapt. Then market time goes on at its pace without
+//! the clock. It follows a leap that has lasted, because then the clock is right: a virtual machine was stopped for
+//! days, or a machine got the right time from the network. It never follows a leap beyond the bound of the settings.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use engine::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// A clock that is ahead by no more than this is followed at once.
+const AT_ONCE: Duration = Duration::from_secs(60 * 60);
+/// One that is further ahead is followed when it has been so for this long.
+const LASTS: Duration = Duration::from_secs(10 * 60);
+
+/// The clock of a market; a test gives it one of its own.
+#[derive(Clone)]
+pub struct Clock {
+    shows: Arc<dyn Fn() -> Time + Send + Sync>,
+    passed: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Clock {
+    /// The machine's.
+    pub fn system() -> Clock {
+        // It counts while the machine sleeps, and nobody can set it.
+        let passed = || Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
+        Clock::new(system_time, passed)
+    }
+
+    /// A clock made of two functions: what it shows, and how much time has passed since a fixed moment.
+    pub fn new(
+        shows: impl Fn() -> Time + Send + Sync + 'static,
+        passed: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> Clock {
+        Clock { shows: Arc::new(shows), passed: Arc::new(passed) }
+    }
+
+    /// A clock that nobody sets: it shows the time that has passed.
+    pub fn steady(shows: impl Fn() -> Time + Send + Sync + 'static) -> Clock {
+        let shows: Arc<dyn Fn() -> Time + Send + Sync> = Arc::new(shows);
+        let passed = shows.clone();
+        Clock { shows, passed: Arc::new(move || Duration::from_micros(passed().0)) }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a clock that shows {}", (self.shows)().0)
+    }
+}
+
+/// The time of the machine.
+pub fn system_time() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// Gives the time of each turn.
+#[derive(Debug)]
+pub struct Timekeeper {
+    clock: Clock,
+    /// A clock that is further ahead is never followed.
+    leap_max: Duration,
+    /// What the clock was last believed to show, and what had passed then.
+    believed: (Time, Duration),
+    leap: Option<Leap>,
+}
+
+/// A leap: the clock is ahead of the time that has passed.
+#[derive(Clone, Copy, Debug)]
+struct Leap {
+    since: Duration,
+    ahead_us: u64,
+}
+
+impl Timekeeper {
+    /// Of a market whose last command was at `last`; `Time::ZERO` before the first. How long ago that was is not known: a
+    /// clock that is ahead of it by no more than `leap_max` is believed.
+    pub fn new(clock: Clock, last: Time, leap_max: Duration) -> Timekeeper {
+        let (shows, passed) = ((clock.shows)(), (clock.passed)());
+        let bound = Time(last.0.saturating_add(micros(leap_max)));
+        let believed = if last == Time::ZERO || shows <= bound { shows.max(last) } else { last };
+        if last > Time(shows.0.saturating_add(1_000_000)) {
+            let seconds = last.0.saturating_sub(shows.0) / 1_000_000;
+            tracing::warn!(seconds, "market time is ahead of the machine's clock, and waits for it");
+        }
+        Timekeeper { clock, leap_max, believed: (believed, passed), leap: None }
+    }
+
+    /// The time of the next command, not before that of the last.
+    pub fn now(&mut self, last: Time) -> Time {
+        let (shows, passed) = ((self.clock.shows)(), (self.clock.passed)());
+        let (believed, then) = self.believed;
+        let expected = Time(believed.0.saturating_add(micros(passed.saturating_sub(then))));
+        let ahead_us = shows.0.saturating_sub(expected.0);
+        if ahead_us > micros(AT_ONCE) && !self.has_lasted(ahead_us, passed) {
+            return expected.max(last);
+        }
+        if self.leap.take().is_some() {
+            tracing::info!("market time follows the machine's clock again");
+        }
+        if shows >= expected {
+            self.believed = (shows, passed);
+        }
+        shows.max(last)
+    }
+
+    /// How much time has passed since some moment. Nobody can set it.
+    pub fn passed(&self) -> Duration {
+        (self.clock.passed)()
+    }
+
+    /// How far the clock is ahead of market time because it leapt, as of the last command.
+    pub fn leap_us(&self) -> u64 {
+        self.leap.map_or(0, |leap| leap.ahead_us)
+    }
+
+    /// Whether a leap has lasted for so long that it is to be followed.
+    fn has_lasted(&mut self, ahead_us: u64, passed: Duration) -> bool {
+        let same = self.leap.filter(|leap| leap.ahead_us.abs_diff(ahead_us) <= micros(AT_ONCE));
+        let Some(leap) = same else {
+            self.leap = Some(Leap { since: passed, ahead_us });
+            let (seconds, bound) = (ahead_us / 1_000_000, self.leap_max.as_secs());
+            let fate = match ahead_us <= micros(self.leap_max) {
+                true => "it is followed when it has lasted for ten minutes",
+                false => {
+                    "that is beyond max-clock-leap, and not followed; set the clock, or start again with a larger one"
+                }
+            };
+            tracing::warn!(
+                seconds,
+                bound,
+                "the machine's clock has leapt ahead, and market time goes on without it: {fate}"
+            );
+            return false;
+        };
+        ahead_us <= micros(self.leap_max) && passed.saturating_sub(leap.since) >= LASTS
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    const NOON: u64 = 1_763_690_000_000_000;
+    const SECOND: u64 = 1_000_000;
+    const DAY: u64 = 24 * 60 * 60 * SECOND;
+    const YEARS: u64 = 100 * 365 * DAY;
+
+    /// A clock that tests set, and what has passed.
+    struct Machine(Arc<Mutex<(u64, u64)>>);
+
+    impl Machine {
+        fn new() -> Machine {
+            Machine(Arc::new(Mutex::new((NOON, 0))))
+        }
+
+        fn keeper(&self, last: u64) -> Timekeeper {
+            let (shows, passed) = (self.0.clone(), self.0.clone());
+            let shows = move || Time(shows.lock().map_or(0, |machine| machine.0));
+            let passed = move || Duration::from_micros(passed.lock().map_or(0, |machine| machine.1));
+            Timekeeper::new(Clock::new(shows, passed), Time(last), Duration::from_micros(366 * DAY))
+        }
+
+        fn passes(&self, us: u64) {
+            let mut machine = self.0.lock().expect("nobody panics");
+            *machine = (machine.0 + us, machine.1 + us);
+        }
+
+        fn leaps(&self, us: i64) {
+            let mut machine = self.0.lock().expect("nobody panics");
+            machine.0 = machine.0.checked_add_signed(us).expect("a time");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_a_hundred_years_ahead_for_a_moment_leaves_no_trace() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON - DAY);
+        assert_eq!(keeper.now(Time(NOON - DAY)), Time(NOON));
+        machine.leaps(YEARS as i64);
+        for second in 1..=7_200 {
+            machine.passes(SECOND);
+            assert_eq!(keeper.now(Time(NOON)), Time(NOON + second * SECOND), "it goes on at its pace, however long");
+        }
+        assert_eq!(keeper.leap_us(), YEARS);
+        machine.leaps(-(YEARS as i64));
+        machine.passes(SECOND);
+        assert_eq!((keeper.now(Time(NOON)), keeper.leap_us()), (Time(NOON + 7_201 * SECOND), 0));
+    }
+
+    #[test]
+    fn a_leap_that_lasts_is_followed() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON);
+        machine.leaps(3 * DAY as i64);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON));
+        machine.passes(599 * SECOND);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 599 * SECOND));
+        machine.passes(SECOND);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 3 * DAY + 600 * SECOND));
+        // Another leap is waited for anew.
+        machine.leaps(2 * DAY as i64);
+        machine.passes(SECOND);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 3 * DAY + 601 * SECOND));
+    }
+
+    #[test]
+    fn a_short_leap_is_followed_at_once_and_a_sleep_is_none() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON);
+        machine.leaps(3_600 * SECOND as i64);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 3_600 * SECOND));
+        machine.passes(30 * DAY);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 30 * DAY + 3_600 * SECOND));
+    }
+
+    #[test]
+    fn a_clock_that_runs_back_is_waited_for() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON));
+        machine.leaps(-(7 * DAY as i64));
+        machine.passes(SECOND);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON));
+        // It is right again: that is no leap.
+        machine.leaps(7 * DAY as i64);
+        machine.passes(SECOND);
+        assert_eq!(keeper.now(Time(NOON)), Time(NOON + 2 * SECOND));
+    }
+
+    #[test]
+    fn a_start_after_months_is_believed_and_one_after_a_century_is_not() {
+        let machine = Machine::new();
+        assert_eq!(machine.keeper(NOON - 365 * DAY).now(Time(NOON - 365 * DAY)), Time(NOON));
+        assert_eq!(machine.keeper(0).now(Time::ZERO), Time(NOON), "a new market");
+        let last = Time(NOON - YEARS / 2);
+        let mut keeper = machine.keeper(last.0);
+        machine.passes(DAY);
+        assert_eq!(keeper.now(last), Time(last.0 + DAY));
+        assert_eq!(keeper.leap_us(), YEARS / 2);
+    }
+}

@@ -1,0 +1,20 @@
+//! Why a rule does not hold.
+
+/// Why a case does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The server answered something else.
+    Differs(String),
+    /// There was no reply to compare.
+    NoAnswer(String),
+}
+
+impl Fault {
+    /// Says of what it is the fault.
+    pub fn because(self, what: &str) -> Fault {
+        match self {
+            Fault::Differs(why) => Fault::Differs(format!("{what}: {why}")),
+            Fault::NoAnswer(why) => Fault::NoAnswer(why),
+        }
+    }
+}

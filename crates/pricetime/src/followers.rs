@@ -1,0 +1,96 @@
+//! Who follows the market on a data folder: the keeper of its history, and the feed for those who look at it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Engine, Sequence};
+use exchange::{EventFork, EventSink, Gauge, Metrics};
+use history::{History, HistoryError, Keep, Keeper};
+use journal::{Damages, Disk, Durability};
+use market::Failed;
+use market::follower::{Checkpoint, Follower};
+
+use crate::projection::Projection;
+
+/// How long a checkpoint may take before whoever waits for it gives it up.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The running threads.
+pub struct Followers {
+    keeper: Keeper,
+    /// None where nobody looks.
+    projection: Option<Projection>,
+}
+
+impl Followers {
+    /// Follows from an engine's state, with a history in the data folder, which keeps so much. What is damaged of it is counted
+    /// in `metrics`. `failed` is called when the history cannot go on.
+    pub fn start(
+        engine: &Engine,
+        data: &Disk,
+        (keep, durability, with_feed): (Keep, Durability, bool),
+        metrics: &Metrics,
+        failed: &Failed,
+    ) -> Result<Followers, HistoryError> {
+        let (counted, failed) = (metrics.clone(), failed.clone());
+        metrics.set(Gauge::DamagedInHistory, 0);
+        let damages = Damages::new(move |records| counted.set(Gauge::DamagedInHistory, records));
+        let mut history = History::open(data, engine)?.listing(damages).keeping(keep);
+        if durability == Durability::Written {
+            let data = data.clone();
+            history = history.syncing_journal(move || journal::sync_newest(&data));
+        }
+        let followed = metrics.clone();
+        let followed = move |through: Sequence| followed.set(Gauge::HistoryCommands, through.0);
+        let keeper = Keeper::start(history, followed, move |cause| failed(cause))?;
+        let projection = with_feed.then(|| Projection::start(engine, keeper.history())).transpose()?;
+        Ok(Followers { keeper, projection })
+    }
+
+    /// Where events are handed over. The history gets them first: whoever looks at the market may ask for what was.
+    pub fn events(&self) -> EventSink {
+        let looked_at = self.projection.as_ref().map(Projection::follower);
+        EventFork::to([self.keeper.follower()].into_iter().chain(looked_at).collect())
+    }
+
+    /// After a replay that ended where `engine` stands: sees whether the history tells of commands that the journal does not have.
+    /// Then the machine lost what was written and not synced, and a new history begins where the engine stands.
+    pub fn fit(self, engine: &Engine) -> Result<Followers, HistoryError> {
+        let Followers { keeper, mut projection } = self;
+        if !keeper.history().fit(engine)?
+            && let Some(former) = projection.take()
+        {
+            former.stop();
+            projection = Some(Projection::start(engine, keeper.history())?);
+        }
+        Ok(Followers { keeper, projection })
+    }
+
+    /// Who looks at the market; none where nobody does.
+    pub fn projection(&self) -> Option<&Projection> {
+        self.projection.as_ref()
+    }
+
+    /// What whoever starts the server should know.
+    pub fn note(&self) -> Option<String> {
+        let (history, first) = (self.keeper.history(), self.keeper.history().read().first_order());
+        let begins = "warning    the history begins with order";
+        (!history.read().is_whole()).then(|| format!("{begins} {first}: not all that was before is kept"))
+    }
+
+    /// What the market has to know of it.
+    pub fn follower(&self) -> Follower {
+        let checkpoints = self.keeper.checkpoints();
+        let checkpoint: Checkpoint = Arc::new(move || checkpoints.make(CHECKPOINT_PATIENCE));
+        Follower { events: self.events(), checkpoint, history: self.keeper.history() }
+    }
+
+    /// Follows what came, makes the history durable and ends.
+    pub fn stop(self) -> Result<(), HistoryError> {
+        let kept = self.keeper.stop();
+        if let Some(projection) = self.projection {
+            projection.stop();
+        }
+        kept
+    }
+}

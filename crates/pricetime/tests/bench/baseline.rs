@@ -1,0 +1,325 @@
+//! The baseline writer on a PostgreSQL that the tests start: it does what the naive model does, conflicts included it loses
+//! nothing, and a row that is wrong is found. A baseline that cheats would be no comparison.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use std::process::Command;
+
+use crate::common::bench::binary;
+use crate::common::server::PATIENCE;
+use crate::common::wait::wait_until;
+use crate::postgres::Database;
+use bench::baseline::{Decimal, Exchange, Market, Order, Side, run_load};
+use bench::record::LoadSettings;
+use engine::{
+    AccountId, AccountIndex, Entry, Event, NewOrder, Op, OrderId, OrderName, Position, Reply, SymbolIndex, Time,
+};
+use model::Model;
+use model::workload::Workload;
+use tokio::runtime::Runtime;
+use tokio_postgres::Client;
+
+const COMMANDS: usize = 1_000;
+
+async fn connected(database: &Database) -> Client {
+    store::connect(&database.url(), "test").await.unwrap()
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Hundred-millionths of a dollar or a share.
+fn amount(units: impl Into<i128>) -> Decimal {
+    Decimal::from_i128_with_scale(units.into(), 8)
+}
+
+/// The number of an account that the model knows; one that nobody has otherwise.
+fn number(model: &Model, id: AccountId) -> i64 {
+    model.accounts().position(|known| known == id).map_or(-1, |place| place as i64)
+}
+
+/// A market beside its model.
+struct Both {
+    model: Model,
+    market: Market,
+    exchange: Exchange,
+    /// Buy, sell, price and shares.
+    executed: Vec<String>,
+}
+
+/// The baseline knows no client order ids: an order that has one is placed without.
+fn without_client_id(op: Op) -> Op {
+    match op {
+        Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
+            Op::Command(engine::Command::PlaceOrder { account, order, client_id: None })
+        }
+        other => other,
+    }
+}
+
+impl Both {
+    async fn apply(&mut self, entry: &Entry) {
+        use engine::Command::{CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceOrder};
+        let mut events = Vec::new();
+        let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
+        let accepted = !matches!(reply, Reply::Rejected(_));
+        let model = &self.model;
+        match entry.command {
+            CreateAccount { account, balance } if accepted => {
+                self.market.create_account(number(model, account), balance.to_string().parse().unwrap()).await.unwrap();
+            }
+            CreateSymbol { symbol } => self.market.create_symbol(&symbol.to_string()).await.unwrap(),
+            IssueShares { symbol, account, shares } if accepted => {
+                let (account, symbol) = (number(model, account), symbol.to_string());
+                self.market.issue(account, &symbol, amount(shares.units())).await.unwrap();
+            }
+            // No order has such an id here: the model refuses it, too.
+            PlaceOrder { client_id: Some(_), .. } | CancelOrder { order: OrderName::Client(_), .. } => {
+                assert!(!accepted)
+            }
+            // There are no bounds on what may be issued.
+            CreateAccount { .. } | IssueShares { .. } => {}
+            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None } => {
+                let symbol = symbol.to_string();
+                let order = Order {
+                    account: number(model, account),
+                    symbol: &symbol,
+                    side: if side == engine::Side::Buy { Side::Buy } else { Side::Sell },
+                    limit: amount(limit.units()),
+                    shares: amount(shares.units()),
+                };
+                let expected = if let Reply::Opened(OrderId(id)) = reply { Some(id as i64) } else { None };
+                assert_eq!(self.exchange.place(&order).await.unwrap(), expected, "{order:?}");
+            }
+            CancelOrder { account, order: OrderName::Id(order) } => {
+                let account = number(model, account);
+                let canceled = self.exchange.cancel(account, order.0 as i64).await.unwrap();
+                assert_eq!(canceled, accepted, "{entry:?}: {reply:?}");
+            }
+        }
+        let executed: Vec<String> = events.iter().filter_map(|event| self.executed_line(event)).collect();
+        self.executed.extend(executed);
+        let (_, executions) = self.market.counts().await.unwrap();
+        assert_eq!(executions as usize, self.executed.len(), "{entry:?}: {events:?}");
+    }
+
+    fn executed_line(&self, event: &Event) -> Option<String> {
+        let Event::Executed { maker, aggressor, price, shares, .. } = event else { return None };
+        let buys = self.model.order(*aggressor).side == engine::Side::Buy;
+        let (buy, sell) = if buys { (aggressor, maker) } else { (maker, aggressor) };
+        Some(format!("{buy}|{sell}|{price}|{shares}"))
+    }
+
+    /// Compares every row with the model.
+    fn check(&self, database: &Database) {
+        let model = &self.model;
+        let rows = |sql: &str| database.sql(&format!("SET search_path = pricetime_baseline; {sql}"));
+        let accounts = 0..model.accounts().count() as u32;
+        let balances: Vec<String> =
+            accounts.clone().map(|account| format!("{account}|{}", model.balance(AccountIndex(account)))).collect();
+        assert_eq!(rows("SELECT id, trim_scale(balance) FROM accounts ORDER BY id"), balances);
+        let mut positions: Vec<String> = accounts
+            .flat_map(|account| model.symbols().enumerate().map(move |(symbol, name)| (account, symbol, name)))
+            .map(|(account, symbol, name)| {
+                (account, name, model.position(AccountIndex(account), SymbolIndex(symbol as u32)))
+            })
+            .filter(|(_, _, shares)| *shares != Position::ZERO)
+            .map(|(account, name, shares)| format!("{account}|{name}|{shares}"))
+            .collect();
+        positions.sort();
+        let mut found = rows("SELECT account, symbol, trim_scale(shares) FROM positions WHERE shares <> 0");
+        found.sort();
+        assert_eq!(found, positions);
+        let executed =
+            rows("SELECT buy_order, sell_order, trim_scale(price), trim_scale(shares) FROM executions ORDER BY id");
+        assert_eq!(executed, self.executed);
+        let orders = (1..=model.orders_placed()).map(|id| model.order(OrderId(id)));
+        let open: Vec<String> = orders
+            .filter(|order| !order.open.is_zero())
+            .map(|order| format!("{}|{}|{}", order.id, order.limit, order.open))
+            .collect();
+        assert_eq!(
+            rows("SELECT id, trim_scale(limit_price), trim_scale(open) FROM orders WHERE open > 0 ORDER BY id"),
+            open
+        );
+    }
+}
+
+/// A random market, played to its end.
+async fn played(database: &Database, seed: u64) -> Both {
+    let market = Market::make(connected(database).await).await.unwrap();
+    let exchange = Exchange::over(connected(database).await).await.unwrap();
+    let mut both = Both { model: Model::new(), market, exchange, executed: Vec::new() };
+    let mut workload = Workload::new(seed);
+    let mut sequence = engine::Sequence::ZERO;
+    for _ in 0..COMMANDS {
+        if let Op::Command(command) = without_client_id(workload.next_op(&both.model)) {
+            sequence = sequence.next();
+            let time = Time(1_700_000_000_000_000 + sequence.0);
+            both.apply(&Entry { sequence, time, command }).await;
+        }
+    }
+    assert_eq!(both.market.faults().await.unwrap(), Vec::<String>::new());
+    assert_eq!(both.exchange.retries, 0, "nobody else is there");
+    both
+}
+
+#[test]
+fn one_transaction_an_order_does_what_the_model_does() {
+    let database = crate::postgres::database();
+    let mut executions = Vec::new();
+    for seed in 1..=6 {
+        let both = runtime().block_on(played(&database, seed));
+        both.check(&database);
+        executions.push(both.executed.len());
+    }
+    assert!(executions.iter().sum::<usize>() > 100, "markets in which little happens show little: {executions:?}");
+}
+
+fn load(connections: u64) -> LoadSettings {
+    let (duration, warmup) = (Some(0.7), 0.1);
+    LoadSettings { connections, duration, warmup, accounts: 100, symbols: 2, seed: 1, ..LoadSettings::default() }
+}
+
+#[test]
+fn eight_connections_that_get_in_each_others_way_make_and_lose_nothing() {
+    let database = crate::postgres::database();
+    let mut looks = 0;
+    let outcome = run_load(&database.url(), &load(8), &mut || looks += 1).unwrap();
+    assert_eq!((outcome.invalid_because.clone(), looks), (Vec::new(), 2));
+    let (requests, orders) = (outcome.counts.answered, outcome.counts.kinds["opened"]);
+    assert!(requests > orders && orders > 0, "{requests} requests, {orders} orders");
+    assert_eq!(outcome.latency.count, requests);
+    let executed = database.sql("SELECT count(*) > 0 FROM pricetime_baseline.executions");
+    assert_eq!(executed, ["t"]);
+}
+
+const MAKE_ACCOUNT: (i64, Decimal) = (1, Decimal::ONE_THOUSAND);
+
+#[test]
+fn an_order_that_another_overtakes_starts_again_and_is_counted() {
+    let database = crate::postgres::database();
+    let runtime = runtime();
+    let mut exchange = runtime.block_on(async {
+        let market = Market::make(connected(&database).await).await.unwrap();
+        market.create_account(MAKE_ACCOUNT.0, MAKE_ACCOUNT.1).await.unwrap();
+        market.create_symbol("SPY").await.unwrap();
+        Exchange::over(connected(&database).await).await.unwrap()
+    });
+    database.sql("BEGIN; UPDATE pricetime_baseline.books SET turn = turn + 1 WHERE symbol = 'SPY'");
+    std::thread::scope(|scope| {
+        let placing = scope.spawn(|| {
+            let order = Order {
+                account: MAKE_ACCOUNT.0,
+                symbol: "SPY",
+                side: Side::Buy,
+                limit: Decimal::TEN,
+                shares: 3.into(),
+            };
+            let id = runtime.block_on(exchange.place(&order)).unwrap();
+            (id, exchange.retries)
+        });
+        // A transaction looks once, unless it is told to forget what it saw.
+        let waits = "SELECT pg_stat_clear_snapshot(); SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'UPDATE books%'";
+        wait_until("the order to wait for its book", PATIENCE, || database.sql(waits).last().unwrap() == "1");
+        database.sql("COMMIT");
+        let (id, retries) = placing.join().unwrap();
+        assert!(id.is_some());
+        assert_eq!(retries, 1);
+    });
+    assert_eq!(database.sql("SELECT trim_scale(balance) FROM pricetime_baseline.accounts"), ["970"]);
+}
+
+/// What is done to the rows, what undoes it, and what is said of it.
+const SABOTAGE: [(&str, &str, &str); 6] = [
+    (
+        "UPDATE accounts SET balance = balance + 0.0000000000000001 WHERE id = 1",
+        "UPDATE accounts SET balance = balance - 0.0000000000000001 WHERE id = 1",
+        "money was made or lost",
+    ),
+    (
+        "UPDATE positions SET shares = shares - 0.00000001 WHERE account = 7 AND symbol = 'SYM1'",
+        "UPDATE positions SET shares = shares + 0.00000001 WHERE account = 7 AND symbol = 'SYM1'",
+        "shares were made or lost: SYM1",
+    ),
+    (
+        "UPDATE accounts SET balance = balance - created * 2 WHERE id = 2",
+        "UPDATE accounts SET balance = balance + created * 2 WHERE id = 2",
+        "somebody has less than nothing: account 2",
+    ),
+    (
+        "UPDATE orders SET limit_price = limit_price + 100000 WHERE open > 0 AND buys",
+        "UPDATE orders SET limit_price = limit_price - 100000 WHERE open > 0 AND buys",
+        "a book is crossed: SYM",
+    ),
+    (
+        "UPDATE orders SET canceled = canceled + 1 WHERE id = 3",
+        "UPDATE orders SET canceled = canceled - 1 WHERE id = 3",
+        "executed of it: order 3",
+    ),
+    (
+        "UPDATE executions SET price = price + 1000 WHERE id = (SELECT min(id) FROM executions)",
+        "UPDATE executions SET price = price - 1000 WHERE id = (SELECT min(id) FROM executions)",
+        "an execution that its orders could not have agreed to",
+    ),
+];
+
+#[test]
+fn every_kind_of_wrong_row_is_found() {
+    let database = crate::postgres::database();
+    let outcome = run_load(&database.url(), &load(2), &mut || ()).unwrap();
+    assert_eq!(outcome.invalid_because, Vec::<String>::new());
+    let faults = || {
+        runtime().block_on(async { Market::open(connected(&database).await).await.unwrap().faults().await.unwrap() })
+    };
+    database.sql("SET search_path = pricetime_baseline");
+    for (wrong, right, said) in SABOTAGE {
+        database.sql(wrong);
+        assert!(faults().iter().any(|fault| fault.contains(said)), "{wrong}: {:?}", faults());
+        database.sql(right);
+        assert_eq!(faults(), Vec::<String>::new(), "{right}");
+    }
+}
+
+#[test]
+fn a_run_whose_rows_were_changed_by_hand_is_invalid() {
+    let database = crate::postgres::database();
+    let mut looks = 0;
+    // Between the last order and the checks. The runtime of the load is no place for another.
+    let mut change = || {
+        looks += 1;
+        if looks == 2 {
+            let sql = "UPDATE pricetime_baseline.accounts SET balance = balance + 1 WHERE id = 5";
+            std::thread::scope(|scope| scope.spawn(|| database.sql(sql)).join().unwrap());
+        }
+    };
+    let outcome = run_load(&database.url(), &load(2), &mut change).unwrap();
+    assert!(
+        outcome.invalid_because.iter().any(|fault| fault.starts_with("money was made or lost")),
+        "{:?}",
+        outcome.invalid_because
+    );
+}
+
+#[test]
+fn the_command_prints_a_row_for_each_number_of_connections() {
+    let database = crate::postgres::database();
+    let output = Command::new(binary())
+        .args(["baseline", "--connections", "1,3", "--seconds", "0.3", "--accounts", "100"])
+        .env_clear()
+        .env("PRICETIME_STORE", database.url().secret())
+        .output()
+        .unwrap();
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let rows = |connections: &str| {
+        stdout.lines().filter(|line| line.trim_matches(['│', ' ']).split(' ').next() == Some(connections)).count()
+    };
+    assert_eq!((rows("1"), rows("3")), (1, 1), "{stdout}");
+    assert!(stdout.contains("valid: every row was checked"), "{stdout}");
+    let output =
+        Command::new(binary()).args(["baseline", "--store", "postgres://postgres@127.0.0.1:1/none"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("refused"), "{output:?}");
+}

@@ -1,0 +1,140 @@
+//! Backups of a server that goes on meanwhile: neither waits for the other for long, and what is copied is whole.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::client::Client;
+use crate::common::folder::Folder;
+use crate::common::load::load_together;
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::trace::require_strace;
+use crate::common::wait::{wait_for, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Small files and frequent snapshots, so that a short test has all of them.
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
+
+/// Snapshots in a data folder.
+fn snapshots(data: &Path) -> usize {
+    let names = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().ends_with(".snap")).count()
+}
+
+/// Places an order and cancels it, so that there is a done one; gives its id.
+fn done_order(client: &mut Client) -> String {
+    let placed = client.ask(r#"<transactions id="1"><order sym="S" amount="-1" limit="7"/></transactions>"#);
+    let id = placed.split(" id=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
+    let canceled = client.ask(&format!(r#"<transactions id="1"><cancel id="{id}"/></transactions>"#));
+    assert!(canceled.contains("<canceled"), "{canceled}");
+    id
+}
+
+fn with_an_account(launch: &Launch) -> Server {
+    let server = launch.start();
+    let made = server
+        .ask(r#"<create><account id="1" balance="9"/><symbol sym="S"><account id="1">9</account></symbol></create>"#);
+    assert!(!made.contains("<error"), "{made}");
+    server
+}
+
+/// A process that is ended with the test.
+struct Running(Child);
+
+impl Running {
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn backup(data: &Path, copy: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    command.env_clear().arg("backup").args([data, copy]).stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn a_backup_that_was_stopped_holds_up_nobody_and_goes_on_later() {
+    let folder = Folder::new("stopped-backup");
+    let launch = Launch::new(&folder.data()).with(SMALL);
+    let server = launch.start();
+    load_together(server.xml, 2, 600);
+    let copy = folder.path().join("copy");
+    let mut running = Running(backup(&folder.data(), &copy).spawn().unwrap());
+    wait_until("the backup to copy", PATIENCE, || copy.join("history").exists());
+    running.signal(Signal::STOP);
+    load_together(server.xml, 2, 600);
+    server.stop();
+    let server = launch.start();
+    running.signal(Signal::CONT);
+    let status = wait_for("the end of the backup", PATIENCE, || running.0.try_wait().unwrap());
+    assert!(status.success(), "{status}");
+    server.stop();
+    Launch::new(&copy).with(SMALL).start().stop();
+}
+
+#[test]
+fn backups_of_a_server_where_orders_are_done_all_the_time_are_whole() {
+    let folder = Folder::new("busy-backup");
+    let server = with_an_account(&Launch::new(&folder.data()).with(SMALL));
+    let (stop, mut client) = (AtomicBool::new(false), server.client());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                done_order(&mut client);
+            }
+        });
+        for number in 0..5 {
+            let copy = folder.path().join(format!("copy-{number}"));
+            let output = backup(&folder.data(), &copy).stderr(Stdio::piped()).output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            stop.fetch_or(!output.status.success(), Ordering::Relaxed);
+            assert!(output.status.success(), "{stderr}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    server.stop();
+}
+
+/// A journal copied before the rest may end before the snapshot, or before what the history holds.
+#[test]
+fn the_journal_is_copied_behind_all_else() {
+    require_strace();
+    let folder = Folder::new("backup-order");
+    let server = Launch::new(&folder.data()).with(SMALL).start();
+    load_together(server.xml, 2, 900);
+    wait_until("a snapshot that can be copied", PATIENCE, || snapshots(&folder.data()) > 0);
+    let (copy, trace) = (folder.path().join("copy"), folder.path().join("trace"));
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-s", "4096", "-e", "trace=openat", "-o"])
+        .arg(&trace)
+        .arg(env!("CARGO_BIN_EXE_pricetime"))
+        .arg("backup")
+        .args([&folder.data(), &copy])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    server.stop();
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let begin = format!("\"{}/", copy.display());
+    // What is opened to be written alone is a copy; the check afterwards reads, too.
+    let copied: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("O_WRONLY"))
+        .filter_map(|line| line.split_once(&begin)?.1.split('"').next())
+        .collect();
+    let last = |start: &str| copied.iter().rposition(|name| name.starts_with(start));
+    // What the checkpoint counts is brought up to date behind it.
+    let order = ["snapshot-", "history/checkpoint", "history/orders-"].map(last);
+    assert!(order.is_sorted() && order[0].is_some(), "{copied:?}");
+    let journal = copied.iter().position(|name| name.starts_with("journal-"));
+    assert!(journal > last("history/"), "{copied:?}");
+}

@@ -1,0 +1,15 @@
+//! What was acknowledged is there: after kills, with damaged or changed files, in backups and copies, in folders of the version
+//! before, and whatever the threads of a server do.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod backup;
+mod crash;
+mod damage;
+mod data_folder;
+mod former_folders;
+mod state;
+mod threads;
+mod tools;

@@ -1,0 +1,12 @@
+//! What was: what is no longer kept, and reports of what a client missed, from files and from rows.
+//! Not quick: needs PostgreSQL, and parts of the history are large.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../store/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
+
+mod order_reports;
+mod retention;

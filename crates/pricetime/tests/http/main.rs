@@ -1,0 +1,13 @@
+//! REST, the WebSocket and the compatible interface, over the real wire.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod binance;
+mod binance_streams;
+mod guard;
+mod large_market;
+mod one_market;
+mod rest;
+mod websocket;

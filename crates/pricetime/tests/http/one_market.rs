@@ -1,0 +1,310 @@
+//! The same commands by XML to one server and by REST to another, both on one clock that the test moves: the same replies
+//! and refusals, word for word, and the same state hash.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::client::Client;
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::server::{connect, state_of};
+use engine::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, OrderName, Query, Sequence, Side, Time};
+use exchange::{State, Status};
+use market::timekeeper::Clock;
+use model::Model;
+use model::workload::{Flavour, Random, Workload};
+use pricetime::backend::Backend;
+use pricetime::connections::Connections;
+use pricetime::serve::{metrics, web_settings};
+use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::units::Whole;
+use serde_json::{Value, json};
+use web::{About, Keys, Web};
+use xml::Gateway;
+
+/// Money has 16 decimals and a balance at most 8.
+const BALANCE_STEP: i128 = DOLLAR / 100_000_000;
+
+/// A server in this process, on a clock of ours.
+struct Here {
+    settings: Settings,
+    backend: Backend,
+    gateway: Gateway,
+    web: Web,
+}
+
+impl Here {
+    fn start(data: &Path, clock: Clock) -> Here {
+        let free = Some("127.0.0.1:0".parse().unwrap());
+        // The workload goes to the engine's own bounds.
+        let all = Some(Whole(10u128.pow(20)));
+        let given = Given {
+            xml: free,
+            http: free,
+            data: Some(data.to_owned()),
+            workers: Some(1),
+            max_balance: all,
+            max_position: all,
+            max_issue: all,
+            ..Given::default()
+        };
+        let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
+        let (status, metrics) = (Status::new(), metrics());
+        let failed = Arc::new(|fault: String| panic!("{fault}"));
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
+        let of_xml = xml::Settings {
+            address: settings.xml,
+            workers: 1,
+            metrics: metrics.gateway("xml"),
+            ..xml::Settings::default()
+        };
+        let gateway = xml::start(of_xml, backend.exchange()).unwrap();
+        let about = About { version: "test", demo: false, store: "journal" };
+        let web = Web::start(
+            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
+            status.clone(),
+            about,
+            metrics,
+        )
+        .unwrap();
+        web.watch(Arc::new(gateway.counting()));
+        let (exchange, asker) = (backend.exchange(), backend.asker().unwrap());
+        let records = backend.records();
+        web.open(web::Market { exchange, asker, keys: Keys::default(), records });
+        status.set(State::Ready);
+        Here { settings, backend, gateway, web }
+    }
+
+    /// Ends it, and gives the state that its folder holds.
+    fn stop(self) -> Value {
+        self.gateway.stop_accepting();
+        drop(self.web);
+        drop(self.gateway);
+        self.backend.stop(&self.settings).unwrap();
+        state_of(&self.settings.data)
+    }
+}
+
+/// What came of a request, however it was said.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Made,
+    Placed(u64),
+    Canceled,
+    Shown { open: String, executed: String, canceled: String },
+    Refused(String),
+}
+
+/// A request as XML and its reply.
+fn by_xml(client: &mut Client, op: &Op) -> Told {
+    let body = match op {
+        Op::Command(Command::CreateAccount { account, balance }) => {
+            format!("<create><account id=\"{account}\" balance=\"{balance}\"/></create>")
+        }
+        Op::Command(Command::IssueShares { symbol, account, shares }) => {
+            format!("<create><symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol></create>")
+        }
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
+            let sign = if *side == Side::Buy { "" } else { "-" };
+            let order = format!("<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>");
+            format!("<transactions id=\"{account}\">{order}</transactions>")
+        }
+        Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
+            format!("<transactions id=\"{account}\"><cancel id=\"{}\"/></transactions>", order.0)
+        }
+        Op::Query(Query { account, order: OrderName::Id(order) }) => {
+            format!("<transactions id=\"{account}\"><query id=\"{}\"/></transactions>", order.0)
+        }
+        other => unreachable!("{other:?} cannot be said in XML"),
+    };
+    let reply = client.ask(&body);
+    let document = roxmltree::Document::parse(&reply).unwrap();
+    let answer = document.root_element().first_element_child().unwrap_or_else(|| panic!("{body}: {reply}"));
+    let shares = |name: &str| {
+        let parts = answer.children().filter(|child| child.has_tag_name(name));
+        let all = parts.map(|part| units(part.attribute("shares").unwrap())).sum::<i128>();
+        text(all)
+    };
+    match answer.tag_name().name() {
+        "created" => Told::Made,
+        "opened" => Told::Placed(answer.attribute("id").unwrap().parse().unwrap()),
+        "canceled" => Told::Canceled,
+        "status" => Told::Shown { open: shares("open"), executed: shares("executed"), canceled: shares("canceled") },
+        "error" => Told::Refused(answer.text().unwrap().to_owned()),
+        other => panic!("{other} in {reply}"),
+    }
+}
+
+/// Shares in 10^-8, and back.
+fn units(shares: &str) -> i128 {
+    let (whole, fraction) = shares.split_once('.').unwrap_or((shares, ""));
+    format!("{whole}{fraction:0<8}").parse().unwrap()
+}
+
+fn text(units: i128) -> String {
+    engine::Position::from_units(units).to_string()
+}
+
+/// The same request as REST and its answer.
+fn by_rest(http: &Http, op: &Op) -> Told {
+    let (answer, told): (Answer, fn(&Value) -> Told) = match op {
+        Op::Command(Command::CreateAccount { account, balance }) => {
+            let body = json!({"account": account.to_string(), "balance": balance.to_string()});
+            (http.post("/api/v1/accounts", &body), |_| Told::Made)
+        }
+        Op::Command(Command::IssueShares { symbol, account, shares }) => {
+            let body = json!({"account": account.to_string(), "shares": shares.to_string()});
+            (http.post(&format!("/api/v1/symbols/{symbol}/shares"), &body), |_| Told::Made)
+        }
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
+            let side = if *side == Side::Buy { "buy" } else { "sell" };
+            let body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
+                "limit": limit.to_string(), "shares": shares.to_string()});
+            (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
+        }
+        Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
+            (http.delete(&format!("/api/v1/orders/{}?account={account}", order.0)), |_| Told::Canceled)
+        }
+        Op::Query(Query { account, order: OrderName::Id(order) }) => {
+            let shown = http.get(&format!("/api/v1/orders/{}?account={account}", order.0));
+            (shown, |body| {
+                let [open, executed, canceled] =
+                    ["open", "executed", "canceled"].map(|field| body[field].as_str().unwrap().to_owned());
+                Told::Shown { open, executed, canceled }
+            })
+        }
+        other => unreachable!("{other:?} cannot be said in XML"),
+    };
+    match answer.status {
+        200 | 201 => told(&answer.body),
+        _ => {
+            answer.code();
+            Told::Refused(answer.body["detail"].as_str().unwrap().to_owned())
+        }
+    }
+}
+
+/// The commands, drawn with an eye on the market that they make.
+struct Source {
+    model: Model,
+    workload: Workload,
+    sequence: Sequence,
+}
+
+impl Source {
+    fn next(&mut self) -> Op {
+        loop {
+            match self.workload.next_op(&self.model) {
+                Op::Command(Command::CreateAccount { account, balance }) => {
+                    let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
+                    let balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
+                    return Op::Command(Command::CreateAccount { account, balance });
+                }
+                // With shares alone: REST makes no symbol without.
+                Op::Command(Command::CreateSymbol { .. }) => {}
+                op => return op,
+            }
+        }
+    }
+
+    fn apply(&mut self, op: &Op, time: Time) {
+        let Op::Command(command) = op else { return };
+        if let Command::IssueShares { symbol, .. } = command {
+            self.apply_one(Command::CreateSymbol { symbol: *symbol }, time);
+        }
+        self.apply_one(*command, time);
+    }
+
+    fn apply_one(&mut self, command: Command, time: Time) {
+        self.sequence = self.sequence.next();
+        let entry = Entry { sequence: self.sequence, time, command };
+        self.model.apply(&entry, &mut Vec::new(), &mut Vec::new());
+    }
+}
+
+/// Ops that ask for what no client can mean, or that XML and REST say before the market does.
+fn is_sayable(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Query(Query { order: OrderName::Id(OrderId(0)), .. })
+            | Op::Command(Command::CancelOrder { order: OrderName::Id(OrderId(0)), .. })
+    )
+}
+
+/// XML makes a symbol before it looks at the accounts in it; over REST, shares for an unknown account make nothing.
+fn makes_a_symbol_in_xml_alone(http: &Http, op: &Op) -> bool {
+    let Op::Command(Command::IssueShares { account, .. }) = op else { return false };
+    http.get(&format!("/api/v1/accounts/{account}")).status == 404
+}
+
+fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
+    let folder = Folder::new(&format!("one-market-{seed}"));
+    let time = Arc::new(AtomicU64::new(1_763_690_000_000_000));
+    let clock = |time: &Arc<AtomicU64>| {
+        let time = time.clone();
+        Clock::steady(move || Time(time.load(Ordering::SeqCst)))
+    };
+    let xml = Here::start(&folder.path().join("xml"), clock(&time));
+    let rest = Here::start(&folder.path().join("rest"), clock(&time));
+    let mut client = connect(xml.gateway.local_addr());
+    let http = Http::new(rest.web.local_addr());
+    let mut source = Source { model: Model::new(), workload: Workload::new(seed), sequence: Sequence::ZERO };
+    let mut random = Random::new(!seed);
+    let mut seen = BTreeMap::new();
+    for number in 0..ops {
+        let op = source.next();
+        if !is_sayable(&op) || makes_a_symbol_in_xml_alone(&http, &op) {
+            continue;
+        }
+        time.fetch_add(random.below(3_000_000) as u64, Ordering::SeqCst);
+        let (one, other) = (by_xml(&mut client, &op), by_rest(&http, &op));
+        assert_eq!(one, other, "seed {seed}, {number}: {op:?}");
+        source.apply(&op, Time(time.load(Ordering::SeqCst)));
+        let kind = match one {
+            Told::Refused(why) => format!("refused: {}", why.split(':').next().unwrap()),
+            told => format!("{told:?}").split(['(', ' ']).next().unwrap().to_owned(),
+        };
+        *seen.entry(kind).or_default() += 1;
+    }
+    drop(client);
+    let (xml, rest) = (xml.stop(), rest.stop());
+    assert_eq!(xml["state_hash"], rest["state_hash"], "seed {seed}");
+    assert_eq!(xml["sequence"], source.sequence.0);
+    assert_eq!(xml, rest, "seed {seed}");
+    seen
+}
+
+#[test]
+fn xml_and_rest_make_the_same_market() {
+    let mut seen = BTreeMap::new();
+    for flavour in [Flavour::Plain, Flavour::Poor, Flavour::Crumbs, Flavour::Extreme] {
+        let seed = (1..).find(|seed| Workload::new(*seed).flavour() == flavour).unwrap();
+        for (kind, count) in play(seed, 400) {
+            *seen.entry(kind).or_insert(0) += count;
+        }
+    }
+    println!("{seen:?}");
+    let refusals = seen.keys().filter(|kind| kind.starts_with("refused")).count();
+    assert!(
+        refusals >= 6 && ["Made", "Placed", "Canceled", "Shown"].iter().all(|kind| seen.contains_key(*kind)),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn the_state_hash_tells_of_the_time() {
+    let hash = |later: u64| {
+        let folder = Folder::new(&format!("one-market-later-{later}"));
+        let here = Here::start(&folder.data(), Clock::steady(move || Time(1_763_690_000_000_000 + later)));
+        let mut client = connect(here.gateway.local_addr());
+        let account = AccountId::parse(b"1").unwrap();
+        by_xml(&mut client, &Op::Command(Command::CreateAccount { account, balance: Money::CAP }));
+        drop(client);
+        here.stop()["state_hash"].clone()
+    };
+    assert_eq!(hash(0), hash(0));
+    assert_ne!(hash(0), hash(1), "or the clock would not matter");
+}

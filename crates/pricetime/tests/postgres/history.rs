@@ -1,0 +1,394 @@
+//! The same random market on a data folder and in a database, on one clock: whoever asks for what was gets the same answers,
+//! page by page, from files and from SQL; also after a restart.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::{self, KeyFile};
+use engine::{AccountId, Time};
+use exchange::{State, Status};
+use market::timekeeper::Clock;
+use model::workload::Random;
+use pricetime::backend::Backend;
+use pricetime::connections::Connections;
+use pricetime::serve::{metrics, web_settings};
+use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::store_location::StoreLocation;
+use serde_json::{Value, json};
+use web::{About, Key, Keys, Web};
+
+const ACCOUNTS: u64 = 4;
+const SYMBOLS: [&str; 2] = ["SPY", "QQQ"];
+/// A Friday, in microseconds.
+const BEGINNING: u64 = 1_700_000_000_000_000;
+
+/// A server in this process, on a clock of ours.
+struct Here {
+    settings: Settings,
+    backend: Backend,
+    web: Web,
+}
+
+/// A key for account 1.
+fn key() -> KeyFile {
+    KeyFile { path: PathBuf::new(), key: "key".to_owned(), secret: "secret".to_owned() }
+}
+
+impl Here {
+    fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
+        let free = Some("127.0.0.1:0".parse().unwrap());
+        let given = Given { xml: free, http: free, data: Some(data.to_owned()), workers: Some(1), ..Given::default() };
+        let mut settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
+        if let Some(store) = store {
+            settings.store = store.parse::<StoreLocation>().unwrap();
+        }
+        let now = now.clone();
+        let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
+        let (status, metrics) = (Status::new(), metrics());
+        let failed = Arc::new(|fault: String| panic!("{fault}"));
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
+        let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
+        let web = Web::start(
+            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
+            status.clone(),
+            about,
+            metrics,
+        )
+        .unwrap();
+        let (exchange, asker, records) = (backend.exchange(), backend.asker().unwrap(), backend.records());
+        let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
+        keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
+        web.open(web::Market { exchange, asker, keys, records });
+        status.set(State::Ready);
+        Here { settings, backend, web }
+    }
+
+    fn http(&self) -> Http {
+        Http::new(self.web.local_addr())
+    }
+
+    fn stop(self) {
+        drop(self.web);
+        self.backend.stop(&self.settings).unwrap();
+    }
+}
+
+/// Both servers say the same.
+fn same(both: &[Http; 2], path: &str) -> Value {
+    let [files, rows] = both.each_ref().map(|http| {
+        let answer = http.get(path);
+        (answer.status, answer.body)
+    });
+    assert_eq!(files, rows, "{path}");
+    rows.1
+}
+
+/// All pages of a list, and what lies between.
+fn same_pages(both: &[Http; 2], path: &str, list: &str) -> usize {
+    let (mut cursor, mut rows) = (String::new(), 0);
+    loop {
+        let page = same(both, &format!("{path}{cursor}"));
+        rows += page[list].as_array().unwrap_or_else(|| panic!("{path}: {page}")).len();
+        match page["next"].as_u64() {
+            Some(next) => cursor = format!("&before={next}"),
+            None => return rows,
+        }
+    }
+}
+
+/// All that can be asked of the past, in small pages and in large ones.
+fn compare(both: &[Http; 2]) {
+    let (mut trades, mut executions, mut orders) = (0, 0, 0);
+    for symbol in SYMBOLS {
+        for limit in [7, 1000] {
+            trades += same_pages(both, &format!("/api/v1/symbols/{symbol}/trades?limit={limit}"), "trades");
+        }
+        for interval in ["1s", "1m", "5m", "15m", "1h", "1d"] {
+            for limit in [1, 5, 400] {
+                let path = format!("/api/v1/symbols/{symbol}/candles?interval={interval}&limit={limit}");
+                let late = same(both, &path);
+                let late = late["candles"].as_array().unwrap();
+                assert!(!late.is_empty(), "{path}");
+                let start = late[0]["start"].as_u64().unwrap();
+                same(both, &format!("{path}&before={start}"));
+                same(both, &format!("{path}&before={}", start + 1));
+            }
+        }
+    }
+    for account in 1..=ACCOUNTS {
+        for limit in [3, 1000] {
+            for symbol in ["", "&symbol=SPY", "&symbol=QQQ"] {
+                let of = format!("/api/v1/accounts/{account}/executions?limit={limit}{symbol}");
+                executions += same_pages(both, &of, "executions");
+                let of = format!("/api/v1/accounts/{account}/orders?status=all&limit={limit}{symbol}");
+                orders += same_pages(both, &of, "orders");
+                same_pages(both, &format!("/api/v1/accounts/{account}/orders?limit={limit}{symbol}"), "orders");
+            }
+        }
+    }
+    assert!(trades > 100 && executions > 100 && orders > 100, "{trades} {executions} {orders}");
+    for order in 0..200 {
+        same(both, &format!("/api/v1/orders/{order}?account={}", 1 + order % ACCOUNTS));
+    }
+    let ends = [0, 1, 5, 100_000, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX];
+    for before in ends {
+        same(both, &format!("/api/v1/symbols/SPY/trades?before={before}"));
+        same(both, &format!("/api/v1/accounts/1/executions?before={before}"));
+        same(both, &format!("/api/v1/accounts/1/orders?status=all&before={before}"));
+        same(both, &format!("/api/v1/symbols/SPY/candles?interval=1m&before={before}"));
+        same(both, &format!("/api/v1/orders/{before}?account=1"));
+    }
+    same(both, "/api/v1/symbols/NONE/trades");
+    same(both, "/api/v1/accounts/99/executions");
+}
+
+/// What is reported of accounts' orders, from several commands on.
+fn compare_reports(both: &[Http; 2]) {
+    let last = both[0].read("/api/v1/accounts/1/orders?status=all&limit=1")["orders"][0]["sequence"].as_u64();
+    let mut all = 0;
+    for account in 1..=ACCOUNTS {
+        for from in [0, 1, 40, 200, last.unwrap_or(1) - 1] {
+            let [files, rows] = both.each_ref().map(|http| {
+                let (mut socket, mut reports) = (http.listen(), Vec::new());
+                let account = account.to_string();
+                socket
+                    .send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": from}));
+                socket.next_of("subscribed", "orders");
+                loop {
+                    let mut message = socket.next_of("reports", "orders");
+                    reports.append(message["reports"].as_array_mut().unwrap());
+                    if message["live"] == true {
+                        return (reports, message["through"].clone());
+                    }
+                }
+            });
+            assert_eq!(files, rows, "of account {account} from {from}");
+            all += rows.0.len();
+        }
+    }
+    assert!(all > 300, "{all} reports");
+}
+
+/// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
+fn compare_compatible(both: &[Http; 2], now: u64) {
+    let now = now / 1000;
+    let (beginning, mut klines, mut trades, mut own) = (BEGINNING / 1000, 0, 0, 0);
+    let count = |answer: &Value| answer.as_array().unwrap_or_else(|| panic!("{answer}")).len();
+    let times = [beginning, beginning + 61_000, (beginning + now) / 2, now - 1, now + 3_600_000];
+    for pair in ["SPYUSD", "QQQUSD"] {
+        for (interval, start) in
+            ["1s", "1m", "5m", "15m", "1h", "1d"].into_iter().flat_map(|one| times.map(|time| (one, time)))
+        {
+            for limit in [2, 500] {
+                let path =
+                    format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit={limit}&startTime={start}");
+                // Of so short ones files do not look through the time until now.
+                if interval != "1s" {
+                    klines += count(&same(both, &path));
+                }
+                for end in [start, start + 1, start + 600_000, start + 90_000_000] {
+                    let path = format!("{path}&endTime={end}");
+                    klines += count(&same(both, &path));
+                }
+            }
+            same(both, &format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit=3&endTime={start}"));
+        }
+        for limit in [3, 1000] {
+            let path = format!("symbol={pair}&limit={limit}");
+            trades += count(&same(both, &format!("/binance/api/v3/trades?{path}")));
+            for from in [0, 1, 2, 50, 1_000_000, u64::MAX] {
+                trades += count(&same_signed(both, "historicalTrades", &format!("{path}&fromId={from}")));
+                for bounds in [String::new(), format!("&startTime={}", times[2]), format!("&endTime={}", times[2])] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&fromId={from}{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&orderId={from}{bounds}")));
+                }
+            }
+            for time in times {
+                for bounds in [
+                    format!("startTime={time}"),
+                    format!("endTime={time}"),
+                    format!("startTime={time}&endTime={}", time + 90_000_000),
+                ] {
+                    trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&{bounds}")));
+                    own += count(&same_signed(both, "myTrades", &format!("{path}&{bounds}")));
+                    own += count(&same_signed(both, "allOrders", &format!("{path}&{bounds}")));
+                }
+            }
+        }
+    }
+    for order in 0..60 {
+        own += count(&same_signed(both, "myTrades", &format!("symbol=SPYUSD&orderId={order}")));
+        same_signed(both, "order", &format!("symbol=SPYUSD&orderId={order}"));
+    }
+    assert!(klines > 100 && trades > 100 && own > 100, "{klines} {trades} {own}");
+}
+
+/// As `same`, of account 1.
+fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
+    let [files, rows] = both.each_ref().map(|http| {
+        let answer = key().send(http, "GET", path, parameters);
+        (answer.status, answer.body)
+    });
+    assert_eq!(files, rows, "{path} {parameters}");
+    rows.1
+}
+
+/// Does one random thing on both; what they say of it is the same.
+fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
+    // Now and then nobody trades for hours.
+    let pause = if random.below(40) == 0 { 20_000_000_000 } else { 3_000_000 };
+    now.fetch_add(random.below(pause) as u64, Ordering::SeqCst);
+    let account = 1 + random.below(ACCOUNTS as usize) as u64;
+    let (symbol, side) = (SYMBOLS[random.below(SYMBOLS.len())], ["buy", "sell"][random.below(2)]);
+    let order = json!({
+        "account": account.to_string(),
+        "symbol": symbol,
+        "side": side,
+        "limit": format!("{}.{}", 99 + random.below(3), random.below(100)),
+        "shares": format!("{}.5", 1 + random.below(9)),
+    });
+    let told = both.each_ref().map(|http| {
+        let answer = http.post("/api/v1/orders", &order);
+        (answer.status, answer.body)
+    });
+    assert_eq!(told[0], told[1], "{order}");
+    // At once afterwards: a read is as new as the last reply.
+    if let Some(id) = told[0].1["order_id"].as_u64() {
+        same(both, &format!("/api/v1/orders/{id}?account={account}"));
+        same(both, &format!("/api/v1/accounts/{account}/executions?limit=2"));
+        if random.below(4) == 0 {
+            let canceled = both.each_ref().map(|http| {
+                let answer = http.delete(&format!("/api/v1/orders/{id}?account={account}"));
+                (answer.status, answer.body)
+            });
+            assert_eq!(canceled[0], canceled[1]);
+        }
+    }
+    if random.below(60) == 0 {
+        let canceled =
+            both.each_ref().map(|http| http.delete(&format!("/api/v1/accounts/{account}/orders?symbol=SPY")).body);
+        assert_eq!(canceled[0], canceled[1]);
+    }
+}
+
+/// How symbols stand, over all interfaces. The day ends now, by this machine's clock, and now may come in between: then it
+/// is asked again.
+fn compare_day(both: &[Http; 2]) -> (u64, u64) {
+    let asked = |http: &Http, path: &str| {
+        let mut answer = http.read(path);
+        let shapes = answer.as_array_mut().into_iter().flatten();
+        shapes.for_each(|shape| {
+            ["openTime", "closeTime"].iter().for_each(|time| drop(shape.as_object_mut().unwrap().remove(*time)))
+        });
+        answer
+    };
+    for path in ["/api/v1/symbols", "/binance/api/v3/ticker/24hr", "/binance/api/v3/ticker/price"] {
+        loop {
+            let [files, rows] = both.each_ref().map(|http| asked(http, path));
+            if files == asked(&both[0], path) {
+                assert_eq!(files, rows, "{path}");
+                break;
+            }
+        }
+    }
+    for (channel, list) in [("trades", "trades"), ("candles", "candles")] {
+        for interval in ["1m", "5m", "15m", "1h", "1d"] {
+            let [files, rows] = both.each_ref().map(|http| {
+                let mut request = json!({"op": "subscribe", "id": 1, "channel": channel, "symbol": "SPY"});
+                if channel == "candles" {
+                    request["interval"] = interval.into();
+                }
+                http.listen().subscribe(request)[list].as_array().unwrap().clone()
+            });
+            assert!(!rows.is_empty() && files.ends_with(&rows), "{channel} {interval}: {files:?} {rows:?}");
+        }
+    }
+    let symbols = both[1].read("/api/v1/symbols");
+    let sum =
+        |field: &str| symbols["symbols"].as_array().unwrap().iter().filter_map(|symbol| symbol[field].as_u64()).sum();
+    let all = SYMBOLS.map(|symbol| both[1].read(&format!("/api/v1/symbols/{symbol}/trades?limit=1000")));
+    (sum("trades_24h"), all.iter().map(|page| page["trades"].as_array().unwrap().len() as u64).sum())
+}
+
+#[test]
+fn the_past_is_the_same_from_files_and_from_rows() {
+    let folder = Folder::new("postgres-history");
+    let database = crate::postgres::database();
+    let store = database.url().secret().to_owned();
+    let now = Arc::new(AtomicU64::new(BEGINNING));
+    let mut random = Random::new(5);
+    let begin =
+        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let mut servers = begin();
+    let mut both = servers.each_ref().map(Here::http);
+    for account in 1..=ACCOUNTS {
+        for http in &both {
+            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
+            for symbol in SYMBOLS {
+                let shares = json!({"account": account.to_string(), "shares": "10000"});
+                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
+            }
+        }
+    }
+    for round in 0..3 {
+        (0..150).for_each(|_| act(&both, &mut random, &now));
+        compare(&both);
+        if round < 2 {
+            // The last candles stay open over a restart, trades are numbered on, and orders keep their times.
+            servers.into_iter().for_each(Here::stop);
+            servers = begin();
+            both = servers.each_ref().map(Here::http);
+            compare(&both);
+            compare_reports(&both);
+            compare_compatible(&both, now.load(Ordering::SeqCst));
+        }
+    }
+    compare_reports(&both);
+    // Of the last round memory knows something.
+    compare_compatible(&both, now.load(Ordering::SeqCst));
+    let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
+    let rows = database.sql("SELECT max(id) FROM pricetime.executions WHERE 0 IN (buyer, seller)");
+    assert_eq!(rows, [last["executions"][0]["trade_id"].to_string()], "a trade has its execution's number");
+    servers.into_iter().for_each(Here::stop);
+}
+
+#[test]
+fn the_day_and_the_last_price_are_the_same_after_a_restart() {
+    let folder = Folder::new("postgres-history-day");
+    let database = crate::postgres::database();
+    let store = database.url().secret().to_owned();
+    // What follows takes 45 hours: the first trades are not of the last day, and the last ones are not in the future.
+    let now = Arc::new(AtomicU64::new(keys::now() * 1000 - 46 * 3_600_000_000));
+    let mut random = Random::new(9);
+    let begin =
+        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let mut servers = begin();
+    let mut both = servers.each_ref().map(Here::http);
+    for account in 1..=ACCOUNTS {
+        for http in &both {
+            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
+            for symbol in SYMBOLS.into_iter().chain(["NEVER"]) {
+                let shares = json!({"account": account.to_string(), "shares": "10000"});
+                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
+            }
+        }
+    }
+    let mut days = Vec::new();
+    for _ in 0..4 {
+        (0..100).for_each(|_| act(&both, &mut random, &now));
+        servers.into_iter().for_each(Here::stop);
+        servers = begin();
+        both = servers.each_ref().map(Here::http);
+        days.push(compare_day(&both));
+        // What was put back goes on with what happens next.
+        (0..10).for_each(|_| act(&both, &mut random, &now));
+        days.push(compare_day(&both));
+    }
+    let (day, all) = *days.last().unwrap();
+    assert!(0 < day && day < all, "{days:?}");
+    servers.into_iter().for_each(Here::stop);
+}

@@ -1,0 +1,21 @@
+//! The exchange on a PostgreSQL that the tests start, and what is the same with files and with rows.
+//! Not quick: needs PostgreSQL.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../store/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
+
+mod binance;
+mod bounds;
+mod clock;
+mod commits;
+mod faults;
+mod history;
+mod metrics;
+mod readers;
+mod retention;
+mod settings;
+mod tls;

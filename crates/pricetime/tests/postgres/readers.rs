@@ -1,0 +1,291 @@
+//! Looking at a market whose database is away, slow, or another server's by now: what cannot be known is refused or waited
+//! for, and holds nobody up who trades.
+
+use crate::common::folder::Folder;
+use crate::common::http::{Http, Socket};
+use crate::common::proxy::{Proxy, Way};
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::wait::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+#[test]
+fn while_the_database_is_away_past_and_present_are_too() {
+    let folder = Folder::new("postgres-readers-away");
+    let mut cluster = crate::postgres::Server::start(&[]);
+    let database = cluster.database();
+    let launch = Launch::new(&folder.data()).in_database(database.url().secret()).with("--store-patience 3s");
+    let server = launch.start();
+    let http = Http::new(server.http);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let paths = [
+        "/api/v1/symbols/SPY/trades",
+        "/api/v1/symbols/SPY/candles",
+        "/api/v1/accounts/1/executions",
+        "/api/v1/accounts/1/orders?status=all",
+        "/api/v1/orders/7?account=1",
+        // In memory, but nobody knows then whether it is still so: another server may have taken over.
+        "/api/v1/accounts/1/orders",
+        "/api/v1/accounts/1",
+    ];
+    let told = paths.map(|path| http.get(path).body);
+    cluster.end("KILL");
+    for path in paths {
+        assert_eq!(http.get(path).code(), (503, "store-away"), "{path}");
+    }
+    cluster.run();
+    for (path, told) in paths.iter().zip(told) {
+        wait_until("the past is there again", PATIENCE, || http.get(path).body == told);
+    }
+    server.stop();
+}
+
+/// The database's processes that read pages of the history, or single orders.
+fn readers(database: &crate::postgres::Database, what: &str) -> Vec<String> {
+    let named = format!("datname = current_database() AND application_name LIKE 'pricetime % {what}'");
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named} ORDER BY 1"))
+}
+
+/// How many connections the server has.
+fn connections(database: &crate::postgres::Database) -> usize {
+    let named = "datname = current_database() AND application_name LIKE 'pricetime %'";
+    database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named}")).len()
+}
+
+fn signal(processes: &[String], signal: Signal) {
+    for process in processes {
+        kill_process(Pid::from_raw(process.parse().unwrap()).unwrap(), signal).unwrap();
+    }
+}
+
+/// A market of one account, which has money and shares of SPY, in a database of its own.
+struct InDatabase {
+    database: crate::postgres::Database,
+    server: Server,
+    http: Http,
+    _cluster: crate::postgres::Server,
+    _folder: Folder,
+}
+
+impl InDatabase {
+    fn start(name: &str, settings: &str) -> InDatabase {
+        let folder = Folder::new(name);
+        let cluster = crate::postgres::Server::start(&[]);
+        let database = cluster.database();
+        let server = Launch::new(&folder.data()).in_database(database.url().secret()).with(settings).start();
+        let http = Http::new(server.http);
+        http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
+        http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10000"}));
+        InDatabase { database, server, http, _cluster: cluster, _folder: folder }
+    }
+
+    /// Places an order and gives its id.
+    fn order(&self, side: &str) -> u64 {
+        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
+        self.http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    }
+}
+
+/// The processes that read are stopped: as slow as can be. Only they are, for a lock would stop the writer too.
+#[test]
+fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
+    let market = InDatabase::start("postgres-readers-slow", "--store-patience 60s");
+    let InDatabase { database, server, http, .. } = &market;
+    let (slow, connected) = (readers(database, "history"), connections(database));
+    assert!(!slow.is_empty() && slow.len() < connected, "{slow:?} of {connected}");
+    let order = |side: &str| market.order(side);
+    order("buy");
+    order("sell");
+    signal(&slow, Signal::STOP);
+    let paths = [
+        "/api/v1/symbols/SPY/trades",
+        "/api/v1/symbols/SPY/candles",
+        "/api/v1/accounts/1/executions",
+        "/api/v1/accounts/1/orders?status=all",
+        "/binance/api/v3/klines?symbol=SPYUSD&interval=1m&startTime=0",
+    ];
+    let asked = std::thread::scope(|scope| {
+        let (told, answers) = std::sync::mpsc::channel();
+        for at in 0..200 {
+            let (told, path) = (told.clone(), paths[at % paths.len()]);
+            let address = server.http;
+            scope.spawn(move || told.send(Http::new(address).get(path)).unwrap());
+        }
+        // Those for which there is no room are refused; then all the others wait.
+        let refused: Vec<_> = answers.iter().take(200 - 64).collect();
+        refused.iter().for_each(|answer| assert_eq!(answer.status, 503, "{}", answer.text));
+        // Orders are placed and canceled as ever, and told as they ended.
+        for _ in 0..20 {
+            order("buy");
+            order("sell");
+            let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", order("buy")));
+            assert_eq!((canceled.status, &canceled.body["status"]), (200, &json!("canceled")));
+        }
+        assert_eq!((readers(database, "history"), connections(database)), (slow.clone(), connected));
+        signal(&slow, Signal::CONT);
+        drop(told);
+        answers.iter().collect::<Vec<_>>()
+    });
+    assert_eq!(asked.len(), 64);
+    asked.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text));
+    assert_eq!(http.read(paths[0])["trades"].as_array().unwrap().len(), 21);
+    assert_eq!((readers(database, "history"), connections(database)), (slow, connected));
+    market.server.stop();
+}
+
+/// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
+#[test]
+fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
+    let market = InDatabase::start("postgres-readers-replay", "--store-patience 3s");
+    let InDatabase { database, http, .. } = &market;
+    let place = || market.order("buy");
+    let mut orders: Vec<u64> = (0..5).map(|_| place()).collect();
+    let slow = readers(database, "history");
+    signal(&slow, Signal::STOP);
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    socket.next_of("subscribed", "orders");
+    orders.extend((0..5).map(|_| place()));
+    // It was too late for the first question.
+    let late = || http.get("/api/v1/symbols/SPY/trades").code() == (503, "store-away");
+    wait_until("a question was asked for too long", PATIENCE, late);
+    signal(&slow, Signal::CONT);
+    let (mut told, mut live) = (Vec::new(), false);
+    while !live {
+        let message = socket.next_of("reports", "orders");
+        live = message["live"] == true;
+        told.extend(message["reports"].as_array().unwrap().iter().map(|report| report["order_id"].as_u64().unwrap()));
+    }
+    assert_eq!(told, orders);
+    market.server.stop();
+}
+
+/// What is committed stays so when it cannot be read any more: the client must not take it for refused.
+#[test]
+fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
+    let market = InDatabase::start("postgres-readers-cancel", "--store-patience 3s");
+    let InDatabase { database, http, .. } = &market;
+    for path in ["/api/v1/orders/1?account=1", "/api/v1/accounts/1/orders"] {
+        let order = market.order("buy");
+        let slow = readers(database, "orders");
+        assert_eq!(slow.len(), 1);
+        signal(&slow, Signal::STOP);
+        assert_eq!(http.delete(path).code(), (504, "outcome-unknown"), "{path}");
+        signal(&slow, Signal::CONT);
+        let shown = http.read(&format!("/api/v1/orders/{order}?account=1"));
+        assert_eq!((&shown["status"], &shown["open"]), (&json!("canceled"), &json!("0")), "{path}");
+        wait_until("the late reader has ended", PATIENCE, || readers(database, "orders").len() == 1);
+    }
+    market.server.stop();
+}
+
+/// Whoever has asked is not idle.
+#[test]
+fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_closed() {
+    let market = InDatabase::start("postgres-readers-idle", "--store-patience 2s --idle-timeout 300ms");
+    let InDatabase { database, http, .. } = &market;
+    let slow = readers(database, "history");
+    signal(&slow, Signal::STOP);
+    assert_eq!(http.get("/api/v1/symbols/SPY/trades").code(), (503, "store-away"));
+    signal(&slow, Signal::CONT);
+    market.server.stop();
+}
+
+const MARKET: &str =
+    r#"<create><account id="1" balance="1000"/><symbol sym="SPY"><account id="1">10</account></symbol></create>"#;
+const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
+const QUERY: &str = r#"<transactions id="1"><query id="1"/></transactions>"#;
+/// Every way to look at the market that does not read rows alone, which tell the truth by themselves.
+const READS: [&str; 11] = [
+    "/api/v1/accounts",
+    "/api/v1/accounts/1",
+    "/api/v1/accounts/1/orders",
+    "/api/v1/accounts/1/orders?status=all",
+    "/api/v1/orders/1?account=1",
+    "/api/v1/symbols",
+    "/api/v1/symbols/SPY/book",
+    "/api/v1/symbols/SPY/book/orders",
+    "/api/v1/symbols/SPY/candles",
+    "/binance/api/v3/depth?symbol=SPYUSD",
+    "/binance/api/v3/ticker/bookTicker?symbol=SPYUSD",
+];
+
+/// Talks to its database through the proxy.
+fn behind(proxy: &Proxy, folder: &Folder, database: &crate::postgres::Database) -> Launch {
+    Launch::new(&folder.data()).in_database(&format!("postgres://postgres@127.0.0.1:{}/{}", proxy.port, database.name))
+}
+
+/// Subscribes to a channel on a new connection; gives what is told instead of a snapshot, if that is so.
+fn subscription(http: &Http, channel: &str) -> Result<Socket, Option<serde_json::Value>> {
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": channel, "symbol": "SPY"}));
+    loop {
+        match socket.try_next() {
+            Some(told) if told["type"] == "snapshot" || told["type"] == "update" => return Ok(socket),
+            Some(told) if told["type"] == "subscribed" => {}
+            other => return Err(other),
+        }
+    }
+}
+
+/// The story: a server that was replaced while nobody but queries came answered them from its memory for ever.
+#[test]
+fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_replaced() {
+    let (folder, database) = (Folder::new("postgres-replaced"), crate::postgres::database());
+    let proxy = Proxy::to(database.port);
+    let mut first = behind(&proxy, &folder, &database).with("--store-patience 3s").start();
+    first.ask(MARKET);
+    assert!(first.ask(ORDER).contains("<opened"));
+    let standby = Launch::new(&folder.data()).in_database(database.url().secret()).with("--standby").spawn();
+    let http = Http::new(first.http);
+    READS.iter().for_each(|path| drop(http.read(path)));
+    let mut listener = subscription(&http, "book").unwrap();
+    proxy.hold(Way::Out);
+    database.end_the_writer();
+    let second = standby.serving().expect("a server that took over");
+    assert!(second.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#).contains("<canceled"));
+    // It does not know, and it knows that it does not know.
+    for _ in 0..3 {
+        assert!(first.ask(QUERY).contains("database is away"));
+    }
+    for path in READS {
+        let answer = http.get(path);
+        assert!(answer.status == 503 && answer.text.contains("database is away"), "{path}: {}", answer.text);
+    }
+    let refused = subscription(&http, "book").err().flatten().expect("a refusal");
+    assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("store-away")), "{refused}");
+    // What tells of the server itself is told.
+    assert_eq!(http.read("/api/v1/status")["status"], "store-away");
+    assert!(subscription(&http, "status").is_ok());
+    proxy.release();
+    let ended = first.process.wait_for_end(PATIENCE);
+    assert!(!ended.status.success() && ended.stderr.contains("took over this database"), "{ended:?}");
+    while let Some(told) = listener.try_next() {
+        assert_eq!(told["type"], "update", "nothing happened that it could tell: {told}");
+    }
+    assert!(second.ask(QUERY).contains("<canceled"));
+    second.stop();
+}
+
+/// A query waits for the database's word as a command waits for its commit.
+#[test]
+fn an_answer_to_a_query_waits_until_the_database_was_asked() {
+    let (folder, database) = (Folder::new("postgres-asked"), crate::postgres::database());
+    let proxy = Proxy::to(database.port);
+    let server = behind(&proxy, &folder, &database).with("--store-patience 300s").start();
+    server.ask(MARKET);
+    server.ask(ORDER);
+    let mut client = server.client();
+    for way in [Way::Out, Way::Back] {
+        proxy.hold(way);
+        client.send_request(QUERY).unwrap();
+        wait_until("the database is asked", PATIENCE, || proxy.holds(way));
+        client.stream.set_nonblocking(true).unwrap();
+        assert!(client.stream.peek(&mut [0]).is_err(), "{way:?}: it is told before the database has said so");
+        client.stream.set_nonblocking(false).unwrap();
+        proxy.release();
+        assert!(client.reply().unwrap().contains("<open shares=\"1\"/>"));
+    }
+    server.stop();
+}

@@ -1,0 +1,115 @@
+//! The documents say what is true: their examples are sent to a fresh server and their sessions are run, top to bottom.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::folder::Folder;
+use crate::common::server::Launch;
+
+/// Fenced blocks of a document, each with what stands behind its opening fence.
+fn blocks(document: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in document.lines() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(kind)) => open = Some((kind.to_string(), String::new())),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some((_, text)), None) => *text += &format!("{line}\n"),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "every fence is closed");
+    blocks
+}
+
+/// Times are never the same twice.
+fn without_times(reply: &str) -> String {
+    let mut parts = reply.split("time=\"");
+    let mut text = parts.next().unwrap().to_string();
+    for part in parts {
+        let (digits, rest) = part.split_once('"').unwrap();
+        assert!(digits.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit()), "a time in seconds: {digits}");
+        text += &format!("time=\"…\"{rest}");
+    }
+    text
+}
+
+/// `…` in a document stands for any text.
+fn agrees(written: &str, got: &str) -> bool {
+    let (written, got) = (without_times(written.trim()), without_times(got.trim()));
+    match written.split_once("<error>…</error>") {
+        Some((before, after)) => got.starts_with(&format!("{before}<error>")) && got.ends_with(after),
+        None => written == got,
+    }
+}
+
+fn document(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(name)).unwrap()
+}
+
+#[test]
+fn the_protocol_document_shows_what_the_server_answers() {
+    let folder = Folder::new("protocol-document");
+    let server = Launch::new(&folder.data()).start();
+    let mut client = server.client();
+    let blocks = blocks(&document("docs/PROTOCOL.md"));
+    let mut examples = 0;
+    for pair in blocks.windows(2) {
+        let [(kind, request), (next_kind, reply)] = pair else { unreachable!("windows of two") };
+        if kind != "xml request" {
+            continue;
+        }
+        assert_eq!(next_kind, "xml reply", "a reply follows the request {request}");
+        let got = client.ask(request);
+        assert!(agrees(reply, &got), "the document says of\n{request}that the reply is\n{reply}but it is\n{got}");
+        examples += 1;
+    }
+    assert!(examples >= 9, "the document has its examples: {examples}");
+    server.stop();
+}
+
+#[test]
+fn the_session_of_the_readme_and_the_first_session_print_what_they_say() {
+    let folder = Folder::new("readme-session");
+    let server = Launch::new(&folder.data()).start();
+    let binaries = PathBuf::from(env!("CARGO_BIN_EXE_pricetime")).parent().unwrap().to_owned();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let mut commands = 0;
+    let documents = document("README.md") + &document("docs/FIRST_SESSION.md");
+    for (_, session) in blocks(&documents).iter().filter(|(kind, _)| kind == "console") {
+        let mut lines = session.lines().peekable();
+        while let Some(line) = lines.next() {
+            let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("a command, not {line}"));
+            let written: Vec<&str> = std::iter::from_fn(|| lines.next_if(|line| !line.starts_with("$ "))).collect();
+            let output = Command::new("bash")
+                .args(["-c", command])
+                .env("PATH", &path)
+                .env("PRICETIME_TO", server.xml.to_string())
+                .output()
+                .unwrap();
+            let got = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+            assert!(agrees(&written.join("\n"), &got), "{command} prints\n{got}and not\n{}", written.join("\n"));
+            commands += 1;
+        }
+    }
+    assert!(commands >= 6, "the session has its commands: {commands}");
+    server.stop();
+}
+
+#[test]
+fn the_document_of_settings_lists_each_with_its_default() {
+    let help = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["serve", "--print-config"]).output().unwrap();
+    let config = String::from_utf8(help.stdout).unwrap();
+    let settings = document("docs/SETTINGS.md");
+    for line in config.lines() {
+        let (name, value) = line.split_once(" = ").unwrap();
+        let row = settings.lines().find(|line| line.starts_with(&format!("| `--{name}")));
+        let row = row.unwrap_or_else(|| panic!("docs/SETTINGS.md has no row for --{name}"));
+        // The number of workers is that of this machine's cores.
+        assert!(
+            name == "workers" || row.contains(value.trim_matches('"')),
+            "docs/SETTINGS.md says another default: {row} {value}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! What the repository says of itself is true: its documents, what `deploy/` holds, and the planted bugs.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod deploy;
+mod documents;
+mod mutants;

@@ -1,0 +1,109 @@
+//! `pricetime demo`: a market that is alive at once, and gone afterwards.
+
+use std::path::PathBuf;
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::KeyFile;
+use crate::common::server::{Launch, PATIENCE};
+use crate::common::wait::wait_until;
+use serde_json::json;
+
+#[test]
+fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
+    let folder = Folder::new("demo");
+    let server = Launch::new(&folder.data()).with_traders().with("--rate 2000 --seed 7").start();
+    assert!(server.banner.contains("account 1 is yours"), "{}", server.banner);
+    let http = Http::new(server.http);
+    let status = http.read("/api/v1/status");
+    assert_eq!((&status["demo"], &status["symbols"], &status["status"]), (&json!(true), &json!(4), &json!("ready")));
+    for symbol in ["ACME", "BOLT", "CRUX", "DUNE"] {
+        let candles = http.read(&format!("/api/v1/symbols/{symbol}/candles?interval=1m&limit=500"));
+        assert!(candles["candles"].as_array().unwrap().len() > 100, "{symbol} has a past");
+        let book = http.read(&format!("/api/v1/symbols/{symbol}/book"));
+        assert!(book["bids"].as_array().unwrap().len() > 2 && book["asks"].as_array().unwrap().len() > 2, "{book}");
+    }
+    let trades = || http.read("/api/v1/symbols/ACME")["trades_24h"].as_u64().unwrap();
+    let before = trades();
+    wait_until("they trade", PATIENCE, || trades() > before + 20);
+    // A bid above all others is taken.
+    let best: f64 = http.read("/api/v1/symbols/ACME")["best_ask"].as_str().unwrap().parse().unwrap();
+    let order =
+        json!({"account": "1", "symbol": "ACME", "side": "buy", "limit": format!("{:.2}", best + 1.0), "shares": "3"});
+    let placed = http.make("/api/v1/orders", &order);
+    wait_until("it is executed", PATIENCE, || {
+        http.read(&format!("/api/v1/orders/{}?account=1", placed["order_id"]))["status"] == "executed"
+    });
+    let data: PathBuf = std::env::temp_dir().join(format!("pricetime-demo-{}", server.process.id()));
+    assert!(data.exists());
+    server.stop();
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_demo_has_a_key_of_its_own_and_a_past_for_clients_of_the_compatible_interface() {
+    let folder = Folder::new("demo-key");
+    let server = Launch::new(&folder.data()).with_traders().with("--rate 100 --seed 3").start();
+    let http = Http::new(server.http);
+    let keys = KeyFile::of_a_demo(&server.banner);
+    let account = keys.send(&http, "GET", "account", "").body;
+    assert_eq!(account["balances"][0], json!({"asset": "USD", "free": "100000.00000000", "locked": "0.00000000"}));
+    for (interval, millis) in [("1m", 60_000), ("5m", 300_000), ("1h", 3_600_000)] {
+        let native = http.read(&format!("/api/v1/symbols/DUNE/candles?interval={interval}&limit=1000"));
+        let all: Vec<(u64, String)> = native["candles"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|candle| (candle["start"].as_u64().unwrap() / 1000, candle["trades"].to_string()))
+            .collect();
+        let klines = |query: &str| -> Vec<(u64, String)> {
+            let shown = http.read(&format!("/binance/api/v3/klines?symbol=DUNEUSD&interval={interval}&{query}"));
+            let shown = shown.as_array().unwrap().iter();
+            shown.map(|kline| (kline[0].as_u64().unwrap(), kline[8].to_string())).collect()
+        };
+        // The last one is still traded in.
+        let done = &all[..all.len() - 2];
+        assert!(done.len() >= 4, "{interval}");
+        for from in [0, 1, done.len() / 2] {
+            let (start, few) = (done[from].0, 3.min(done.len() - from));
+            assert_eq!(klines(&format!("startTime={start}&limit={few}")), done[from..from + few], "{interval}");
+            let end = done[from + few - 1].0;
+            assert_eq!(klines(&format!("startTime={start}&endTime={end}")), done[from..from + few], "{interval}");
+            assert_eq!(klines(&format!("endTime={end}&limit={few}")), done[from..from + few], "{interval}");
+            let many = klines(&format!("startTime={}", start - millis + 1));
+            assert_eq!(many[..done.len() - from][..few], done[from..from + few], "{interval}");
+        }
+        assert_eq!(klines("startTime=0&limit=2"), done[..2], "from the beginning of all time");
+        assert_eq!(klines("startTime=0&endTime=1"), []);
+    }
+    let day = http.read("/binance/api/v3/ticker/24hr?symbol=DUNEUSD");
+    let native = http.read("/api/v1/symbols/DUNE");
+    let number = |text: &serde_json::Value| text.as_str().unwrap().parse::<f64>().unwrap();
+    assert_eq!(number(&day["openPrice"]), number(&native["open_24h"]));
+    assert_eq!(http.read("/binance/api/v3/ticker/price").as_array().unwrap().len(), 4);
+    let some = http.read("/binance/api/v3/ticker/price?symbols=%5B%22DUNEUSD%22,%22ACMEUSD%22%5D");
+    assert_eq!((&some[0]["symbol"], &some[1]["symbol"]), (&json!("DUNEUSD"), &json!("ACMEUSD")));
+    server.stop();
+}
+
+#[test]
+fn the_same_seed_gives_the_same_past() {
+    let shown = |name: &str, seed: &str| {
+        let folder = Folder::new(name);
+        let server = Launch::new(&folder.data()).with_traders().with(&format!("--rate 1 --seed {seed}")).start();
+        let http = Http::new(server.http);
+        let trades = http.read("/api/v1/symbols/BOLT/trades?limit=1000");
+        let prices: Vec<String> = trades["trades"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|trade| format!("{} {}", trade["price"], trade["shares"]))
+            .collect();
+        server.stop();
+        // The last ones may be of the time after the start.
+        prices[prices.len() - 500..].to_vec()
+    };
+    let (one, same, other) = (shown("demo-one", "5"), shown("demo-same", "5"), shown("demo-other", "6"));
+    assert_ne!(one, other);
+    assert!(one.iter().take(400).all(|trade| same.contains(trade)));
+}

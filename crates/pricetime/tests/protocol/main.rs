@@ -1,0 +1,12 @@
+//! What the XML protocol answers, over a real socket: requests and their replies, framing, the client's commands, and how a server
+//! starts, ends and shares an address.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod check;
+mod demo;
+mod framing;
+mod requests;
+mod two_servers;

@@ -1,0 +1,120 @@
+//! Clients written for Binance, as they come from PyPI, trade here against users of XML: the scripts of clients/, and the
+//! snippets of docs/BINANCE.md.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::KeyFile;
+use crate::common::server::{Server, connect};
+
+const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="10000000"/>
+    <account id="3" balance="10000000"/><symbol sym="SPY"><account id="1">500</account><account id="2">100000</account>
+    <account id="3">100000</account></symbol><symbol sym="QQQ"><account id="2">100000</account>
+    <account id="3">100000</account></symbol></create>"#;
+
+/// Somebody bids and offers, and somebody else takes a little of both.
+const QUOTES: &str = r#"<transactions id="2"><order sym="SPY" amount="-1000" limit="145.67"/>
+    <order sym="SPY" amount="1000" limit="140"/></transactions>"#;
+const TRADES: &str = r#"<transactions id="3"><order sym="SPY" amount="0.01" limit="145.67"/>
+    <order sym="SPY" amount="-0.01" limit="140"/></transactions>"#;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs Python with the clients installed; panics with what it said unless it ends well.
+fn python(arguments: &[&str], server: &Server, keys: &KeyFile) -> String {
+    let clients = root().join("clients");
+    let ran = Command::new(clients.join(".venv/bin/python"))
+        .args(arguments)
+        .current_dir(&clients)
+        .env("PRICETIME_HTTP", server.http.to_string())
+        .env("PRICETIME_XML", server.xml.to_string())
+        .env("API_KEY", &keys.key)
+        .env("API_SECRET", &keys.secret)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .unwrap_or_else(|error| panic!("clients/.venv/bin/python: {error}; ./test installs what the tests need"));
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    said
+}
+
+/// Runs a script, and looks at what it left: trades of the key's account with XML users, and an exact market.
+fn trades_here(script: &str) {
+    let folder = Folder::new("clients");
+    let keys = KeyFile::new(&folder);
+    let server = keys.launch(&folder).start();
+    server.ask(MARKET);
+    println!("{}", python(&[script], &server, &keys));
+    let http = Http::new(server.http);
+    let its = http.read("/api/v1/accounts/1/executions?symbol=SPY");
+    let its = its["executions"].as_array().unwrap();
+    let others = http.read("/api/v1/accounts/2/executions?symbol=SPY&limit=1000");
+    let others: Vec<u64> =
+        others["executions"].as_array().unwrap().iter().map(|one| one["trade_id"].as_u64().unwrap()).collect();
+    assert!(!its.is_empty(), "{script} traded");
+    assert!(its.iter().all(|one| others.contains(&one["trade_id"].as_u64().unwrap())), "with account 2, over XML");
+    let totals = &server.state()["totals"];
+    assert_eq!(totals["money"], "20100000", "no money came or went");
+    server.stop();
+}
+
+#[test]
+fn ccxt_trades_here() {
+    trades_here("try_ccxt.py");
+}
+
+#[test]
+fn ccxt_pro_trades_here() {
+    trades_here("try_ccxt_pro.py");
+}
+
+#[test]
+fn python_binance_trades_here() {
+    trades_here("try_python_binance.py");
+}
+
+/// Each snippet stands by itself, on a market in which somebody offers and bids.
+#[test]
+fn snippets_of_the_document_run() {
+    let document = std::fs::read_to_string(root().join("docs/BINANCE.md")).unwrap();
+    let snippets: Vec<&str> =
+        document.split("```python\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    assert!(snippets.len() >= 3, "one for each client: {}", snippets.len());
+    let folder = Folder::new("clients-document");
+    let keys = KeyFile::new(&folder);
+    let server = keys.launch(&folder).start();
+    server.ask(MARKET);
+    server.ask(QUOTES);
+    let (ended, xml) = (AtomicBool::new(false), server.xml);
+    std::thread::scope(|scope| {
+        // Streams tell something when something happens.
+        scope.spawn(|| {
+            let mut client = connect(xml);
+            while !ended.load(Ordering::Relaxed) {
+                client.ask(TRADES);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        // Whatever fails, the other thread ends.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            for snippet in snippets {
+                let here = snippet
+                    .replace("127.0.0.1:8080", &server.http.to_string())
+                    .replace("YOUR API KEY", &keys.key)
+                    .replace("YOUR SECRET", &keys.secret);
+                assert_ne!(here, snippet, "it says where and who: {snippet}");
+                println!("{}", python(&["-c", &here], &server, &keys));
+            }
+        }));
+        ended.store(true, Ordering::Relaxed);
+        ran.unwrap_or_else(|panic| resume_unwind(panic));
+    });
+    server.stop();
+}

@@ -1,0 +1,85 @@
+//! The live page in a real browser, on a real server: web/tests/browser.js clicks through it and looks at it.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::server::Launch;
+use flate2::read::GzDecoder;
+use ureq::http::HeaderMap as Headers;
+
+#[test]
+fn a_browser_trades_on_the_page() {
+    let folder = Folder::new("page");
+    let server = Launch::new(&folder.data()).start();
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let ran = Command::new("node")
+        .arg("tests/browser.js")
+        .current_dir(web)
+        .env("PRICETIME_HTTP", format!("http://{}", server.http))
+        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page"))
+        .output()
+        .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    println!("{said}");
+    server.stop();
+}
+
+#[test]
+fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
+    let folder = Folder::new("page-files");
+    let server = Launch::new(&folder.data()).start();
+    let http = Http::new(server.http);
+    let page = http.get("/");
+    assert!(page.status == 200 && page.kind.starts_with("text/html"), "{page:?}");
+    assert!(page.policy.contains("default-src 'none'") && !page.policy.contains("unsafe"), "{}", page.policy);
+    assert_eq!(http.get("/app.js").kind, "text/javascript; charset=utf-8");
+    let again = http.send("GET", "/app.js", None, &[("if-none-match", &http.get("/app.js").tag)]);
+    assert_eq!((again.status, again.text.as_str()), (304, ""));
+    compressed_files_are_what_they_are(&http);
+    for path in ["/nothing.js", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/tests/browser.js"] {
+        assert_eq!(http.get(path).status, 404, "{path}");
+    }
+    server.stop();
+    let server = Launch::new(&folder.data()).with("--feed=false").start();
+    let http = Http::new(server.http);
+    assert_eq!(http.get("/health").status, 200);
+    assert_eq!(http.get("/api/v1/status").code(), (503, "not-ready"));
+    server.stop();
+}
+
+/// Files in gzip, for those who take it: all the page's, with the same bytes inside, and tags of their own.
+fn compressed_files_are_what_they_are(http: &Http) {
+    let (mut plain, mut sent) = (0, 0);
+    for path in
+        ["/", "/app.js", "/style/parts.css", "/vendor/lightweight-charts.standalone.production.mjs", "/icon.svg"]
+    {
+        let [(whole, bytes), (small, packed)] =
+            ["identity", "gzip, br"].map(|takes| http.bytes(path, &[("accept-encoding", takes)]));
+        let header = |answer: &Headers, name: &str| answer.get(name).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(
+            (header(&whole, "content-encoding"), header(&small, "content-encoding")),
+            (None, Some("gzip".to_owned())),
+            "{path}"
+        );
+        assert_eq!(header(&small, "content-type"), header(&whole, "content-type"));
+        assert_eq!(header(&small, "content-length"), Some(packed.len().to_string()));
+        for answer in [&whole, &small] {
+            assert_eq!(header(answer, "vary"), Some("accept-encoding".to_owned()));
+            assert_eq!(header(answer, "cache-control"), Some("no-cache".to_owned()));
+        }
+        assert_ne!(header(&small, "etag"), header(&whole, "etag"), "{path}");
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == bytes, "{path} has the same contents");
+        let tag = header(&small, "etag").unwrap();
+        let again = http.send("GET", path, None, &[("accept-encoding", "gzip"), ("if-none-match", &tag)]);
+        assert_eq!((again.status, again.tag, again.text.as_str()), (304, tag, ""));
+        plain += bytes.len();
+        sent += packed.len();
+    }
+    assert!(sent * 2 < plain, "{sent} of {plain} bytes");
+}

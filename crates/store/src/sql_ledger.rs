@@ -1,0 +1,259 @@
+//! The ledger that is PostgreSQL: the order of commands is known at once, and answers are released when the rows of what they say
+//! are committed, by the [`crate::committer`].
+//!
+//! While one transaction is on its way, all that is applied meanwhile gathers for the next. No answer leaves before its
+//! transaction, and those of queries wait with them: nobody is told what SQL does not show. Where nothing but queries gathered,
+//! the database says instead that no other server has taken over since: so an answer to a query is as true as a commit.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use engine::{Command, Engine, Event, OrderId, Sequence, Time};
+use exchange::{Batch, EventBatch, EventSink, Metrics, Stage};
+use market::ledger::{Ledger, Measured, Room};
+
+use crate::commit_queue::{Applied, CommitQueue, GLANCE, Group};
+
+/// A turn is one batch: taking several together would save nothing, for what they did is committed together anyway.
+const TURN_ROOM: Room = Room { ops: 0, batches: 1 };
+
+/// The loop's way to the committer.
+pub(crate) struct SqlLedger {
+    queue: Arc<CommitQueue>,
+    /// What is gathered, while a turn is added to it.
+    group: Option<Box<Group>>,
+    events: Option<EventSink>,
+    turn_events: Option<EventBatch>,
+    /// Whether the turn has had no command so far.
+    unchanging: bool,
+    /// Orders that are committed: the engine may forget them.
+    committed: Receiver<Vec<OrderId>>,
+    /// Whether something waits for the database.
+    busy: bool,
+}
+
+impl SqlLedger {
+    /// In front of a queue. What happens goes to `events` later, when it is committed.
+    pub fn new(queue: Arc<CommitQueue>, committed: Receiver<Vec<OrderId>>, events: Option<EventSink>) -> SqlLedger {
+        SqlLedger { queue, group: None, events, turn_events: None, unchanging: true, committed, busy: false }
+    }
+
+    fn group(&mut self) -> &mut Group {
+        self.group.as_mut().expect("invariant: taken out for the turn")
+    }
+
+    fn look_after(&mut self, engine: &mut Engine) {
+        self.busy = self.queue.look_after();
+        while let Ok(done) = self.committed.try_recv() {
+            engine.forget_all(done.into_iter());
+        }
+    }
+}
+
+impl Ledger for SqlLedger {
+    /// An error of the database ends the server, but not by way of the loop.
+    type Error = Infallible;
+
+    fn room(&mut self) -> Option<Room> {
+        self.queue.has_room().then_some(TURN_ROOM)
+    }
+
+    /// The disk is the database's.
+    fn is_nearly_full(&self) -> bool {
+        false
+    }
+
+    fn command(&mut self, _: &Command) {
+        self.unchanging = false;
+    }
+
+    fn order(&mut self, _: Sequence, _: Time) -> Result<(), Infallible> {
+        self.group = Some(self.queue.take_out());
+        self.turn_events = self.events.as_ref().map(|sink| sink.batch());
+        Ok(())
+    }
+
+    fn needs_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, sequence: Sequence, time: Time, event: Event) {
+        self.group().effects.add(sequence, time, event);
+        if let Some(events) = &mut self.turn_events {
+            events.add(sequence, event);
+        }
+    }
+
+    fn applied(&mut self, engine: &mut Engine) {
+        let events = self.turn_events.take();
+        let Group { effects, waiting, .. } = self.group();
+        effects.seal(engine);
+        if let Some(mut events) = events {
+            events.seal(engine.sequence(), engine.time());
+            waiting.events.push(events);
+        }
+        engine.take_done(&mut |done| waiting.done.push(done.order));
+    }
+
+    fn measure(&self, metrics: &Metrics, turn: &Measured) {
+        metrics.spent(Stage::Apply, turn.requests, turn.applied - turn.begun);
+    }
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, applied: Instant) {
+        let unchanging = std::mem::replace(&mut self.unchanging, true);
+        let mut group = self.group.take().expect("invariant: taken out for the turn");
+        for batch in batches {
+            // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
+            group.ops += batch.requests.ops().len().max(1);
+            group.waiting.batches.push(Applied { batch, at: applied, unchanging });
+        }
+        self.queue.put_back(group);
+    }
+
+    fn tend(&mut self, engine: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        self.look_after(engine);
+        Ok(())
+    }
+
+    fn idle(&mut self, engine: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        self.look_after(engine);
+        Ok(())
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.busy.then_some(GLANCE)
+    }
+
+    /// The committer commits what is gathered, and then ends.
+    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
+        self.queue.close();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use engine::{AccountId, DoneOrders, Engine, Money, Op, OrderId, Query};
+    use exchange::{Answer, State, Status, Unavailable};
+    use market::admission::Bounds;
+    use market::answering::AnswerLimits;
+    use market::timekeeper::Clock;
+    use market::turn::{Turn, TurnOptions};
+
+    use super::*;
+    use crate::commit_queue::Next;
+    use crate::effects::{Effects, Head};
+
+    /// A market in front of a database that does what the test says.
+    struct Market {
+        turn: Turn<SqlLedger>,
+        queue: Arc<CommitQueue>,
+        status: Status,
+        effects: Effects,
+        back: Sender<Box<Batch>>,
+        returned: Receiver<Box<Batch>>,
+        _committed: Sender<Vec<OrderId>>,
+    }
+
+    const FOR_EVER: Duration = Duration::from_secs(3600);
+
+    impl Market {
+        fn new(patience: Duration) -> Market {
+            let status = Status::new();
+            status.set(State::Ready);
+            let queue = Arc::new(CommitQueue::new(Head::ZERO, patience, status.clone()));
+            let (committed, forgotten) = channel();
+            let (back, returned) = channel();
+            let options = TurnOptions {
+                limits: AnswerLimits { request_executions_max: 100 },
+                bounds: Bounds::NONE,
+                metrics: Metrics::new(&[]),
+                clock: Clock::steady(|| Time(1)),
+                clock_leap_max: Duration::MAX,
+            };
+            let ledger = SqlLedger::new(queue.clone(), forgotten, None);
+            let turn = Turn::new(Engine::new(0, DoneOrders::Keep), ledger, options);
+            let effects = Effects::after(Head::ZERO);
+            Market { turn, queue, status, effects, back, returned, _committed: committed }
+        }
+
+        /// Hands in a batch of one op for each of these tickets, all in one step.
+        fn ask(&mut self, op: Op, tickets: impl IntoIterator<Item = u64>) {
+            let mut batches: Vec<Box<Batch>> = Vec::new();
+            for ticket in tickets {
+                let mut batch = Batch::detached(self.back.clone());
+                batch.ticket = ticket;
+                batch.requests.push(&[op]);
+                batches.push(batch);
+            }
+            let Ok(()) = self.turn.step(&mut batches);
+        }
+
+        /// The database is sent what gathered; gives how many ops that are.
+        fn send(&mut self) -> usize {
+            match self.queue.take(&mut self.effects) {
+                Next::Commit { ops } => ops,
+                Next::Probe | Next::End => panic!("nothing gathered"),
+            }
+        }
+
+        /// The database has committed.
+        fn committed(&self) {
+            self.queue.arrived().batches.into_iter().for_each(|applied| applied.batch.give_back());
+        }
+
+        fn tickets(&self) -> Vec<u64> {
+            self.returned.try_iter().map(|batch| batch.ticket).collect()
+        }
+    }
+
+    fn create() -> Op {
+        let account = AccountId::parse(b"1").expect("digits");
+        Op::Command(Command::CreateAccount { account, balance: Money::ZERO })
+    }
+
+    fn query() -> Op {
+        Op::Query(Query { account: AccountId::parse(b"1").expect("digits"), order: OrderId(1).into() })
+    }
+
+    #[test]
+    fn an_answer_leaves_when_its_transaction_is_committed_and_what_came_meanwhile_is_the_next() {
+        let mut market = Market::new(FOR_EVER);
+        market.ask(create(), [1]);
+        assert_eq!((market.send(), market.tickets()), (1, vec![]));
+        market.ask(create(), [2]);
+        market.ask(query(), [3, 4]);
+        assert_eq!(market.tickets(), []);
+        market.committed();
+        assert_eq!(market.tickets(), [1]);
+        assert_eq!((market.send(), market.tickets()), (3, vec![]));
+        market.committed();
+        assert_eq!(market.tickets(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn while_the_database_is_away_commands_are_abandoned_queries_refused_and_what_comes_is_refused() {
+        let mut market = Market::new(Duration::ZERO);
+        market.ask(create(), [1]);
+        market.send();
+        market.turn.idle().unwrap_or_else(|never| match never {});
+        let batch = market.returned.try_recv().expect("it is let go");
+        assert!(batch.is_abandoned(), "nobody knows what became of it");
+        assert_eq!(market.status.get(), State::StoreAway);
+        market.ask(create(), [2]);
+        let batch = market.returned.try_recv().expect("it is refused");
+        assert!(batch.is_refused() && batch.answers == [Answer::Unavailable(Unavailable::StoreAway)]);
+        assert_eq!(market.turn.engine().sequence(), Sequence(1), "what is refused is not applied");
+        market.committed();
+        assert_eq!((market.status.get(), market.tickets()), (State::Ready, vec![]));
+        market.ask(query(), [3]);
+        market.send();
+        market.turn.idle().unwrap_or_else(|never| match never {});
+        let batch = market.returned.try_recv().expect("it is let go");
+        assert!(batch.is_refused(), "a query changed nothing");
+    }
+}

@@ -1,0 +1,106 @@
+//! A market whose record is PostgreSQL: the thread of its loop, and the one that commits.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::Engine;
+use exchange::{EventSink, Status};
+use market::Failed;
+use market::exchange_handle::{ExchangeHandle, Readers};
+use market::turn::{self, Turn, TurnOptions};
+
+use crate::commit_queue::{CommitQueue, GLANCE};
+use crate::committer::Committer;
+use crate::error::StoreError;
+use crate::retention::Retention;
+use crate::sql_ledger::SqlLedger;
+use crate::stop::Stop;
+use crate::writer::Writer;
+
+/// Settings of a market in PostgreSQL.
+pub struct SqlOptions {
+    /// Settings of its loop.
+    pub turn: TurnOptions,
+    /// How long requests wait for a database that is away.
+    pub patience: Duration,
+    /// Where events go once they are committed.
+    pub events: Option<EventSink>,
+    /// Who removes what is no longer kept; none where all is kept.
+    pub retention: Option<Retention>,
+}
+
+/// A market with its threads.
+pub struct SqlMarket {
+    exchange: Arc<ExchangeHandle>,
+    queue: Arc<CommitQueue>,
+    stop: Stop,
+    running: JoinHandle<Engine>,
+    committer: JoinHandle<()>,
+    /// With what it is told to end by.
+    retention: Option<(JoinHandle<()>, Stop)>,
+}
+
+impl SqlMarket {
+    /// Starts the threads on an engine that stands where the database does, beside those that read done orders. `stop` ends the
+    /// writer's waits. `failed` is called when nothing more may be acknowledged; `status` says whether the database can be reached.
+    pub fn start(
+        engine: Engine,
+        writer: Writer,
+        readers: Readers,
+        stop: Stop,
+        options: SqlOptions,
+        status: Status,
+        failed: Failed,
+    ) -> std::io::Result<SqlMarket> {
+        let SqlOptions { turn: turn_options, patience, events, retention } = options;
+        let queue = Arc::new(CommitQueue::new(writer.head(), patience, status));
+        let exchange = Arc::new(ExchangeHandle::new(readers));
+        let (outbox, committed) = channel();
+        let metrics = turn_options.metrics.clone();
+        let committer = Committer::new(writer, queue.clone(), outbox, events.clone(), metrics);
+        let committer =
+            std::thread::Builder::new().name("committer".to_string()).spawn(move || match committer.run() {
+                Ok(()) => {}
+                Err(StoreError::Stopped) => {
+                    tracing::error!("stopped without the database: what waited for it may be lost")
+                }
+                Err(error) => failed(error.to_string()),
+            })?;
+        let ledger = SqlLedger::new(queue.clone(), committed, events);
+        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.clone());
+        let running = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
+            let Ok((engine, _)) = turn::run(turn, &shared.inbox);
+            engine
+        })?;
+        let retention = retention.map(|retention| {
+            let stop = Stop::new();
+            Ok::<_, std::io::Error>((retention.start(stop.clone())?, stop))
+        });
+        Ok(SqlMarket { exchange, queue, stop, running, committer, retention: retention.transpose()? })
+    }
+
+    /// Where gateways hand batches in.
+    pub fn exchange(&self) -> Arc<ExchangeHandle> {
+        self.exchange.clone()
+    }
+
+    /// Commits and answers what was handed in, and ends the threads. Gives what is left.
+    pub fn stop(self) -> Engine {
+        if let Some((retention, stop)) = self.retention {
+            stop.tell();
+            retention.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        self.exchange.inbox.close();
+        let engine = self.running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        while !self.committer.is_finished() {
+            if self.queue.is_away() {
+                self.stop.tell();
+            }
+            std::thread::sleep(GLANCE);
+        }
+        self.committer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        engine
+    }
+}

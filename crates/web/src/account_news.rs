@@ -1,0 +1,59 @@
+//! Gathers what happened to each watched account since it was last told.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::{AccountIndex, OrderId, Side};
+use feed::{Canceled, Ended, News, Open, Report, Trade};
+
+/// What one account is told.
+#[derive(Default)]
+pub(crate) struct AccountNews {
+    /// Orders that are open and changed, in order.
+    pub(crate) open: Vec<OrderId>,
+    pub(crate) ended: Vec<Ended>,
+    pub(crate) trades: Vec<(Trade, Side)>,
+    /// All that happened, in order.
+    pub(crate) reports: Vec<Report>,
+}
+
+/// News of accounts, in the order in which something first happened to them.
+pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
+    let mut all: Vec<(AccountIndex, AccountNews)> = Vec::new();
+    let mut places: HashMap<AccountIndex, usize> = HashMap::new();
+    for news in news {
+        let account = match news {
+            News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
+            News::Placed(account, _) | News::Traded(account, ..) => account,
+        };
+        let at = *places.entry(account).or_insert_with(|| {
+            all.push((account, AccountNews::default()));
+            all.len() - 1
+        });
+        let its = &mut all[at].1;
+        match news {
+            News::Account(_) => {}
+            News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
+            News::Order(_, order) => its.open.push(order),
+            News::Ended(_, ended) => {
+                if !ended.canceled.is_zero() {
+                    let Ended { canceled: shares, time, sequence, .. } = ended;
+                    let Open { order, symbol, side, .. } = ended.order;
+                    its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, time, sequence }));
+                }
+                its.ended.push(ended);
+            }
+            News::Traded(_, trade, side) => {
+                its.reports.push(Report::Executed(trade, side));
+                its.trades.push((trade, side));
+            }
+        }
+    }
+    for (_, its) in &mut all {
+        debug_assert!(its.reports.is_sorted_by_key(Report::key), "invariant: things happen in order");
+        its.open.sort_unstable();
+        its.open.dedup();
+        let ended: HashSet<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();
+        its.open.retain(|order| !ended.contains(order));
+    }
+    all
+}

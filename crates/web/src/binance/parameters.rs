@@ -1,0 +1,176 @@
+//! The parameters of a request, from its query string, its body, or both, and who signed them.
+
+use std::collections::HashSet;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use engine::AccountId;
+
+use super::numbers::now;
+use super::refusal::Refusal;
+use crate::input::digits;
+use crate::keys::Key;
+use crate::site::Site;
+
+/// How old a signed request may be, in milliseconds, unless it says otherwise, and at most.
+const WINDOW: u64 = 5_000;
+const WINDOW_MAX: u64 = 60_000;
+/// How far ahead a client's clock may be.
+const AHEAD_MAX: u64 = 1_000;
+
+/// A request's parameters.
+pub(super) struct Parameters {
+    key: Option<String>,
+    /// As they came, for the signature.
+    query: String,
+    body: Bytes,
+    parameters: Vec<(String, String)>,
+}
+
+impl<S: Send + Sync> FromRequest<S> for Parameters {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &S) -> Result<Parameters, Refusal> {
+        let key = request.headers().get("x-mbx-apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Refusal::too_large(),
+            _ => Refusal::new(-1130, rejection.body_text()),
+        })?;
+        let mut parameters = parsed(query.as_bytes())?;
+        parameters.extend(parsed(&body)?);
+        Ok(Parameters { key, query, body, parameters })
+    }
+}
+
+impl Parameters {
+    /// A parameter; that of the query counts, if the body has it too.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let found = self.parameters.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn needed(&self, name: &str) -> Result<&str, Refusal> {
+        self.text(name).ok_or_else(|| Refusal::missing(name))
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        self.text(name).map(|text| number(name, text)).transpose()
+    }
+
+    /// A time, in the market's microseconds.
+    pub(super) fn time(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        Ok(self.number(name)?.map(|milliseconds| milliseconds.saturating_mul(1000)))
+    }
+
+    /// How many to show; more than there may be is as many as there may be.
+    pub(super) fn limit(&self, usual: usize, most: usize) -> Result<usize, Refusal> {
+        match self.number("limit")? {
+            None => Ok(usual),
+            Some(0) => Err(Refusal::invalid("limit", "it is 1 at least")),
+            Some(limit) => Ok(usize::try_from(limit).unwrap_or(most).min(most)),
+        }
+    }
+
+    /// The key that the request names.
+    pub(super) fn key<'a>(&self, site: &'a Site) -> Result<&'a Key, Refusal> {
+        let key = self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?;
+        find_key(site, key)
+    }
+
+    /// Whom the request comes from, if it is signed and of now.
+    pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
+        let key = self.key(site)?;
+        let timestamp = self.number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
+        let signature = self.needed("signature")?;
+        let (query, body) = (unsigned(self.query.as_bytes()), unsigned(&self.body));
+        if !key.signed(&[&query, &body], signature) {
+            return Err(Refusal::bad_signature());
+        }
+        check_time(timestamp, self.number("recvWindow")?)?;
+        Ok(key.account)
+    }
+}
+
+pub(super) fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal> {
+    let keys = &site.market()?.keys;
+    match keys.find(key) {
+        Some(key) => Ok(key),
+        None if keys.is_empty() => {
+            let how = ": this server has no keys; make one with `pricetime keys add FILE --account 1` and start it with \
+                       `--keys FILE`";
+            Err(Refusal::bad_key(how))
+        }
+        None => Err(Refusal::bad_key("")),
+    }
+}
+
+/// A parameter that is a number: digits, and nothing that a parser of numbers may take besides.
+pub(super) fn number(name: &str, text: &str) -> Result<u64, Refusal> {
+    let number = Some(text).filter(|text| digits(text)).and_then(|text| text.parse().ok());
+    number.ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
+}
+
+/// Whether a signed request is of now.
+pub(super) fn check_time(timestamp: u64, window: Option<u64>) -> Result<(), Refusal> {
+    let (now, window) = (now(), window.unwrap_or(WINDOW));
+    if window > WINDOW_MAX {
+        return Err(Refusal::new(-1131, format!("recvWindow must be less than {WINDOW_MAX}.")));
+    }
+    if timestamp > now.saturating_add(AHEAD_MAX) {
+        let msg = format!("Timestamp for this request was {AHEAD_MAX}ms ahead of the server's time.");
+        return Err(Refusal::new(-1021, msg));
+    }
+    if timestamp.saturating_add(window) < now {
+        return Err(Refusal::new(-1021, "Timestamp for this request is outside of the recvWindow."));
+    }
+    Ok(())
+}
+
+/// Parameters, each of its own name.
+fn parsed(text: &[u8]) -> Result<Vec<(String, String)>, Refusal> {
+    let mut names = HashSet::new();
+    let parsed = form_urlencoded::parse(text).map(|(name, value)| match names.insert(name.clone()) {
+        true => Ok((name.into_owned(), value.into_owned())),
+        false => Err(Refusal::new(-1101, format!("Duplicate values for parameter '{name}'."))),
+    });
+    parsed.collect()
+}
+
+/// Parameters as they came, without the signature, which is of the others.
+fn unsigned(text: &[u8]) -> Vec<u8> {
+    let others: Vec<&[u8]> = text.split(|byte| *byte == b'&').filter(|part| !part.starts_with(b"signature=")).collect();
+    others.join(&b'&')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_of_all_but_itself() {
+        assert_eq!(unsigned(b"a=1&b=%20&signature=ff"), b"a=1&b=%20");
+        assert_eq!(unsigned(b"signature=ff&a=1"), b"a=1");
+        assert_eq!(unsigned(b"signature=ff"), b"");
+        assert_eq!(unsigned(b""), b"");
+    }
+
+    #[test]
+    fn a_request_is_of_now() {
+        let now = now();
+        assert_eq!(check_time(now, None), Ok(()));
+        assert_eq!(check_time(now - 3_000, Some(60_000)), Ok(()));
+        let code = |checked: Result<(), Refusal>| checked.err().map(|refusal| refusal.code);
+        assert_eq!(code(check_time(now - 3_000, Some(1))), Some(-1021));
+        assert_eq!(code(check_time(now + 60_000, None)), Some(-1021));
+        assert_eq!(code(check_time(now, Some(60_001))), Some(-1131));
+        assert_eq!(code(check_time(u64::MAX, Some(60_000))), Some(-1021));
+        assert_eq!(code(check_time(0, None)), Some(-1021));
+    }
+}

@@ -1,0 +1,136 @@
+//! API keys: which account a key trades for, and whether a request was signed with the key's secret.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use engine::AccountId;
+use hmac::{Hmac, KeyInit, Mac};
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::Sha256;
+
+/// Letters and digits of a new key or secret: some 380 bits.
+const LENGTH: usize = 64;
+const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// An API key. Whoever has its secret trades with its account.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key {
+    pub key: String,
+    pub secret: String,
+    pub account: AccountId,
+}
+
+/// All keys that this server knows.
+#[derive(Clone, Debug, Default)]
+pub struct Keys(HashMap<String, Key>);
+
+impl Key {
+    /// A new one, of the operating system's randomness. Errors: it has none.
+    pub fn random(account: AccountId) -> std::io::Result<Key> {
+        Ok(Key { key: random_text()?, secret: random_text()?, account })
+    }
+
+    /// Whether `signature`, in hexadecimal digits, is that of `text`. The time that this takes reveals nothing about
+    /// the right signature.
+    pub(crate) fn signed(&self, text: &[&[u8]], signature: &str) -> bool {
+        let (Some(signature), Ok(mut mac)) = (bytes(signature), Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()))
+        else {
+            return false;
+        };
+        text.iter().for_each(|part| mac.update(part));
+        mac.verify_slice(&signature).is_ok()
+    }
+}
+
+/// Secrets do not get into logs.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("key", &self.key).field("account", &self.account).finish_non_exhaustive()
+    }
+}
+
+impl Keys {
+    /// False, and nothing is changed, if there is this key already.
+    pub fn add(&mut self, key: Key) -> bool {
+        match self.0.contains_key(&key.key) {
+            true => false,
+            false => self.0.insert(key.key.clone(), key).is_none(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Key> {
+        self.0.get(key)
+    }
+}
+
+/// What hexadecimal digits stand for.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => {
+                let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+                Some(digit(*high)? << 4 | digit(*low)?)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Text that nobody can guess.
+pub(crate) fn random_text() -> std::io::Result<String> {
+    let mut text = String::with_capacity(LENGTH);
+    let mut random = [0u8; LENGTH];
+    while text.len() < LENGTH {
+        let got = getrandom(&mut random, GetRandomFlags::empty())?;
+        // A byte past the last whole round of the letters would prefer the first of them.
+        let even = random.iter().take(got).filter(|byte| usize::from(**byte) < 256 / LETTERS.len() * LETTERS.len());
+        let letters = even.map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
+        text.extend(letters.take(LENGTH - text.len()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account() -> AccountId {
+        AccountId::parse(b"1").expect("digits")
+    }
+
+    /// The example of the documentation that these clients were written after.
+    #[test]
+    fn the_documented_example_is_signed() {
+        let key = Key {
+            key: "vmPUZE6mv9SD5VNHk4HlWFsOr6aKE2zvsw0MuIgwCIPy6utIco14y7Ju91duEh8A".to_owned(),
+            secret: "NhqPtmdSJYdKjVHjA7PZj4Mge3R5YNiP1e3UZjInClVN65XAbvqqM6A7H5fATj0j".to_owned(),
+            account: account(),
+        };
+        let text = b"symbol=LTCBTC&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=0.1&recvWindow=5000&\
+                     timestamp=1499827319559";
+        let signature = "c8db56825ae71d6d79447849e617115f4a920fa2acdcab2b053c4b2838bd6b71";
+        assert!(key.signed(&[text], signature));
+        assert!(key.signed(&[&text[..20], &text[20..]], &signature.to_uppercase()));
+        assert!(!key.signed(&[&text[1..]], signature), "of another text");
+        for wrong in ["", "c8", "x", &signature[1..], &format!("{signature}00"), &signature.replace('c', "d")] {
+            assert!(!key.signed(&[text], wrong), "{wrong}");
+        }
+        assert!(!format!("{key:?}").contains("Nhq"), "a secret is not shown");
+    }
+
+    #[test]
+    fn random_keys_differ_and_are_found() {
+        let (one, other) = (Key::random(account()).expect("randomness"), Key::random(account()).expect("randomness"));
+        assert!(one.key != other.key && one.secret != other.secret && one.key != one.secret);
+        assert!([&one.key, &one.secret].iter().all(|text| text.len() == LENGTH && text.is_ascii()));
+        let mut keys = Keys::default();
+        assert!(keys.add(one.clone()) && !keys.add(one.clone()) && keys.add(other));
+        assert_eq!(keys.find(&one.key), Some(&one));
+        assert_eq!(keys.find("none"), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! Listen keys: a name for an account's stream that only the account knows, for an hour at a time.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::AccountId;
+
+use crate::keys::random_text;
+
+/// How long a listen key is good for after it was last asked for or kept.
+const GOOD_FOR: Duration = Duration::from_secs(3600);
+
+/// One for each account that asked for it.
+#[derive(Debug, Default)]
+pub(crate) struct ListenKeys(Mutex<HashMap<AccountId, ListenKey>>);
+
+#[derive(Debug)]
+struct ListenKey {
+    key: String,
+    until: Instant,
+}
+
+impl ListenKeys {
+    /// The listen key of an account: the one that it has, now valid for another hour, or a new one.
+    pub(crate) fn of(&self, account: AccountId) -> std::io::Result<String> {
+        let now = Instant::now();
+        let mut all = self.lock(now);
+        if let Some(its) = all.get_mut(&account) {
+            its.until = now + GOOD_FOR;
+            return Ok(its.key.clone());
+        }
+        let key = random_text()?;
+        all.insert(account, ListenKey { key: key.clone(), until: now + GOOD_FOR });
+        Ok(key)
+    }
+
+    /// Makes a key valid for another hour. False if the account has no such key.
+    pub(crate) fn keep(&self, account: AccountId, key: &str) -> bool {
+        let now = Instant::now();
+        let mut all = self.lock(now);
+        let its = all.get_mut(&account).filter(|its| its.key == key);
+        its.map(|its| its.until = now + GOOD_FOR).is_some()
+    }
+
+    /// False if the account has no such key.
+    pub(crate) fn stop(&self, account: AccountId, key: &str) -> bool {
+        let mut all = self.lock(Instant::now());
+        all.get(&account).is_some_and(|its| its.key == key) && all.remove(&account).is_some()
+    }
+
+    /// The account that a key belongs to.
+    pub(crate) fn find(&self, key: &str) -> Option<AccountId> {
+        self.lock(Instant::now()).iter().find(|(_, its)| its.key == key).map(|(account, _)| *account)
+    }
+
+    /// The keys that are still valid.
+    fn lock(&self, now: Instant) -> MutexGuard<'_, HashMap<AccountId, ListenKey>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, its| its.until > now);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_has_one_listen_key_until_it_stops() {
+        let account = |id: &str| AccountId::parse(id.as_bytes()).expect("digits");
+        let keys = ListenKeys::default();
+        let key = keys.of(account("1")).expect("randomness");
+        assert_eq!(keys.of(account("1")).expect("randomness"), key);
+        assert_ne!(keys.of(account("2")).expect("randomness"), key);
+        assert_eq!(keys.find(&key), Some(account("1")));
+        assert!(keys.keep(account("1"), &key) && !keys.keep(account("2"), &key));
+        assert!(!keys.stop(account("2"), &key) && keys.stop(account("1"), &key));
+        assert_eq!(keys.find(&key), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! The database as the history: bounds how many questions wait for it, and gives each answer with the sequence that it
+//! is true for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Sequence;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::records::{Question, Records, Told, Trouble};
+
+/// Questions of a kind that are not answered yet, at most; others wait for room, so long at most.
+const UNANSWERED_MAX: usize = 64;
+const ROOM_PATIENCE: Duration = Duration::from_secs(1);
+/// The database, with room for so many questions.
+#[derive(Clone)]
+pub(crate) struct SqlHistory {
+    records: Arc<dyn Records>,
+    pages: Arc<Semaphore>,
+    look_ups: Arc<Semaphore>,
+}
+
+impl SqlHistory {
+    pub(crate) fn new(records: Arc<dyn Records>) -> SqlHistory {
+        let room = || Arc::new(Semaphore::new(UNANSWERED_MAX));
+        SqlHistory { records, pages: room(), look_ups: room() }
+    }
+
+    /// Whether it knows of every order that there ever was.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.records.is_whole()
+    }
+
+    /// Asks for what may take long.
+    pub(super) async fn page<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(Told<T>) -> Question,
+    ) -> Result<(T, Sequence), Trouble> {
+        self.ask(&self.pages, question).await
+    }
+
+    /// Asks for a few rows, which pages do not hold up: a cancel is answered with such.
+    pub(super) async fn look_up<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(Told<T>) -> Question,
+    ) -> Result<(T, Sequence), Trouble> {
+        self.ask(&self.look_ups, question).await
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        room: &Arc<Semaphore>,
+        question: impl FnOnce(Told<T>) -> Question,
+    ) -> Result<(T, Sequence), Trouble> {
+        let room = tokio::time::timeout(ROOM_PATIENCE, room.clone().acquire_owned()).await;
+        let room = room.map_err(|_| Trouble::Away)?.map_err(|_| Trouble::NotReady)?;
+        let (answer, answered) = oneshot::channel();
+        self.records.ask(question(Box::new(move |found| {
+            // Room is given back with the answer, also where nobody waits for it any more.
+            drop(room);
+            drop(answer.send(found));
+        })));
+        let answered = answered.await.map_err(|_| Trouble::NotReady)?;
+        answered.map_err(Trouble::from)
+    }
+}
