@@ -3,11 +3,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
-use engine::{DoneOrders, Engine, Sequence};
-use exchange::{EventFork, Exchange, Gauge, Metrics, State, Status};
-use feed::{Asker, FormerMarket, InitialHistory, RECALLED};
+use engine::{Engine, Sequence};
+use exchange::{EventFork, Exchange, Gauge, Metrics, Status};
+use feed::Asker;
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::recovery::{self, Recovered, Report};
 use market::snapshots;
@@ -15,24 +15,18 @@ use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
 use store::sql_reader;
-use store::{History, Reader, Retention, Stop, Store, StoreError, StoreUrl};
-use store::{SqlMarket, SqlOptions};
+use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{Hub, Records};
 
 use crate::followers::Followers;
 use crate::projection::Projection;
-use crate::records::{SqlRecords, former};
+use crate::records::SqlRecords;
 use crate::settings::{Durability, Settings};
 use crate::store_location::StoreLocation;
+use crate::take_over::{self, Followed, TakenOver};
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
-
-/// Connections that answer questions about the past which may take long. One more looks up orders.
-const READERS: usize = 2;
-
-/// How long the database may take to notice that the server before this one has ended.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A running market, and what it stands on.
 pub enum Backend {
@@ -266,28 +260,16 @@ fn open_database(
     failed: Failed,
 ) -> Result<(Backend, Opened), String> {
     let stop = Stop::new();
-    let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
-    let say = |error: StoreError| error.to_string();
-    let mut store = Store::connect(url, &name, stop.clone()).map_err(say)?;
-    if settings.standby {
-        status.set(State::Standby);
-        tracing::info!(database = %url, "standing by: taking over when no other server writes to the database");
-        store.wait_for_lock().map_err(say)?;
-        status.set(State::Recovering);
-    }
-    lock(&mut store).map_err(say)?;
-    let started = Instant::now();
-    let migrated = store.migrate().map_err(say)?;
-    let mut writer = store.take_over().map_err(say)?;
-    let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep).map_err(say)?;
-    note_recovery(&metrics, started, 0);
+    let TakenOver { migrated, writer, loaded, since, histories: [short, long], followed, retention } =
+        take_over::take_over(url, settings, status, &stop)?;
+    note_recovery(&metrics, since, 0);
     let opened = Opened {
         kept: format!("database   {url} (a reply means that its rows are committed)"),
         recovered: format!(
             "{}; at command {} in {:.3} s",
             counts(&loaded.engine),
             loaded.engine.sequence(),
-            started.elapsed().as_secs_f64()
+            since.elapsed().as_secs_f64()
         ),
         notes: match migrated.from < migrated.to {
             true => vec![format!("schema     brought from version {} to {}", migrated.from, migrated.to)],
@@ -295,55 +277,17 @@ fn open_database(
         },
     };
     let patience = settings.store_patience.0;
-    let history = || History::connect(url, &format!("{name} done"), patience, stop.clone()).map_err(say);
-    let readers = sql_reader::start(history()?, history()?, &failed).map_err(no_threads)?;
-    let followed = match settings.feed {
-        true => {
-            let reader = |what: &str| Reader::connect(url, &format!("{name} {what}"), stop.clone()).map_err(say);
-            let mut look_ups = reader("orders")?;
-            let head = loaded.standing.head;
-            let since = FormerMarket::since_of(head.time);
-            // Nobody but us has written since the engine was loaded: the rows are those that it stands on.
-            let markets = look_ups.markets(RECALLED, since).map_err(say)?;
-            let known = InitialHistory {
-                next_trade: head.next_execution,
-                placed: look_ups.placed_times().map_err(say)?,
-                markets: markets.iter().map(|rows| former(rows, since)).collect(),
-            };
-            let whole = look_ups.is_whole().map_err(say)?;
-            let projection = Projection::start_from(&loaded.engine, &known);
-            let projection = projection.map_err(|error| error.to_string())?;
-            let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
+    let readers = sql_reader::start(short, long, &failed).map_err(no_threads)?;
+    let followed = match followed {
+        Some(Followed { known, pages, look_ups, whole }) => {
+            let projection = Projection::start_from(&loaded.engine, &known).map_err(|error| error.to_string())?;
             let records = SqlRecords::start(pages, look_ups, whole, patience).map_err(no_threads)?;
             Some((projection, Arc::new(records)))
         }
-        false => None,
+        None => None,
     };
-    let keep = settings.history();
-    let retention = (keep != history::Keep::default()).then(|| {
-        let keep = store::Keep { age_us: keep.age_us, bytes: keep.bytes };
-        Retention::new(url, &format!("{name} retention"), keep, writer.epoch()).map_err(say)
-    });
     let events = followed.as_ref().map(|(projection, _)| EventFork::to(vec![projection.follower()]));
-    let options = SqlOptions {
-        turn: turn_options(settings, metrics, clock),
-        patience,
-        events,
-        retention: retention.transpose()?,
-    };
+    let options = SqlOptions { turn: turn_options(settings, metrics, clock), patience, events, retention };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
-}
-
-/// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.
-fn lock(store: &mut Store) -> Result<(), StoreError> {
-    let started = Instant::now();
-    loop {
-        match store.lock() {
-            Err(StoreError::AnotherServer { .. }) if started.elapsed() < LOCK_PATIENCE => {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            other => return other,
-        }
-    }
 }

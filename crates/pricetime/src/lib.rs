@@ -23,5 +23,6 @@ pub mod settings;
 pub mod state;
 pub mod store_location;
 pub mod store_tool;
+mod take_over;
 pub mod units;
 pub mod verify;

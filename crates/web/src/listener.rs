@@ -227,8 +227,6 @@ impl Listener for Bounded {
             Some(place) => place,
             None => Permit::Reserved(self.reserve.enter(address.ip()).await),
         };
-        // Small answers are not to wait for more.
-        let _ = stream.set_nodelay(true);
         // Of a connection that is gone already, nothing will be read.
         let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
         let life = Life::begin(here, matches!(place, Permit::Reserved(_)));

@@ -11,6 +11,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use exchange::{Addresses, Metrics, Status};
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -120,6 +121,10 @@ async fn told(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
+/// Bytes that the system takes for a connection beyond what it could send. It would take megabytes, for each client that
+/// does not read, and copying them for many at once would hold up everybody else.
+const UNSENT_MAX: u32 = 128 << 10;
+
 /// The library's own listening holds 128 that wait; from then on, others are late by a second or more.
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = match address {
@@ -127,6 +132,9 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_reuseaddr(true)?;
+    // Accepted sockets inherit these. Small answers are not to wait for more.
+    socket.set_nodelay(true)?;
+    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_MAX)?;
     socket.bind(address)?;
     socket.listen(backlog)
 }

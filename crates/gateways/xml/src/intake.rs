@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange::{Batch, Exchange, GatewayMetrics, Lookup, Requests};
+use engine::Op;
+use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
 
 use crate::document::{Documents, Limits};
 use crate::mailbox::Mailbox;
@@ -21,6 +22,10 @@ const SPARE_MAX: usize = 16;
 /// not take memory for ever.
 const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 
+/// A query takes as much of the bound on what is in flight as so many commands: whoever asks next waits for all that is
+/// in flight, and thousands of executions may be shown for a query of a few bytes.
+const QUERY_TAKES: usize = 16;
+
 /// Gathers requests, and hands them inward.
 pub(crate) struct Intake {
     exchange: Arc<dyn Exchange>,
@@ -34,7 +39,7 @@ pub(crate) struct Intake {
     away: VecDeque<Gathered>,
     spare: Vec<(Box<Batch>, Gathered)>,
     next_ticket: u64,
-    /// Requests and ops that entered and did not come back.
+    /// What the requests take that entered and did not come back.
     in_flight: usize,
     in_flight_max: usize,
     /// Whether the last batch that came back was long. Then requests cost more than their ops show.
@@ -120,7 +125,7 @@ impl Intake {
 
     /// Frees the room of a batch that came back.
     pub fn came_back(&mut self, batch: &Batch) {
-        self.in_flight -= taken_by(&batch.requests);
+        self.in_flight -= taken_by(batch.requests.len(), batch.requests.ops());
         self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
     }
 
@@ -153,13 +158,13 @@ impl Intake {
                 self.current.insert(self.spare.pop().unwrap_or_else(new))
             }
         };
-        let before = taken_by(&gathered.documents.requests);
+        let ops_before = gathered.documents.requests.ops().len();
         parse(&mut gathered.documents);
         gathered.origins.push(origin);
         gathered.body_bytes += body_bytes;
         let requests = &gathered.documents.requests;
         assert_eq!(requests.len(), gathered.origins.len(), "invariant: a request for each body parsed");
-        self.in_flight += taken_by(requests) - before;
+        self.in_flight += taken_by(1, &requests.ops()[ops_before..]);
         if gathered.body_bytes >= BODY_BYTES_MAX || requests.len() >= REQUESTS_MAX {
             self.submit();
         }
@@ -175,7 +180,7 @@ impl Gathered {
     }
 }
 
-/// What requests take of the bound on what is in flight: each request, and each of its ops.
-fn taken_by(requests: &Requests) -> usize {
-    requests.len() + requests.ops().len()
+/// What requests take of the bound on what is in flight.
+fn taken_by(requests: usize, ops: &[Op]) -> usize {
+    requests + ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum::<usize>()
 }

@@ -33,7 +33,8 @@ pub struct Settings {
     pub close_after_reply: bool,
     /// Put a line with the length in bytes before each reply.
     pub reply_length: bool,
-    /// Commands, queries and requests of one worker that may be on their way inward; at the bound it stops reading.
+    /// Commands and requests of one worker that may be on their way inward; a query counts as 16. At the bound the worker
+    /// stops reading.
     pub ops_in_flight_max: usize,
     /// Requests of one connection that may be on their way inward; at the bound it is not read.
     pub requests_in_flight_max: usize,

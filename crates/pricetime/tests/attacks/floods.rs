@@ -72,7 +72,8 @@ fn whoever_never_reads_is_not_read_either() {
 #[test]
 fn small_requests_for_huge_replies_are_bounded() {
     const EXECUTIONS: usize = 2_000;
-    let limits = Limits { memory: 10 * 64 * MIB + 256 * MIB, ..LONG_TURNS };
+    // Whoever asks waits for what is in flight: of each worker four such replies, up to 100 ms each to make and write.
+    let limits = Limits { memory: 10 * 64 * MIB + 256 * MIB, p99: Duration::from_secs(1), ..LONG_TURNS };
     let scene = Scene::set("10 floods of requests for replies of 16 MiB", limits, |launch| launch);
     let mut client = scene.server.client();
     client.ask("<create><account id=\"1\" balance=\"10000\"/><symbol sym=\"S\"><account id=\"1\">10000</account></symbol></create>");

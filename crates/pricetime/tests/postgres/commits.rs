@@ -213,6 +213,30 @@ fn a_second_server_is_refused_and_a_standby_takes_over() {
     second.stop();
 }
 
+/// It waits for the row that says who writes: with the lock, and with nothing read yet.
+#[test]
+fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
+    let folder = Folder::new("postgres-standby-again");
+    let database = crate::postgres::database();
+    let first = launch(&folder, &database).start();
+    first.ask(MARKET);
+    let standby = launch(&folder, &database).with("--standby").spawn();
+    wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
+    database.sql("BEGIN; SELECT FROM pricetime.command_sequence FOR UPDATE");
+    first.kill();
+    let waits =
+        "SELECT w.pid FROM pg_locks w JOIN pg_locks l ON l.pid = w.pid AND l.locktype = 'advisory' AND l.granted
+        WHERE NOT w.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    wait_until("the standby takes over", PATIENCE, || !database.sql(waits).is_empty());
+    database.end_the_writer();
+    wait_until("it stands by again", PATIENCE, || standby.log().contains("standing by again"));
+    database.sql("ROLLBACK");
+    let second = standby.serving().expect("a server that took over");
+    let found = second.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
+    assert!(found.contains("<error id=\"1\">"), "{found}");
+    second.stop();
+}
+
 #[test]
 fn a_server_that_was_replaced_acknowledges_nothing_more() {
     let folder = Folder::new("postgres-fence");

@@ -1,0 +1,135 @@
+//! Takes over a database: waits for it as a standby, takes its lock, raises its epoch, and reads everything that a server
+//! needs before it serves. It starts nothing.
+
+use std::time::{Duration, Instant};
+
+use engine::DoneOrders;
+use exchange::{State, Status};
+use feed::{FormerMarket, InitialHistory, RECALLED};
+use market::recovery;
+use store::{History, Loaded, Migrated, Reader, Retention, Stop, Store, StoreError, StoreUrl, Writer};
+
+use crate::records::former;
+use crate::settings::Settings;
+
+/// Connections that answer questions about the past which may take long. One more looks up orders.
+const READERS: usize = 2;
+
+/// How long the database may take to notice that the server before this one has ended.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a standby rests that lost the database while it took over.
+const STANDBY_PAUSE: Duration = Duration::from_millis(250);
+
+/// A database that is this server's.
+pub struct TakenOver {
+    pub migrated: Migrated,
+    pub writer: Writer,
+    pub loaded: Loaded,
+    /// When it had the lock.
+    pub since: Instant,
+    /// Connections that look up done orders: few, and many.
+    pub histories: [History; 2],
+    /// None where the market is not followed.
+    pub followed: Option<Followed>,
+    pub retention: Option<Retention>,
+}
+
+/// What those who follow the market begin with.
+pub struct Followed {
+    pub known: InitialHistory,
+    pub pages: Vec<Reader>,
+    pub look_ups: Reader,
+    /// Whether the rows tell of every order that there ever was.
+    pub whole: bool,
+}
+
+/// Takes the database over. A standby waits until no other server writes, and stands by again when it loses the database
+/// before it has read everything. Errors: what keeps it from starting.
+pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &Stop) -> Result<TakenOver, String> {
+    let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
+    let connect = || Store::connect(url, &name, stop.clone());
+    let say = |error: StoreError| error.to_string();
+    let mut store = connect().map_err(say)?;
+    loop {
+        if settings.standby {
+            status.set(State::Standby);
+            tracing::info!(database = %url, "standing by: taking over when no other server writes to the database");
+            store.wait_for_lock().map_err(say)?;
+            status.set(State::Recovering);
+        }
+        match read_all(store, url, &name, settings, stop) {
+            Err(StoreError::Unreachable { fault, .. }) if settings.standby => {
+                tracing::warn!(fault, "lost the database while taking over; standing by again");
+                store = connect_again(connect).map_err(say)?;
+            }
+            other => return other.map_err(say),
+        }
+    }
+}
+
+fn connect_again(connect: impl Fn() -> Result<Store, StoreError>) -> Result<Store, StoreError> {
+    loop {
+        std::thread::sleep(STANDBY_PAUSE);
+        match connect() {
+            Err(StoreError::Unreachable { .. }) => {}
+            other => return other,
+        }
+    }
+}
+
+fn read_all(
+    mut store: Store,
+    url: &StoreUrl,
+    name: &str,
+    settings: &Settings,
+    stop: &Stop,
+) -> Result<TakenOver, StoreError> {
+    lock(&mut store)?;
+    let since = Instant::now();
+    let migrated = store.migrate()?;
+    let mut writer = store.take_over()?;
+    let loaded = writer.load(recovery::random_seed(), DoneOrders::Keep)?;
+    let patience = settings.store_patience.0;
+    let history = || History::connect(url, &format!("{name} done"), patience, stop.clone());
+    let histories = [history()?, history()?];
+    let followed = match settings.feed {
+        true => Some(followed(&loaded, |what| Reader::connect(url, &format!("{name} {what}"), stop.clone()))?),
+        false => None,
+    };
+    let keep = settings.history();
+    let retention = (keep != history::Keep::default()).then(|| {
+        let keep = store::Keep { age_us: keep.age_us, bytes: keep.bytes };
+        Retention::new(url, &format!("{name} retention"), keep, writer.epoch())
+    });
+    Ok(TakenOver { migrated, writer, loaded, since, histories, followed, retention: retention.transpose()? })
+}
+
+fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>) -> Result<Followed, StoreError> {
+    let mut look_ups = reader("orders")?;
+    let head = loaded.standing.head;
+    let since = FormerMarket::since_of(head.time);
+    // Nobody but us has written since the engine was loaded: the rows are those that it stands on.
+    let markets = look_ups.markets(RECALLED, since)?;
+    let known = InitialHistory {
+        next_trade: head.next_execution,
+        placed: look_ups.placed_times()?,
+        markets: markets.iter().map(|rows| former(rows, since)).collect(),
+    };
+    let whole = look_ups.is_whole()?;
+    let pages = (0..READERS).map(|_| reader("history")).collect::<Result<_, _>>()?;
+    Ok(Followed { known, pages, look_ups, whole })
+}
+
+/// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.
+fn lock(store: &mut Store) -> Result<(), StoreError> {
+    let started = Instant::now();
+    loop {
+        match store.lock() {
+            Err(StoreError::AnotherServer { .. }) if started.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other,
+        }
+    }
+}
