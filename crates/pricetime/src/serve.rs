@@ -24,7 +24,6 @@ use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
 use crate::settings::{ServeArgs, Settings};
-use crate::store_location::StoreLocation;
 
 /// How long a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
@@ -67,11 +66,7 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
-    let store = match settings.store {
-        StoreLocation::Journal | StoreLocation::Invalid(_) => "journal",
-        StoreLocation::Database(_) => "postgres",
-    };
-    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store };
+    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store: settings.store.kind() };
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
     let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone())

@@ -21,6 +21,16 @@ pub enum StoreLocation {
     Invalid(String),
 }
 
+impl StoreLocation {
+    /// What keeps the market there, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            StoreLocation::Journal | StoreLocation::Invalid(_) => "journal",
+            StoreLocation::Database(_) => "postgres",
+        }
+    }
+}
+
 /// A database on the command line, which is not shown when it cannot be read: it may hold a password.
 #[derive(Clone, Debug)]
 pub struct GivenUrl(Result<Box<StoreUrl>, String>);

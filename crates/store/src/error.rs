@@ -176,6 +176,28 @@ pub enum StoreError {
     },
 }
 
+/// Why a question has no answer.
+pub(crate) enum Fault {
+    /// What became of the connection or the statement.
+    Connection(tokio_postgres::Error),
+    /// What is wrong with the rows.
+    Rows(StoreError),
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Fault {
+        Fault::Connection(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Rows(error)
+    }
+}
+
+pub(crate) type Told<T> = Result<T, Fault>;
+
 /// Codes that our own functions raise: see migrations/0002_writing.sql.
 pub(crate) const NOT_AT_THE_SEQUENCE: &str = "PT001";
 const CHANGE_REFUSED: &str = "PT002";

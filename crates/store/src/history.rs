@@ -18,9 +18,8 @@ use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
 use crate::fields::Fields;
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
-use crate::stop::Stop;
+use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
-use crate::writer::unless_stopped;
 
 const ACTION: &str = "look up orders";
 /// More rows than there are.

@@ -4,9 +4,8 @@
 use engine::{AccountIndex, Sequence, SymbolIndex, Time};
 
 use crate::column::Single;
-use crate::error::StoreError;
+use crate::error::{StoreError, Told};
 use crate::fields::Fields;
-use crate::reader::Told;
 use crate::session::Session;
 
 /// Comes first in a transaction that reads several tables, before the moment that it sees is fixed: what goes, goes with its

@@ -5,10 +5,10 @@ use std::time::Instant;
 use engine::{AccountIndex, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::{Column, Put, Single};
-use crate::error::StoreError;
+use crate::error::{StoreError, Told};
 use crate::fields::Fields;
 use crate::kept::{Gone, Kept, RowsOf};
-use crate::reader::{Given, Reader, Seen, Told, each};
+use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
 
 /// Rows looked at for one page at most: past it the page ends early and says where to go on.

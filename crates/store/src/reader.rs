@@ -8,14 +8,13 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
+use crate::error::{ErrorClass, Fault, StoreError, Told, classify, final_error, with_cause};
 use crate::fields::Fields;
 use crate::kept::{self, Kept, NOTHING_GOES};
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
-use crate::stop::Stop;
+use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
-use crate::writer::unless_stopped;
 
 const ACTION: &str = "read the history";
 const PAUSE: Duration = Duration::from_millis(200);
@@ -35,27 +34,6 @@ pub struct Reader {
     stop: Stop,
 }
 
-/// Why a question has no answer.
-pub(crate) enum Fault {
-    /// What became of the connection or the statement.
-    Connection(tokio_postgres::Error),
-    /// What is wrong with the rows.
-    Rows(StoreError),
-}
-
-impl From<tokio_postgres::Error> for Fault {
-    fn from(error: tokio_postgres::Error) -> Fault {
-        Fault::Connection(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Fault {
-        Fault::Rows(error)
-    }
-}
-
-pub(crate) type Told<T> = Result<T, Fault>;
 pub(crate) type Given<'a> = &'a (dyn ToSql + Sync);
 
 /// Where the rows stand, and what is kept of them.

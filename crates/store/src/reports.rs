@@ -6,11 +6,11 @@ use std::time::Instant;
 use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
-use crate::error::StoreError;
+use crate::error::{StoreError, Told};
 use crate::fields::Fields;
 use crate::kept::RowsOf;
 use crate::pages::{OpenedRow, TRADE, TradeRow, opened_row, side, trade_row};
-use crate::reader::{Given, Reader, START_PATIENCE, Seen, Told, each};
+use crate::reader::{Given, Reader, START_PATIENCE, Seen, each};
 use crate::session::Session;
 
 /// What was canceled of an order.

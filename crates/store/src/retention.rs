@@ -13,15 +13,13 @@ use engine::Time;
 use tokio_postgres::error::SqlState;
 
 use crate::column::Single;
-use crate::error::{ErrorClass, StoreError, classify};
+use crate::error::{ErrorClass, Fault, StoreError, Told, classify};
 use crate::fields::Fields;
-use crate::reader::{Fault, Told};
 use crate::reports::IS_WHOLE;
 use crate::session::{Connector, Purpose, Session};
 use crate::standing::Epoch;
-use crate::stop::Stop;
+use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
-use crate::writer::unless_stopped;
 
 const ACTION: &str = "remove what is no longer kept";
 /// How often it is looked whether something may go.

@@ -14,10 +14,10 @@ use crate::runtime::runtime;
 use crate::schema::{self, MIGRATIONS, Migrated};
 use crate::session::{Connector, Purpose, Session};
 use crate::standing::{self, Standing};
-use crate::stop::Stop;
+use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
 use crate::verify::{self, Verified};
-use crate::writer::{Writer, unless_stopped};
+use crate::writer::Writer;
 
 /// How often a standby asks for the lock.
 const ASK_EVERY: Duration = Duration::from_millis(250);

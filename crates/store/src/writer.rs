@@ -6,7 +6,6 @@
 //! sent, the row says afterwards whether it was committed, and a batch sent again when it had been committed does nothing.
 
 use std::future::Future;
-use std::pin::pin;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -20,7 +19,7 @@ use crate::parts::{self, PartEnds};
 use crate::session::{Backend, Connector, Purpose, Session};
 use crate::standing::{self, Epoch, Standing};
 use crate::statement;
-use crate::stop::Stop;
+use crate::stop::{Stop, unless_stopped};
 
 /// Pauses between attempts to reach a database that is away: from the first, doubling, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -38,8 +37,6 @@ const FOR_EVER: Patience = Patience { answer: CENTURY, connect: CENTURY };
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Who comes while a probe waits has to wait for it.
 const PROBE: Patience = Patience { answer: Duration::from_secs(2), connect: Duration::from_secs(5) };
-/// How often a wait looks whether it was told to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The one server that writes to a database, since it took over.
 pub struct Writer {
@@ -334,16 +331,4 @@ enum Outcome {
 /// What `future` gives, if it does in time.
 async fn in_time<T>(future: impl Future<Output = T>, patience: Duration) -> Option<T> {
     tokio::time::timeout(patience, future).await.ok()
-}
-
-/// What `future` gives, unless `stop` is told before: then none.
-pub(crate) async fn unless_stopped<T>(future: impl Future<Output = T>, stop: &Stop) -> Option<T> {
-    let mut future = pin!(future);
-    loop {
-        match tokio::time::timeout(LOOK_EVERY, &mut future).await {
-            Ok(value) => return Some(value),
-            Err(_) if stop.is_told() => return None,
-            Err(_) => {}
-        }
-    }
 }

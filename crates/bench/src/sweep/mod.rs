@@ -8,6 +8,7 @@ mod args;
 mod axis;
 mod conduct;
 mod presets;
+mod published;
 #[cfg(test)]
 mod trial;
 
@@ -27,7 +28,7 @@ use conduct::Measure;
 pub fn run(args: SweepArgs) -> Result<bool, String> {
     args.check()?;
     if args.list {
-        print!("{}", presets::table().text());
+        print!("{}", published::table().text());
         return Ok(true);
     }
     let here = Here::look()?;
@@ -50,7 +51,7 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
 fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
     let Some(name) = &args.preset else { return Ok(vec![along::design(args, here)?]) };
     let mut designs = Vec::new();
-    for preset in presets::names().filter(|preset| name == "all" || preset == name) {
+    for preset in published::names().filter(|preset| name == "all" || preset == name) {
         match presets::design(preset, args, here) {
             Ok(design) => designs.push(design),
             // With all of them, one that this machine cannot run at all does not keep it from the others.

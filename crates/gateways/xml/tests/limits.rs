@@ -154,8 +154,8 @@ fn requests_in_flight_on_a_connection_are_bounded() {
 
 #[test]
 fn requests_in_flight_of_a_worker_are_bounded_and_reading_goes_on_when_they_come_back() {
-    // A request with one op takes the room of two.
-    let served = serve(Settings { ops_in_flight_max: 8, ..settings() });
+    // A query takes the room of 16 commands, and its request that of one.
+    let served = serve(Settings { ops_in_flight_max: 4 * 17, ..settings() });
     served.shut();
     let mut clients: Vec<Client> = (0..40).map(|_| served.client()).collect();
     clients.iter_mut().for_each(|client| client.send(&query(1)));

@@ -9,7 +9,7 @@ use sha2::Sha256;
 
 use super::folder::Folder;
 use super::http::{Answer, Http};
-use super::server::Launch;
+use super::server::{Launch, Server};
 
 /// A key file with one key, for account 1.
 pub struct KeyFile {
@@ -40,6 +40,15 @@ impl KeyFile {
         let (key, rest) = line.split_once(' ').unwrap();
         let (_, secret) = rest.split_once("secret ").unwrap();
         KeyFile { path: PathBuf::new(), key: key.to_owned(), secret: secret.to_owned() }
+    }
+
+    /// A server that knows the key and was asked for this market.
+    pub fn serve(folder: &Folder, market: &str) -> (Server, Http, KeyFile) {
+        let keys = KeyFile::new(folder);
+        let server = keys.launch(folder).start();
+        server.ask(market);
+        let http = Http::new(server.http);
+        (server, http, keys)
     }
 
     /// A server that knows the key.

@@ -8,6 +8,7 @@ pub mod client;
 pub mod decimal;
 pub mod exposition;
 pub mod folder;
+pub mod here;
 pub mod http;
 pub mod keys;
 pub mod load;

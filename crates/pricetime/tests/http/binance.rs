@@ -15,11 +15,7 @@ const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" 
 const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=10";
 
 fn start(folder: &Folder) -> (Server, Http, KeyFile) {
-    let keys = KeyFile::new(folder);
-    let server = keys.launch(folder).start();
-    server.ask(MARKET);
-    let http = Http::new(server.http);
-    (server, http, keys)
+    KeyFile::serve(folder, MARKET)
 }
 
 /// The code of a refusal; panics unless it is one, in the form of refusals.

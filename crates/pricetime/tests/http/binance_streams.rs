@@ -17,11 +17,7 @@ const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2
     <symbol sym="SPY"><account id="1">10000</account><account id="2">10000</account></symbol></create>"#;
 
 fn start(folder: &Folder) -> (Server, Http, KeyFile) {
-    let keys = KeyFile::new(folder);
-    let server = keys.launch(folder).start();
-    server.ask(MARKET);
-    let http = Http::new(server.http);
-    (server, http, keys)
+    KeyFile::serve(folder, MARKET)
 }
 
 /// Random orders of accounts 1 and 2 around ten dollars, some of them canceled: at least so many, and until told to stop.

@@ -9,82 +9,52 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::client::Client;
 use crate::common::folder::Folder;
+use crate::common::here::Here;
 use crate::common::http::{Answer, Http};
 use crate::common::server::{connect, state_of};
 use engine::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, OrderName, Query, Sequence, Side, Time};
-use exchange::{State, Status};
 use market::timekeeper::Clock;
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
-use pricetime::backend::Backend;
-use pricetime::connections::Connections;
-use pricetime::serve::{metrics, web_settings};
-use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::settings::Given;
 use pricetime::units::Whole;
 use serde_json::{Value, json};
-use web::{About, Keys, Web};
+use web::Keys;
 use xml::Gateway;
 
 /// Money has 16 decimals and a balance at most 8.
 const BALANCE_STEP: i128 = DOLLAR / 100_000_000;
 
-/// A server in this process, on a clock of ours.
-struct Here {
-    settings: Settings,
-    backend: Backend,
+/// A server in this process, with its XML gateway.
+struct Served {
+    here: Here,
     gateway: Gateway,
-    web: Web,
 }
 
-impl Here {
-    fn start(data: &Path, clock: Clock) -> Here {
-        let free = Some("127.0.0.1:0".parse().unwrap());
+impl Served {
+    fn start(data: &Path, clock: Clock) -> Served {
         // The workload goes to the engine's own bounds.
         let all = Some(Whole(10u128.pow(20)));
-        let given = Given {
-            xml: free,
-            http: free,
-            data: Some(data.to_owned()),
-            workers: Some(1),
-            max_balance: all,
-            max_position: all,
-            max_issue: all,
-            ..Given::default()
-        };
-        let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
-        let (status, metrics) = (Status::new(), metrics());
-        let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
+        let data = Some(data.to_owned());
+        let given = Given { data, max_balance: all, max_position: all, max_issue: all, ..Given::default() };
+        let here = Here::open(given, clock);
         let of_xml = xml::Settings {
-            address: settings.xml,
+            address: here.settings.xml,
             workers: 1,
-            metrics: metrics.gateway("xml"),
+            metrics: here.metrics.gateway("xml"),
             ..xml::Settings::default()
         };
-        let gateway = xml::start(of_xml, backend.exchange()).unwrap();
-        let about = About { version: "test", demo: false, store: "journal" };
-        let web = Web::start(
-            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
-            status.clone(),
-            about,
-            metrics,
-        )
-        .unwrap();
-        web.watch(Arc::new(gateway.counting()));
-        let (exchange, asker) = (backend.exchange(), backend.asker().unwrap());
-        let records = backend.records();
-        web.open(web::Market { exchange, asker, keys: Keys::default(), records });
-        status.set(State::Ready);
-        Here { settings, backend, gateway, web }
+        let gateway = xml::start(of_xml, here.backend.exchange()).unwrap();
+        here.web.watch(Arc::new(gateway.counting()));
+        here.serve(Keys::default());
+        Served { here, gateway }
     }
 
     /// Ends it, and gives the state that its folder holds.
     fn stop(self) -> Value {
         self.gateway.stop_accepting();
-        drop(self.web);
         drop(self.gateway);
-        self.backend.stop(&self.settings).unwrap();
-        state_of(&self.settings.data)
+        state_of(&self.here.stop().data)
     }
 }
 
@@ -247,10 +217,10 @@ fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
         let time = time.clone();
         Clock::steady(move || Time(time.load(Ordering::SeqCst)))
     };
-    let xml = Here::start(&folder.path().join("xml"), clock(&time));
-    let rest = Here::start(&folder.path().join("rest"), clock(&time));
+    let xml = Served::start(&folder.path().join("xml"), clock(&time));
+    let rest = Served::start(&folder.path().join("rest"), clock(&time));
     let mut client = connect(xml.gateway.local_addr());
-    let http = Http::new(rest.web.local_addr());
+    let http = rest.here.http();
     let mut source = Source { model: Model::new(), workload: Workload::new(seed), sequence: Sequence::ZERO };
     let mut random = Random::new(!seed);
     let mut seen = BTreeMap::new();
@@ -298,7 +268,7 @@ fn xml_and_rest_make_the_same_market() {
 fn the_state_hash_tells_of_the_time() {
     let hash = |later: u64| {
         let folder = Folder::new(&format!("one-market-later-{later}"));
-        let here = Here::start(&folder.data(), Clock::steady(move || Time(1_763_690_000_000_000 + later)));
+        let here = Served::start(&folder.data(), Clock::steady(move || Time(1_763_690_000_000_000 + later)));
         let mut client = connect(here.gateway.local_addr());
         let account = AccountId::parse(b"1").unwrap();
         by_xml(&mut client, &Op::Command(Command::CreateAccount { account, balance: Money::CAP }));

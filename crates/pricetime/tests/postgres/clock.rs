@@ -1,23 +1,16 @@
 //! What a clock may do to a market: run back, leap, and be wrong for a moment. Both kinds of market, in this process, on a clock of
 //! ours.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::folder::Folder;
-use crate::common::http::Http;
+use crate::common::here::Here;
 use engine::Time;
-use exchange::{State, Status};
 use market::timekeeper::Clock;
-use pricetime::backend::Backend;
-use pricetime::connections::Connections;
-use pricetime::serve::{metrics, web_settings};
-use pricetime::settings::{Given, ServeArgs, Settings};
-use pricetime::store_location::StoreLocation;
 use serde_json::json;
-use web::{About, Keys, Web};
+use web::Keys;
 
 /// In microseconds, as all times here.
 const NOON: u64 = 1_763_690_000_000_000;
@@ -49,96 +42,62 @@ impl Machine {
     }
 }
 
-struct Here {
-    settings: Settings,
-    backend: Backend,
-    web: Web,
-    http: Http,
+/// When a trade that is made now was made.
+fn trade(here: &Here) -> u64 {
+    for side in ["sell", "buy"] {
+        let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "1", "shares": "1"});
+        here.http().make("/api/v1/orders", &order);
+    }
+    let told = here.http().read("/api/v1/symbols/SPY/trades?limit=1");
+    told["trades"][0]["time"].as_u64().unwrap_or_else(|| panic!("{told}"))
 }
 
-impl Here {
-    fn start(data: &Path, store: Option<&str>, machine: &Machine) -> Here {
-        let free = Some("127.0.0.1:0".parse().unwrap());
-        let given = Given { xml: free, http: free, data: Some(data.to_owned()), workers: Some(1), ..Given::default() };
-        let mut settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
-        if let Some(store) = store {
-            settings.store = store.parse::<StoreLocation>().unwrap();
-        }
-        let (status, metrics) = (Status::new(), metrics());
-        let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), machine.clock(), failed).unwrap();
-        let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap());
-        let web = Web::start(of_web, status.clone(), about, metrics).unwrap();
-        let (exchange, asker, records) = (backend.exchange(), backend.asker().unwrap(), backend.records());
-        web.open(web::Market { exchange, asker, keys: Keys::default(), records });
-        status.set(State::Ready);
-        let http = Http::new(web.local_addr());
-        Here { settings, backend, web, http }
-    }
-
-    fn stop(self) {
-        drop(self.web);
-        self.backend.stop(&self.settings).unwrap();
-    }
-
-    /// When a trade that is made now was made.
-    fn trade(&self) -> u64 {
-        for side in ["sell", "buy"] {
-            let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "1", "shares": "1"});
-            self.http.make("/api/v1/orders", &order);
-        }
-        let told = self.http.read("/api/v1/symbols/SPY/trades?limit=1");
-        told["trades"][0]["time"].as_u64().unwrap_or_else(|| panic!("{told}"))
-    }
-
-    fn metric(&self, name: &str) -> f64 {
-        let told = self.http.get("/metrics").text;
-        let line = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {name} in {told}")).trim().parse().unwrap()
-    }
+fn metric(here: &Here, name: &str) -> f64 {
+    let told = here.http().get("/metrics").text;
+    let line = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {told}")).trim().parse().unwrap()
 }
 
 fn check(folder: &Folder, store: Option<&str>) {
     let machine = Machine { shows: Arc::new(AtomicU64::new(NOON)), passed: Arc::default() };
-    let start = || Here::start(&folder.data(), store, &machine);
+    let start = || Here::start(&folder.data(), store, machine.clock(), Keys::default());
     let here = start();
-    here.http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
-    here.http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
-    assert_eq!(here.trade(), NOON);
+    here.http().make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    here.http().make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    assert_eq!(trade(&here), NOON);
     // It is set back: market time stands, also after a start.
     machine.passes(SECOND);
     machine.is_set(NOON - HOUR);
-    assert_eq!(here.trade(), NOON);
+    assert_eq!(trade(&here), NOON);
     here.stop();
     let here = start();
-    assert_eq!(here.trade(), NOON);
+    assert_eq!(trade(&here), NOON);
     machine.passes(SECOND);
-    assert_eq!(here.trade(), NOON);
+    assert_eq!(trade(&here), NOON);
     // It is right again.
     machine.is_set(NOON + 2 * SECOND);
-    assert_eq!(here.trade(), NOON + 2 * SECOND);
-    assert_eq!(here.metric("pricetime_clock_leap_seconds"), 0.0);
+    assert_eq!(trade(&here), NOON + 2 * SECOND);
+    assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
     // For a moment it is a century ahead, and nobody is to wait for a century.
     machine.is_set(NOON + CENTURY);
     machine.passes(SECOND);
-    assert_eq!(here.trade(), NOON + 3 * SECOND);
-    assert_eq!(here.metric("pricetime_clock_leap_seconds"), (CENTURY / SECOND - 2) as f64);
+    assert_eq!(trade(&here), NOON + 3 * SECOND);
+    assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), (CENTURY / SECOND - 2) as f64);
     here.stop();
     // Not even a start in that moment takes it over.
     let here = start();
     machine.passes(SECOND);
-    assert_eq!(here.trade(), NOON + 4 * SECOND);
+    assert_eq!(trade(&here), NOON + 4 * SECOND);
     machine.is_set(NOON + 5 * SECOND);
-    assert_eq!(here.trade(), NOON + 5 * SECOND);
-    assert_eq!(here.metric("pricetime_clock_leap_seconds"), 0.0);
+    assert_eq!(trade(&here), NOON + 5 * SECOND);
+    assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
     // By this machine's clock all of that is long ago.
-    assert_eq!(here.metric("pricetime_clock_lead_seconds"), 0.0);
+    assert_eq!(metric(&here, "pricetime_clock_lead_seconds"), 0.0);
     // A machine that slept, or was moved while it stood still, is right.
     machine.is_set(NOON + 30 * 24 * HOUR);
-    assert_eq!(here.trade(), NOON + 5 * SECOND);
+    assert_eq!(trade(&here), NOON + 5 * SECOND);
     machine.passes(HOUR / 6);
-    assert_eq!(here.trade(), NOON + 30 * 24 * HOUR + HOUR / 6);
+    assert_eq!(trade(&here), NOON + 30 * 24 * HOUR + HOUR / 6);
     here.stop();
 }
 
@@ -162,9 +121,9 @@ fn a_market_ahead_of_this_machines_clock_says_how_far() {
     let machine = Machine { shows: Arc::default(), passed: Arc::default() };
     let ahead = 1_000_000;
     machine.is_set((crate::common::keys::now() / 1_000 + ahead) * SECOND);
-    let here = Here::start(&folder.data(), None, &machine);
-    here.http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
-    let lead = here.metric("pricetime_clock_lead_seconds");
+    let here = Here::start(&folder.data(), None, machine.clock(), Keys::default());
+    here.http().make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    let lead = metric(&here, "pricetime_clock_lead_seconds");
     assert!(lead > 0.0 && lead <= ahead as f64, "{lead}");
     here.stop();
 }

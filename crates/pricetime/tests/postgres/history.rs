@@ -6,74 +6,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::folder::Folder;
+use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::{self, KeyFile};
 use engine::{AccountId, Time};
-use exchange::{State, Status};
 use market::timekeeper::Clock;
 use model::workload::Random;
-use pricetime::backend::Backend;
-use pricetime::connections::Connections;
-use pricetime::serve::{metrics, web_settings};
-use pricetime::settings::{Given, ServeArgs, Settings};
-use pricetime::store_location::StoreLocation;
 use serde_json::{Value, json};
-use web::{About, Key, Keys, Web};
+use web::{Key, Keys};
 
 const ACCOUNTS: u64 = 4;
 const SYMBOLS: [&str; 2] = ["SPY", "QQQ"];
 /// A Friday, in microseconds.
 const BEGINNING: u64 = 1_700_000_000_000_000;
 
-/// A server in this process, on a clock of ours.
-struct Here {
-    settings: Settings,
-    backend: Backend,
-    web: Web,
-}
-
 /// A key for account 1.
 fn key() -> KeyFile {
     KeyFile { path: PathBuf::new(), key: "key".to_owned(), secret: "secret".to_owned() }
 }
 
-impl Here {
-    fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
-        let free = Some("127.0.0.1:0".parse().unwrap());
-        let given = Given { xml: free, http: free, data: Some(data.to_owned()), workers: Some(1), ..Given::default() };
-        let mut settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
-        if let Some(store) = store {
-            settings.store = store.parse::<StoreLocation>().unwrap();
-        }
-        let now = now.clone();
-        let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
-        let (status, metrics) = (Status::new(), metrics());
-        let failed = Arc::new(|fault: String| panic!("{fault}"));
-        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
-        let about = About { version: "test", demo: false, store: if store.is_some() { "postgres" } else { "journal" } };
-        let web = Web::start(
-            web_settings(&settings, &Connections::allowed(&settings).unwrap()),
-            status.clone(),
-            about,
-            metrics,
-        )
-        .unwrap();
-        let (exchange, asker, records) = (backend.exchange(), backend.asker().unwrap(), backend.records());
-        let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
-        keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
-        web.open(web::Market { exchange, asker, keys, records });
-        status.set(State::Ready);
-        Here { settings, backend, web }
-    }
-
-    fn http(&self) -> Http {
-        Http::new(self.web.local_addr())
-    }
-
-    fn stop(self) {
-        drop(self.web);
-        self.backend.stop(&self.settings).unwrap();
-    }
+/// A server on a clock of ours.
+fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
+    let now = now.clone();
+    let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
+    let (KeyFile { key, secret, .. }, mut keys) = (key(), Keys::default());
+    keys.add(Key { key, secret, account: AccountId::parse(b"1").unwrap() });
+    Here::start(data, store, clock, keys)
 }
 
 /// Both servers say the same.
@@ -314,6 +272,19 @@ fn compare_day(both: &[Http; 2]) -> (u64, u64) {
     (sum("trades_24h"), all.iter().map(|page| page["trades"].as_array().unwrap().len() as u64).sum())
 }
 
+/// Gives all accounts money and shares of these symbols, on both.
+fn fill(both: &[Http; 2], symbols: &[&str]) {
+    for account in 1..=ACCOUNTS {
+        for http in both {
+            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
+            for symbol in symbols {
+                let shares = json!({"account": account.to_string(), "shares": "10000"});
+                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_past_is_the_same_from_files_and_from_rows() {
     let folder = Folder::new("postgres-history");
@@ -321,25 +292,16 @@ fn the_past_is_the_same_from_files_and_from_rows() {
     let store = database.url().secret().to_owned();
     let now = Arc::new(AtomicU64::new(BEGINNING));
     let mut random = Random::new(5);
-    let begin =
-        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let begin = || [start(&folder.data(), None, &now), start(&folder.path().join("none"), Some(&store), &now)];
     let mut servers = begin();
     let mut both = servers.each_ref().map(Here::http);
-    for account in 1..=ACCOUNTS {
-        for http in &both {
-            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
-            for symbol in SYMBOLS {
-                let shares = json!({"account": account.to_string(), "shares": "10000"});
-                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
-            }
-        }
-    }
+    fill(&both, &SYMBOLS);
     for round in 0..3 {
         (0..150).for_each(|_| act(&both, &mut random, &now));
         compare(&both);
         if round < 2 {
             // The last candles stay open over a restart, trades are numbered on, and orders keep their times.
-            servers.into_iter().for_each(Here::stop);
+            servers.into_iter().for_each(|here| drop(here.stop()));
             servers = begin();
             both = servers.each_ref().map(Here::http);
             compare(&both);
@@ -353,7 +315,7 @@ fn the_past_is_the_same_from_files_and_from_rows() {
     let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
     let rows = database.sql("SELECT max(id) FROM pricetime.executions WHERE 0 IN (buyer, seller)");
     assert_eq!(rows, [last["executions"][0]["trade_id"].to_string()], "a trade has its execution's number");
-    servers.into_iter().for_each(Here::stop);
+    servers.into_iter().for_each(|here| drop(here.stop()));
 }
 
 #[test]
@@ -364,23 +326,14 @@ fn the_day_and_the_last_price_are_the_same_after_a_restart() {
     // What follows takes 45 hours: the first trades are not of the last day, and the last ones are not in the future.
     let now = Arc::new(AtomicU64::new(keys::now() * 1000 - 46 * 3_600_000_000));
     let mut random = Random::new(9);
-    let begin =
-        || [Here::start(&folder.data(), None, &now), Here::start(&folder.path().join("none"), Some(&store), &now)];
+    let begin = || [start(&folder.data(), None, &now), start(&folder.path().join("none"), Some(&store), &now)];
     let mut servers = begin();
     let mut both = servers.each_ref().map(Here::http);
-    for account in 1..=ACCOUNTS {
-        for http in &both {
-            http.make("/api/v1/accounts", &json!({"account": account.to_string(), "balance": "1000000"}));
-            for symbol in SYMBOLS.into_iter().chain(["NEVER"]) {
-                let shares = json!({"account": account.to_string(), "shares": "10000"});
-                http.make(&format!("/api/v1/symbols/{symbol}/shares"), &shares);
-            }
-        }
-    }
+    fill(&both, &[SYMBOLS[0], SYMBOLS[1], "NEVER"]);
     let mut days = Vec::new();
     for _ in 0..4 {
         (0..100).for_each(|_| act(&both, &mut random, &now));
-        servers.into_iter().for_each(Here::stop);
+        servers.into_iter().for_each(|here| drop(here.stop()));
         servers = begin();
         both = servers.each_ref().map(Here::http);
         days.push(compare_day(&both));
@@ -390,5 +343,5 @@ fn the_day_and_the_last_price_are_the_same_after_a_restart() {
     }
     let (day, all) = *days.last().unwrap();
     assert!(0 < day && day < all, "{days:?}");
-    servers.into_iter().for_each(Here::stop);
+    servers.into_iter().for_each(|here| drop(here.stop()));
 }

@@ -1,0 +1,65 @@
+//! A server in this process, on a clock that the test moves.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use exchange::{Metrics, State, Status};
+use market::timekeeper::Clock;
+use pricetime::backend::Backend;
+use pricetime::connections::Connections;
+use pricetime::serve::{metrics, web_settings};
+use pricetime::settings::{Given, ServeArgs, Settings};
+use pricetime::store_location::StoreLocation;
+use web::{About, Keys, Web};
+
+use super::http::Http;
+
+pub struct Here {
+    pub settings: Settings,
+    pub backend: Backend,
+    pub web: Web,
+    pub metrics: Metrics,
+    status: Status,
+}
+
+impl Here {
+    /// Opens the market; nothing is served before `serve`.
+    pub fn open(given: Given, clock: Clock) -> Here {
+        let free = Some("127.0.0.1:0".parse().unwrap());
+        let given = Given { xml: free, http: free, workers: Some(1), ..given };
+        let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
+        let (status, metrics) = (Status::new(), metrics());
+        let failed = Arc::new(|fault: String| panic!("{fault}"));
+        let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
+        let about = About { version: "test", demo: false, store: settings.store.kind() };
+        let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap());
+        let web = Web::start(of_web, status.clone(), about, metrics.clone()).unwrap();
+        Here { settings, backend, web, metrics, status }
+    }
+
+    /// Serves the market of this folder, or of this database.
+    pub fn start(data: &Path, store: Option<&str>, clock: Clock, keys: Keys) -> Here {
+        let store = store.map(|store| store.parse::<StoreLocation>().unwrap());
+        let here = Here::open(Given { data: Some(data.to_owned()), store, ..Given::default() }, clock);
+        here.serve(keys);
+        here
+    }
+
+    pub fn serve(&self, keys: Keys) {
+        let (exchange, asker, records) =
+            (self.backend.exchange(), self.backend.asker().unwrap(), self.backend.records());
+        self.web.open(web::Market { exchange, asker, keys, records });
+        self.status.set(State::Ready);
+    }
+
+    pub fn http(&self) -> Http {
+        Http::new(self.web.local_addr())
+    }
+
+    /// Ends it, and gives its settings.
+    pub fn stop(self) -> Settings {
+        drop(self.web);
+        self.backend.stop(&self.settings).unwrap();
+        self.settings
+    }
+}
