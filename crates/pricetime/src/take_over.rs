@@ -60,6 +60,7 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
         }
         match read_all(store, url, &name, settings, stop) {
             Err(StoreError::Unreachable { fault, .. }) if settings.standby => {
+                status.set(State::Standby);
                 tracing::warn!(fault, "lost the database while taking over; standing by again");
                 store = connect_again(connect).map_err(say)?;
             }
