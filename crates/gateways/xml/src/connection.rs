@@ -9,7 +9,7 @@ use exchange::Visitor;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use crate::frame::{Frame, next_frame, skippable};
+use crate::frame::{Frame, incomplete, next_frame, skippable};
 use crate::intake::Intake;
 use crate::mailbox::Origin;
 
@@ -175,6 +175,14 @@ impl Connection {
             }
         }
         self.in_flight - before
+    }
+
+    /// No further bytes will come: a request whose end has not come is answered with what did.
+    pub fn cut(&mut self, origin: Origin, intake: &mut Intake) {
+        if !self.input.is_empty() {
+            intake.refusal(origin, &incomplete(&self.input));
+            self.in_flight += 1;
+        }
     }
 
     /// No further request is read, and a partial one is dropped.

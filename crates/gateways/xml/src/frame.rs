@@ -81,6 +81,19 @@ pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
     Frame::Request { body: line_end..end, consumed: end }
 }
 
+/// What a client is told whose stream ends behind `buffer`, which begins with a request that is not whole.
+pub fn incomplete(buffer: &[u8]) -> String {
+    let line = &buffer[skippable(buffer)..];
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match end_of_line(&line[digits..]) {
+        LineEnd::After(end) => {
+            let announced = String::from_utf8_lossy(&line[..digits]);
+            format!("incomplete: {} of {} bytes came", line.len() - digits - end, announced.trim_start_matches('0'))
+        }
+        LineEnd::NotYet | LineEnd::Other => "incomplete: the line with the length has no end".to_string(),
+    }
+}
+
 /// How many leading bytes of `buffer` belong to no request (white space and NULs), so that a buffer need not keep them.
 pub fn skippable(buffer: &[u8]) -> usize {
     buffer.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0)).count()

@@ -74,6 +74,7 @@ impl Worker {
             Received::Nothing => {}
             Received::Broken => self.close(slot),
             Received::End => {
+                self.cut(slot);
                 self.finish(slot, true);
                 self.settle(slot);
             }
@@ -98,6 +99,13 @@ impl Worker {
                 connection.queue(slot, &mut self.ready);
             }
         }
+    }
+
+    /// No further bytes of a connection come: a request whose end has not come is answered with what did.
+    fn cut(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        let origin = Origin { slot: slot as u32, generation: connection.generation };
+        connection.cut(origin, &mut self.intake);
     }
 
     /// No further request of a connection is read, and a partial one is dropped.
@@ -170,6 +178,7 @@ impl Worker {
         for slot in overdue {
             let connection = &mut self.connections[slot];
             if connection.phase == Phase::Open && !connection.is_outstanding() {
+                self.cut(slot);
                 self.finish(slot, false);
                 self.settle(slot);
             } else {

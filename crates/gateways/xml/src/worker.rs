@@ -154,16 +154,16 @@ impl Worker {
         self.heed_orders();
         self.accept();
         self.read_ready();
-        self.intake.submit();
-        if let Submitted { requests, at: Some(at) } = self.intake.take_submitted() {
-            self.settings.metrics.parsed(requests, at - written);
-            self.shared.add_requests(requests as u64, self.now);
-        }
         if self.now_ms >= self.next_tick_ms {
             self.next_tick_ms = self.now_ms + TICK_MS;
             self.close_overdue();
             self.close_stalled();
             self.shed_slow_readers();
+        }
+        self.intake.submit();
+        if let Submitted { requests, at: Some(at) } = self.intake.take_submitted() {
+            self.settings.metrics.parsed(requests, at - written);
+            self.shared.add_requests(requests as u64, self.now);
         }
     }
 

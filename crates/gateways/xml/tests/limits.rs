@@ -51,7 +51,7 @@ fn connections_are_spread_over_the_workers() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_quietly() {
+fn an_idle_connection_is_closed() {
     let served = serve(Settings { idle_timeout: Duration::from_secs(1), ..settings() });
     let mut client = served.client();
     let start = Instant::now();
@@ -59,6 +59,7 @@ fn an_idle_connection_is_closed_quietly() {
     client.expect(&opened(1, 1));
     // The start of a request does not count.
     client.send(b"100\n<tran");
+    client.expect("<results><error>incomplete: 5 of 100 bytes came</error></results>\n");
     client.expect_end();
     assert!(start.elapsed() >= Duration::from_secs(1));
     drop(client);
@@ -207,8 +208,10 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     small.send(" ".repeat(999).as_bytes());
     let rest = starts(100);
     is_refused(longest, 6000);
-    for mut client in [small, rest] {
+    for (mut client, held) in [(small, 2000 + 999), (rest, 100)] {
         client.finish_sending();
+        let came = held - "1000000\n".len();
+        client.expect(&format!("<results><error>incomplete: {came} of 1000000 bytes came</error></results>\n"));
         client.expect_end();
     }
 }
@@ -260,7 +263,10 @@ fn places_held_with_halves_of_requests_become_free() {
     eventually("all places were taken", || served.gateway.counters().connections_accepted as usize >= PLACES);
     let mut others: Vec<Client> = (0..PLACES).map(|_| beginning(&query(1))).collect();
     others.iter_mut().for_each(|client| client.expect(&status(1, 1)));
-    holders.iter_mut().for_each(Client::expect_end);
+    for holder in &mut holders {
+        holder.expect("<results><error>incomplete: 17 of 51 bytes came</error></results>\n");
+        holder.expect_end();
+    }
 }
 
 #[test]

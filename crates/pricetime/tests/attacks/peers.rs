@@ -1,7 +1,7 @@
 //! Connections as attackers make them.
 #![allow(dead_code, reason = "each module uses its part of this")]
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -34,13 +34,16 @@ pub fn has_answer(stream: &TcpStream) -> bool {
     found
 }
 
-/// Whether the server has ended the stream; there must be nothing to read before.
-pub fn has_ended(stream: &TcpStream) -> bool {
+/// Whether the server has ended the stream; what it said before is dropped.
+pub fn has_ended(mut stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
-    let peeked = stream.peek(&mut [0]);
+    let ended = loop {
+        match stream.read(&mut [0; 512]) {
+            Ok(0) => break true,
+            Ok(_) => {}
+            Err(error) => break error.kind() != ErrorKind::WouldBlock,
+        }
+    };
     stream.set_nonblocking(false).unwrap();
-    match peeked {
-        Ok(count) => count == 0,
-        Err(error) => error.kind() != ErrorKind::WouldBlock,
-    }
+    ended
 }

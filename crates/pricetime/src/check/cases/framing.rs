@@ -60,7 +60,7 @@ pub const CASES: &[Case] = &[
     code(
         Kind::Decided,
         "frame-cut-request",
-        "an end of stream inside a request drops it, without a reply",
+        "an end of stream inside a request drops it, and the reply says how much of it came",
         cut_request,
     ),
 ];
@@ -253,6 +253,9 @@ fn cut_request(probe: &mut Probe<'_>) -> Result<(), Fault> {
     let mut client = probe.connect()?;
     probe.send_raw(&mut client, format!("{}\n{body}", body.len() + 1).as_bytes())?;
     end_requests(&mut client)?;
+    let results = probe.read(&mut client)?;
+    let (came, length) = (body.len(), body.len() + 1);
+    probe.expect(&format!("<error>incomplete: {came} of {length} bytes came</error>"), &results)?;
     probe.expect_end(&mut client)?;
     probe.script("fund A 1")
 }
