@@ -40,6 +40,7 @@ fn children_become_ops_in_the_order_they_stand() {
         Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(8).into() }),
     ];
     assert_eq!(ops(body), expected);
+    assert_eq!(ops(&body.replace("transactions id", "transactions account")), expected);
     let opened = r#"<opened sym="SPY" amount="100" limit="145.67" id="1"/><status id="7"/>"#;
     let more = r#"<opened sym="SPY" amount="-0.1" limit=".5" id="2"/><canceled id="8"/>"#;
     assert_eq!(reply(body), format!("{opened}{more}"));
@@ -171,6 +172,10 @@ fn what_the_engine_refuses_is_told_with_its_facts() {
 #[test]
 fn transactions_without_an_id_or_children_are_one_top_level_error() {
     check_refused("<transactions><query id='1'/></transactions>", "transactions has no id attribute, at byte 0");
+    check_refused(
+        "<transactions account='1' id='1'><query id='1'/></transactions>",
+        "transactions has an id and an account attribute, which mean the same: give one, at byte 0",
+    );
     check_refused("<transactions id='1'/>", "transactions has no children, at byte 0");
     check_refused("<transactions id='1'> <!-- --> </transactions>", "transactions has no children, at byte 0");
     check_refused(

@@ -53,6 +53,7 @@ pub(super) enum Why<'a> {
     ChildNotAllowed(&'a [u8]),
     RootAttribute { root: &'static str, name: &'a [u8] },
     NoAccount,
+    TwoAccounts,
     NoChildren,
     SymbolTooLong,
 }
@@ -110,6 +111,9 @@ impl fmt::Display for Why<'_> {
             }
             Why::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Shown(name)),
             Why::NoAccount => f.write_str("transactions has no id attribute"),
+            Why::TwoAccounts => {
+                f.write_str("transactions has an id and an account attribute, which mean the same: give one")
+            }
             Why::NoChildren => f.write_str("transactions has no children"),
             Why::SymbolTooLong => f.write_str("a sym too long to be repeated for each of its accounts"),
         }

@@ -147,13 +147,16 @@ impl<'a> Grammar<'a, '_> {
     }
 
     fn transactions(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {
-        const NAMES: [&str; 1] = ["id"];
+        // Published clients write it either way.
+        const NAMES: [&str; 2] = ["id", "account"];
         let fields = Fields::of(&self.reader, &NAMES);
         if let Some(name) = fields.unknown {
             return Err(Refusal { why: Why::RootAttribute { root: "transactions", name }, at: root.at });
         }
-        let Some(id) = fields.values[0] else {
-            return Err(Refusal { why: Why::NoAccount, at: root.at });
+        let id = match fields.values {
+            [Some(id), None] | [None, Some(id)] => id,
+            [None, None] => return Err(Refusal { why: Why::NoAccount, at: root.at }),
+            [Some(_), Some(_)] => return Err(Refusal { why: Why::TwoAccounts, at: root.at }),
         };
         let account = account_id(id);
         self.reader.limit_depth(2);
