@@ -3,8 +3,10 @@
 //! events) and none of its code, and knows nothing of how the engine keeps its books.
 
 mod exchange;
+mod told;
 mod view;
 pub mod workload;
 
 pub use exchange::{Model, Order};
+pub use told::Told;
 pub use view::Level;

@@ -16,7 +16,7 @@ use crate::effects::{Effects, Head};
 const GATHERED_OPS_MAX: usize = 1 << 14;
 /// How often the loop looks up while something is on its way to the database.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
-/// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
+/// How often an idle server asks the database whether it is there: `/ready` tells.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
 
 /// Shared by the loop and the committer.
@@ -25,6 +25,8 @@ pub(crate) struct CommitQueue {
     changed: Condvar,
     /// How long anybody waits for a database that is away.
     patience: Duration,
+    /// With nothing to answer the database is asked so often whether it is there.
+    probe_every: Duration,
     status: Status,
 }
 
@@ -108,7 +110,7 @@ impl CommitQueue {
     pub fn new(head: Head, patience: Duration, status: Status) -> CommitQueue {
         let gathered = Some(Box::new(Group { effects: Effects::after(head), waiting: Waiting::default(), ops: 0 }));
         let state = Mutex::new(Queue { gathered, committing: None, away: false, closed: false });
-        CommitQueue { state, changed: Condvar::new(), patience, status }
+        CommitQueue { state, changed: Condvar::new(), patience, probe_every: PROBE_EVERY, status }
     }
 
     /// Waits until there is room for more. False when the database is away.
@@ -177,7 +179,7 @@ impl CommitQueue {
 impl CommitQueue {
     /// Waits for something to commit and takes it, leaving `spare` to gather in.
     pub fn take(&self, spare: &mut Effects) -> Next {
-        let until = Instant::now() + PROBE_EVERY;
+        let until = Instant::now() + self.probe_every;
         let mut queue = self.lock();
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -230,5 +232,21 @@ impl CommitQueue {
     pub fn give_up(&self) {
         let waiting = self.lock().take_back();
         waiting.batches.into_iter().for_each(Applied::let_go);
+    }
+}
+
+/// What a test needs that cannot wait for time to pass.
+#[cfg(test)]
+impl CommitQueue {
+    /// The same; with nothing to answer the database is asked at once.
+    pub fn probing_at_once(self) -> CommitQueue {
+        CommitQueue { probe_every: Duration::ZERO, ..self }
+    }
+
+    /// So much time passes for what is on its way to the database.
+    pub fn let_pass(&self, time: Duration) {
+        if let Some(committing) = &mut self.lock().committing {
+            committing.since -= time;
+        }
     }
 }

@@ -9,13 +9,43 @@ use engine::OrderId;
 use exchange::{EventSink, Metrics, Stage};
 
 use crate::commit_queue::{Applied, CommitQueue, Next};
-use crate::effects::Effects;
+use crate::effects::{Effects, Head};
 use crate::error::StoreError;
 use crate::writer::{Probe, Writer};
 
+/// What a committer needs of the writer of a database. The simulation has one of a database that does what a seed says.
+pub(crate) trait CommitWriter {
+    /// See [`Writer::head`].
+    fn head(&self) -> Head;
+    /// See [`Writer::commit`].
+    fn commit(&mut self, effects: &Effects) -> Result<(), StoreError>;
+    /// See [`Writer::confirm`].
+    fn confirm(&mut self) -> Result<(), StoreError>;
+    /// See [`Writer::probe`].
+    fn probe(&mut self) -> Result<Probe, StoreError>;
+}
+
+impl CommitWriter for Writer {
+    fn head(&self) -> Head {
+        Writer::head(self)
+    }
+
+    fn commit(&mut self, effects: &Effects) -> Result<(), StoreError> {
+        Writer::commit(self, effects)
+    }
+
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        Writer::confirm(self)
+    }
+
+    fn probe(&mut self) -> Result<Probe, StoreError> {
+        Writer::probe(self)
+    }
+}
+
 /// The writer of a database, and what it commits.
-pub(crate) struct Committer {
-    writer: Writer,
+pub(crate) struct Committer<W> {
+    writer: W,
     queue: Arc<CommitQueue>,
     /// To be filled with what is committed next.
     effects: Effects,
@@ -25,14 +55,14 @@ pub(crate) struct Committer {
     metrics: Metrics,
 }
 
-impl Committer {
+impl<W: CommitWriter> Committer<W> {
     pub fn new(
-        writer: Writer,
+        writer: W,
         queue: Arc<CommitQueue>,
         committed: Sender<Vec<OrderId>>,
         events: Option<EventSink>,
         metrics: Metrics,
-    ) -> Committer {
+    ) -> Committer<W> {
         let effects = Effects::after(writer.head());
         Committer { writer, queue, effects, committed, events, metrics }
     }
@@ -44,7 +74,7 @@ impl Committer {
     }
 
     /// Waits for something to commit and commits it, or sees whether the database is there. False when nothing will come.
-    fn step(&mut self) -> Result<bool, StoreError> {
+    pub fn step(&mut self) -> Result<bool, StoreError> {
         match self.queue.take(&mut self.effects) {
             Next::Commit { ops } => self.commit(ops)?,
             Next::Probe => self.probe()?,

@@ -35,11 +35,15 @@ mod retention;
 mod runtime;
 mod schema;
 mod session;
+#[cfg(test)]
+mod simulation;
 mod sql_ledger;
 mod sql_market;
 pub mod sql_reader;
 mod standing;
 mod statement;
+#[cfg(test)]
+mod stepped;
 mod stop;
 mod store;
 mod tls;

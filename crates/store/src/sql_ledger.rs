@@ -139,14 +139,13 @@ mod tests {
 
     use engine::{AccountId, DoneOrders, Engine, Money, Op, OrderId, Query};
     use exchange::{Answer, State, Status, Unavailable};
-    use market::admission::Bounds;
-    use market::answering::AnswerLimits;
     use market::timekeeper::Clock;
-    use market::turn::{Turn, TurnOptions};
+    use market::turn::Turn;
 
     use super::*;
     use crate::commit_queue::Next;
     use crate::effects::{Effects, Head};
+    use crate::stepped::{FOR_EVER, turn_before};
 
     /// A market in front of a database that does what the test says.
     struct Market {
@@ -159,24 +158,14 @@ mod tests {
         _committed: Sender<Vec<OrderId>>,
     }
 
-    const FOR_EVER: Duration = Duration::from_secs(3600);
-
     impl Market {
         fn new(patience: Duration) -> Market {
             let status = Status::new();
             status.set(State::Ready);
             let queue = Arc::new(CommitQueue::new(Head::ZERO, patience, status.clone()));
-            let (committed, forgotten) = channel();
             let (back, returned) = channel();
-            let options = TurnOptions {
-                limits: AnswerLimits { request_executions_max: 100 },
-                bounds: Bounds::NONE,
-                metrics: Metrics::new(&[]),
-                clock: Clock::steady(|| Time(1)),
-                clock_leap_max: Duration::MAX,
-            };
-            let ledger = SqlLedger::new(queue.clone(), forgotten, None);
-            let turn = Turn::new(Engine::new(0, DoneOrders::Keep), ledger, options);
+            let engine = Engine::new(0, DoneOrders::Keep);
+            let (turn, committed) = turn_before(&queue, engine, None, Clock::steady(|| Time(1)));
             let effects = Effects::after(Head::ZERO);
             Market { turn, queue, status, effects, back, returned, _committed: committed }
         }

@@ -2,10 +2,10 @@
 
 use engine::{DoneOrders, Engine, Op, Query, Reply, StateItem};
 use journal::{JournalPoint, Storage, snapshot};
-use model::{Model, Order};
+use model::{Model, Order, Told};
 
 use super::ensure;
-use super::ledger::{Ledger, Told};
+use super::ledger::Ledger;
 use super::node::Node;
 use super::past::Past;
 use super::process::Process;

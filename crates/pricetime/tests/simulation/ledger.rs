@@ -1,8 +1,8 @@
 //! What clients were told: every acknowledged command with its sequence and time, and the naive model that was fed with
 //! the same. It also keeps the turn whose fate is not known. It knows no disk.
 
-use engine::{Entry, Event, Execution, Op, Reply, Sequence, Status, Time};
-use model::Model;
+use engine::{Entry, Event, Op, Sequence, Time};
+use model::{Model, Told};
 
 use super::ensure;
 
@@ -21,36 +21,6 @@ pub struct Ledger {
     pub safe: Sequence,
     /// Whether a mark stands behind the last of them.
     pub marked: bool,
-}
-
-/// A reply with its executions beside it, so that two can be compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    reply: Reply,
-    executions: Vec<Execution>,
-}
-
-impl Told {
-    /// Of a reply that refers to `executions`.
-    pub fn of(reply: &Reply, executions: &[Execution]) -> Told {
-        let whole = |status: &Status| {
-            let executions = executions[status.executions.clone()].to_vec();
-            (Status { executions: 0..executions.len(), ..status.clone() }, executions)
-        };
-        match reply {
-            Reply::Status(status) => {
-                let (status, executions) = whole(status);
-                Told { reply: Reply::Status(status), executions }
-            }
-            Reply::Canceled(status) => {
-                let (status, executions) = whole(status);
-                Told { reply: Reply::Canceled(status), executions }
-            }
-            Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Done(_) | Reply::Rejected(_) => {
-                Told { reply: reply.clone(), executions: Vec::new() }
-            }
-        }
-    }
 }
 
 impl Ledger {

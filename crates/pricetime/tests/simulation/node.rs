@@ -19,11 +19,11 @@ use market::recovery::{self, Recovered, RecoveryError, Report};
 use market::snapshots::{self, JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
+use model::Told;
 
 use super::Stop;
 use super::ensure;
 use super::follower::{Follower, Pace};
-use super::ledger::Told;
 use super::process::Process;
 use super::tally::{self, Tally};
 

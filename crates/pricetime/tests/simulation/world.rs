@@ -9,12 +9,12 @@ use engine::{Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
-use model::Model;
 use model::workload::Random;
+use model::{Model, Told};
 
 use super::audit;
 use super::follower::Pace;
-use super::ledger::{Ledger, Told};
+use super::ledger::Ledger;
 use super::node::Node;
 use super::process::{Fate, Process};
 use super::requests::Clients;

@@ -1,0 +1,220 @@
+//! A market in PostgreSQL without PostgreSQL: the loop, the queue and the committer that serve, stepped in an order that a seed
+//! decides, in front of a simulated database to which anything happens. Everything that leaves a server is compared with the
+//! naive model and with what the database held at that moment.
+//!
+//! `PRICETIME_SEED=7 PRICETIME_ROUNDS=1` runs one life again, and more rounds are a longer simulation.
+
+mod database;
+mod front;
+mod oracle;
+mod rows;
+mod tally;
+mod writer;
+
+use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::Time;
+use exchange::{Metrics, State};
+use market::timekeeper::Clock;
+use model::workload::{Random, Workload};
+
+use self::database::Database;
+use self::front::Front;
+use self::tally::Tally;
+use self::writer::{SimulatedWriter, Weather};
+use crate::committer::Committer;
+use crate::error::StoreError;
+use crate::standing::Epoch;
+
+/// Lives of the short form: some seconds.
+const ROUNDS: u64 = 1_000;
+/// Of a life, before it becomes calm.
+const STEPS: usize = 100;
+/// 2026 in microseconds.
+const CLOCK_START: u64 = 1_790_000_000_000_000;
+
+/// A server: it writes to the database until another one takes over.
+struct Server {
+    epoch: Epoch,
+    front: Rc<RefCell<Front>>,
+    committer: Committer<SimulatedWriter>,
+}
+
+/// A database and its servers, the one that took over last behind the others, which do not know yet.
+struct World {
+    database: Database,
+    servers: Vec<Server>,
+    weather: Rc<Cell<Weather>>,
+    clock: Arc<AtomicU64>,
+    workload: Rc<RefCell<Workload>>,
+    random: Random,
+}
+
+impl Server {
+    /// Takes the database over and begins with what it holds.
+    fn start(world: &mut World) -> Server {
+        let World { database, weather, clock, workload, random, .. } = world;
+        let epoch = database.look().take_over();
+        let shown = clock.clone();
+        let clock = Clock::steady(move || Time(shown.load(Ordering::Relaxed)));
+        let (front, committed, follower) = Front::new(database, epoch, clock, workload, random);
+        let queue = front.queue.clone();
+        let front = Rc::new(RefCell::new(front));
+        let writer = SimulatedWriter::new(database, &front, epoch, weather, random);
+        let committer = Committer::new(writer, queue, committed, Some(follower), Metrics::new(&[]));
+        Server { epoch, front, committer }
+    }
+
+    /// A step of the committer. False when nothing will come. Errors: the server ends.
+    fn commit(&mut self, database: &Database) -> Result<bool, StoreError> {
+        let stepped = self.committer.step();
+        let mut front = self.front.borrow_mut();
+        front.hear();
+        let goes_on = stepped?;
+        let (epoch, head) = database.look().standing();
+        if epoch == self.epoch {
+            front.oracle.check_told(head.sequence);
+        }
+        Ok(goes_on)
+    }
+
+    /// Takes nothing more, and commits and answers what it has. Errors: it ended before.
+    fn stop(mut self, database: &Database) -> Result<(), StoreError> {
+        self.front.borrow_mut().close();
+        while self.commit(database)? {}
+        self.front.borrow().oracle.check_nothing_waits();
+        Ok(())
+    }
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let mut random = Random::new(seed);
+        let weather = Rc::new(Cell::new(Weather::new(&mut random)));
+        let clock = Arc::new(AtomicU64::new(CLOCK_START));
+        let workload = Rc::new(RefCell::new(Workload::with_client_orders(random.any())));
+        World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
+    }
+
+    /// Goes through all that a seed says, and then sees that a database that is back serves again.
+    fn live(&mut self) {
+        for _ in 0..STEPS {
+            self.step();
+        }
+        self.weather.set(Weather::CALM);
+        self.recover();
+    }
+
+    fn step(&mut self) {
+        self.start_if_none_is_in_charge();
+        // Hours, so that client order ids become free again.
+        let hours = if self.random.percent(2) { self.random.below(30) as u64 } else { 0 };
+        self.clock.fetch_add(hours * 3_600_000_000 + self.random.below(5_000) as u64, Ordering::Relaxed);
+        // The one in charge, or one that does not know yet that it is not.
+        let last = self.servers.len() - 1;
+        let chosen = if self.random.percent(70) { last } else { self.random.below(last + 1) };
+        let server = &mut self.servers[chosen];
+        match self.random.below(1000) {
+            0..450 => server.front.borrow_mut().turn(),
+            450..550 => server.front.borrow_mut().idle(),
+            550..980 => {
+                if server.commit(&self.database).is_err() {
+                    drop(self.servers.remove(chosen));
+                }
+            }
+            980..985 => drop(self.servers.remove(chosen)),
+            985..992 => match self.servers.remove(chosen).stop(&self.database) {
+                Ok(()) => self.database.count("orderly stops"),
+                Err(_) => self.database.count("stops that were cut off"),
+            },
+            _ => {
+                self.database.count("take-overs");
+                self.database.look().take_over();
+            }
+        }
+    }
+
+    fn start_if_none_is_in_charge(&mut self) {
+        let epoch = self.database.look().epoch;
+        if self.servers.last().is_none_or(|server| server.epoch != epoch) {
+            self.database.count("starts");
+            let server = Server::start(self);
+            self.servers.push(server);
+        }
+    }
+
+    /// Nothing happens any more: all that waits is answered by one step of the committer, and what comes then, too. Whoever is not
+    /// in charge sees it, and ends.
+    fn recover(&mut self) {
+        self.start_if_none_is_in_charge();
+        let mut server = self.servers.pop().expect("one is in charge");
+        for mut replaced in self.servers.drain(..) {
+            replaced.front.borrow_mut().turn();
+            assert!(replaced.commit(&self.database).is_err(), "a server goes on though another has taken over");
+        }
+        for _ in 0..2 {
+            server.commit(&self.database).expect("the database is there");
+            let mut front = server.front.borrow_mut();
+            front.oracle.check_nothing_waits();
+            assert_eq!(front.status.get(), State::Ready);
+            front.idle();
+            let engine = front.engine().expect("it is not stopped");
+            assert_eq!(engine.done_order_count(), 0, "the engine keeps orders that are done and committed");
+            let mut items = Vec::new();
+            engine.export(&mut |item| items.push(item));
+            assert!(items == self.database.look().rows.state_items(), "the engine is not where the rows are");
+            front.turn();
+        }
+        server.stop(&self.database).expect("the database is there");
+    }
+}
+
+/// What happened in a life. Panics, and names the seed, when something does not hold.
+fn live(seed: u64) -> Tally {
+    let mut world = World::new(seed);
+    let lived = std::panic::catch_unwind(AssertUnwindSafe(|| world.live()));
+    assert!(lived.is_ok(), "the life of seed {seed}: PRICETIME_SEED={seed} PRICETIME_ROUNDS=1 runs it again");
+    std::mem::take(&mut world.database.look().tally)
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+#[test]
+fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
+    let (seed, rounds) = (number("PRICETIME_SEED", 1), number("PRICETIME_ROUNDS", ROUNDS));
+    let mut tally = Tally::default();
+    (0..rounds).for_each(|round| tally.add(&live(seed.wrapping_add(round))));
+    println!("{tally}");
+    if rounds < ROUNDS {
+        return;
+    }
+    for (what, enough) in [
+        ("batches with commands answered", 20_000),
+        ("batches of queries answered", 20_000),
+        ("batches refused", 20_000),
+        ("batches abandoned that it did not hold yet", 10_000),
+        ("batches abandoned that the database held", 3_000),
+        ("orders looked up", 20_000),
+        ("transactions with trades", 3_000),
+        ("transactions sent again", 3_000),
+        ("crashes on the way", 500),
+        ("servers that found another in charge", 500),
+        ("orderly stops", 300),
+        ("stops that were cut off", 50),
+    ] {
+        assert!(tally.get(what) > enough, "too few {what}:\n{tally}");
+    }
+}
+
+#[test]
+fn a_life_comes_out_the_same_every_time() {
+    for seed in 0..50 {
+        assert_eq!(live(seed).to_string(), live(seed).to_string(), "seed {seed}");
+    }
+}

@@ -1,0 +1,79 @@
+//! A simulated database, which several servers may write to: the committed rows, the epoch, and the model of the same commands. It
+//! knows no server and no fault.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engine::{DoneOrders, Engine, Entry, Event, Execution, Importer};
+use model::Model;
+
+use super::rows::Rows;
+use super::tally::Tally;
+use crate::effects::{Effects, Head};
+use crate::standing::Epoch;
+
+/// A handle; clones are of the same database.
+#[derive(Clone)]
+pub(super) struct Database(Arc<Mutex<Committed>>);
+
+pub(super) struct Committed {
+    pub rows: Rows,
+    /// What the rows should say.
+    pub model: Model,
+    pub epoch: Epoch,
+    /// What happened in this life, counted.
+    pub tally: Tally,
+}
+
+impl Database {
+    /// Empty, and nobody's.
+    pub fn new() -> Database {
+        let committed = Committed { rows: Rows::new(), model: Model::new(), epoch: Epoch(0), tally: Tally::default() };
+        Database(Arc::new(Mutex::new(committed)))
+    }
+
+    pub fn look(&self) -> MutexGuard<'_, Committed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn count(&self, what: &'static str) {
+        self.look().tally.count(what);
+    }
+}
+
+impl Committed {
+    /// What a server reads to decide what became of its last transaction.
+    pub fn standing(&self) -> (Epoch, Head) {
+        (self.epoch, self.rows.head)
+    }
+
+    /// Nothing that an earlier server still sends is committed behind this.
+    pub fn take_over(&mut self) -> Epoch {
+        self.epoch = Epoch(self.epoch.0 + 1);
+        self.epoch
+    }
+
+    /// Commits effects that begin where the rows end, which are those of `entries`, and checks the rows. False, and nothing is
+    /// changed, when the writer's place was taken.
+    pub fn commit(&mut self, effects: &Effects, epoch: Epoch, entries: &[Entry]) -> bool {
+        if self.standing() != (epoch, effects.before) {
+            return false;
+        }
+        self.rows.write(effects);
+        for entry in entries {
+            self.model.apply(entry, &mut Vec::<Execution>::new(), &mut Vec::<Event>::new());
+        }
+        self.model.check_invariants();
+        if !effects.executions.is_empty() {
+            self.tally.count("transactions with trades");
+        }
+        assert!(self.rows.state_items() == self.model.state_items(), "the rows are not what the model says");
+        true
+    }
+
+    /// An engine as a start makes it.
+    pub fn load(&self, hash_seed: u64) -> Engine {
+        let mut importer = Importer::new(hash_seed, DoneOrders::Keep);
+        self.rows.state_items().into_iter().for_each(|item| importer.add(item).expect("the rows are sound"));
+        importer.finish().expect("the rows are sound")
+    }
+}

@@ -1,0 +1,187 @@
+//! The side of a server that clients see: its loop, the gateways that hand batches in, and who follows. It is stepped.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use engine::{Engine, Op, OrderId, Reply, Sequence};
+use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
+use market::timekeeper::Clock;
+use market::turn::Turn;
+use model::workload::{Random, Workload};
+
+use super::database::Database;
+use super::oracle::{Notice, Oracle};
+use crate::commit_queue::CommitQueue;
+use crate::sql_ledger::SqlLedger;
+use crate::standing::Epoch;
+use crate::stepped::{FOR_EVER, turn_before};
+
+const GATEWAYS: usize = 3;
+/// A gateway has no more batches than these on their way.
+const BATCHES_MAX: usize = 4;
+
+pub(super) struct Front {
+    /// None when the server is being stopped.
+    turn: Option<Turn<SqlLedger>>,
+    pub queue: Arc<CommitQueue>,
+    pub oracle: Oracle,
+    pub status: Status,
+    workload: Rc<RefCell<Workload>>,
+    random: Random,
+    database: Database,
+    outbox: Sender<Notice>,
+    notices: Receiver<Notice>,
+    last_ticket: u64,
+}
+
+impl Front {
+    /// On an engine that was just loaded. Gives also where the committer says what may be forgotten, and where it tells events.
+    pub fn new(
+        database: &Database,
+        epoch: Epoch,
+        clock: Clock,
+        workload: &Rc<RefCell<Workload>>,
+        random: &mut Random,
+    ) -> (Front, Sender<Vec<OrderId>>, Arc<Follower>) {
+        let committed = database.look();
+        let (head, engine) = (committed.rows.head, committed.load(random.any()));
+        let oracle = Oracle::new(committed.model.clone(), head.sequence, epoch);
+        drop(committed);
+        let status = Status::new();
+        status.set(State::Ready);
+        let queue = Arc::new(CommitQueue::new(head, FOR_EVER, status.clone()).probing_at_once());
+        let (outbox, notices) = channel();
+        let follower = Arc::new(Follower { outbox: outbox.clone(), database: database.clone() });
+        let (turn, committed) = turn_before(&queue, engine, Some(follower.clone()), clock);
+        let front = Front {
+            turn: Some(turn),
+            queue,
+            oracle,
+            status,
+            workload: workload.clone(),
+            random: Random::new(random.any()),
+            database: database.clone(),
+            outbox,
+            notices,
+            last_ticket: 0,
+        };
+        (front, committed, follower)
+    }
+
+    pub fn engine(&self) -> Option<&Engine> {
+        self.turn.as_ref().map(Turn::engine)
+    }
+
+    /// Gateways hand in some batches, all of which the loop takes in one step.
+    pub fn turn(&mut self) {
+        if self.turn.is_none() {
+            return;
+        }
+        let epoch = self.database.look().epoch;
+        let (mut batches, mut asked) = (Vec::new(), Vec::new());
+        for _ in 0..1 + self.random.below(3) {
+            let gateway = self.random.below(GATEWAYS);
+            if self.oracle.on_their_way(gateway) < BATCHES_MAX {
+                let batch = self.batch();
+                asked.push((batch.ticket, batch.requests.clone()));
+                self.oracle.asks(batch.ticket, gateway, epoch);
+                batches.push(batch);
+            }
+        }
+        let Some(turn) = &mut self.turn else { return };
+        let (before, away) = (turn.engine().sequence(), self.queue.is_away());
+        let Ok(()) = turn.step(&mut batches);
+        let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
+        let ops = asked.iter().flat_map(|(_, requests)| requests.ops());
+        let handed_in = ops.filter(|op| matches!(op, Op::Command(_))).count() as u64;
+        assert!(commands == 0 || commands == handed_in, "{commands} of {handed_in} commands were applied");
+        assert!(commands == 0 || !away, "commands were applied while the database was away");
+        // Of queries alone nobody can see whether they got as far as the engine.
+        if commands == handed_in {
+            asked.iter().for_each(|(ticket, requests)| self.oracle.applies(*ticket, requests, time));
+        }
+        self.hear();
+    }
+
+    /// Nothing comes for a moment.
+    pub fn idle(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            let Ok(()) = turn.idle();
+        }
+        self.hear();
+    }
+
+    /// More time passes than anybody is to wait for the database.
+    pub fn lose_patience(&mut self) {
+        self.queue.let_pass(FOR_EVER);
+    }
+
+    /// Nothing more is taken.
+    pub fn close(&mut self) {
+        let Some(Ok(_)) = self.turn.take().map(Turn::close) else { return };
+        self.hear();
+    }
+
+    /// Looks at what has left the server. Nobody waits for a database that is away.
+    pub fn hear(&mut self) {
+        let mut committed = self.database.look();
+        self.notices.try_iter().for_each(|notice| self.oracle.hear(notice, &mut committed.tally));
+        if self.turn.is_some() && self.queue.is_away() {
+            self.oracle.check_nothing_waits();
+        }
+    }
+
+    /// The requests of some connections.
+    fn batch(&mut self) -> Box<Batch> {
+        let (outbox, database) = (self.outbox.clone(), self.database.clone());
+        let mut batch = Batch::calling(move |batch| {
+            let committed = database.look();
+            let found = batch.answers.iter().map(|answer| match answer {
+                Answer::Reply(Reply::Done(order)) => committed.rows.done_order(*order),
+                Answer::Reply(_) | Answer::Unavailable(_) => None,
+            });
+            let (found, held) = (found.collect(), committed.rows.sequence());
+            let _ = outbox.send(Notice::Back { batch, held, found });
+        });
+        self.last_ticket += 1;
+        batch.ticket = self.last_ticket;
+        batch.requests = self.requests();
+        batch
+    }
+
+    fn requests(&mut self) -> Requests {
+        let mut requests = Requests::new();
+        let only_queries = self.random.percent(25);
+        for _ in 0..self.random.below(4) {
+            // A request that could not be read has no op.
+            let ops_max = self.random.pick(&[2, 5, 20]);
+            for _ in 0..self.random.below(ops_max) {
+                let op = self.workload.borrow_mut().next_op(&self.oracle.model);
+                if !only_queries || matches!(op, Op::Query(_)) {
+                    requests.push_op(op);
+                }
+            }
+            requests.end_request();
+        }
+        requests
+    }
+}
+
+/// Who follows the market.
+pub(super) struct Follower {
+    outbox: Sender<Notice>,
+    database: Database,
+}
+
+impl EventQueue for Follower {
+    fn batch(&self) -> EventBatch {
+        EventBatch::default()
+    }
+
+    fn push(&self, events: EventBatch) {
+        let held: Sequence = self.database.look().rows.sequence();
+        let _ = self.outbox.send(Notice::Events { events, held });
+    }
+}

@@ -1,0 +1,198 @@
+//! What one server may say and when: each batch that comes back and each event that it tells is compared with the model and
+//! with what the database held at that moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::{DoneOrder, Entry, Event, Op, Reply, Sequence, Time};
+use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
+use model::{Model, Told};
+
+use super::tally::Tally;
+use crate::standing::Epoch;
+
+/// Something that left the server.
+pub(super) enum Notice {
+    /// A batch came back.
+    Back {
+        batch: Box<Batch>,
+        /// What the database held then.
+        held: Sequence,
+        /// What look-ups found then of orders that the engine had forgotten, for each op.
+        found: Vec<Option<DoneOrder>>,
+    },
+    /// Who follows was told of a turn.
+    Events { events: EventBatch, held: Sequence },
+}
+
+/// What is known of one server.
+pub(super) struct Oracle {
+    /// After all that it applied, committed or not.
+    pub model: Model,
+    epoch: Epoch,
+    /// Where it began.
+    began: Sequence,
+    /// What it applied.
+    entries: Vec<Entry>,
+    /// What each of these did, as far as nobody was told.
+    untold: Vec<(Sequence, Event)>,
+    told_through: Sequence,
+    /// Where its batches end: no transaction ends elsewhere.
+    ends: BTreeSet<Sequence>,
+    /// Batches that are on their way, by ticket.
+    asked: BTreeMap<u64, Asked>,
+    last_answered: u64,
+}
+
+struct Asked {
+    gateway: usize,
+    /// Whose the database was when it was handed in.
+    epoch: Epoch,
+    /// What the model says; none if it did not get as far as the engine.
+    expected: Option<Expected>,
+}
+
+struct Expected {
+    told: Vec<Told>,
+    /// Where the market stood before it and behind it.
+    before: Sequence,
+    after: Sequence,
+}
+
+impl Oracle {
+    /// Of a server that begins with what the database holds.
+    pub fn new(model: Model, began: Sequence, epoch: Epoch) -> Oracle {
+        Oracle {
+            model,
+            epoch,
+            began,
+            entries: Vec::new(),
+            untold: Vec::new(),
+            told_through: began,
+            ends: BTreeSet::from([began]),
+            asked: BTreeMap::new(),
+            last_answered: 0,
+        }
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.began.plus(self.entries.len() as u64)
+    }
+
+    /// Batches of a gateway that are on their way.
+    pub fn on_their_way(&self, gateway: usize) -> usize {
+        self.asked.values().filter(|asked| asked.gateway == gateway).count()
+    }
+
+    /// A batch is handed in, while the database is `epoch`'s.
+    pub fn asks(&mut self, ticket: u64, gateway: usize, epoch: Epoch) {
+        let before = self.asked.insert(ticket, Asked { gateway, epoch, expected: None });
+        assert!(before.is_none(), "a ticket is used twice");
+    }
+
+    /// The engine got a batch that was handed in, at `time`.
+    pub fn applies(&mut self, ticket: u64, requests: &Requests, time: Time) {
+        let before = self.sequence();
+        let told = requests.ops().iter().map(|op| self.tell(op, time)).collect();
+        let after = self.sequence();
+        self.ends.insert(after);
+        let asked = self.asked.get_mut(&ticket).expect("it was asked");
+        asked.expected = Some(Expected { told, before, after });
+    }
+
+    fn tell(&mut self, op: &Op, time: Time) -> Told {
+        let mut executions = Vec::new();
+        let reply = match op {
+            Op::Query(query) => self.model.query(query, &mut executions),
+            Op::Command(command) => {
+                let entry = Entry { sequence: self.sequence().next(), time, command: *command };
+                let mut events = Vec::new();
+                let reply = self.model.apply(&entry, &mut executions, &mut events);
+                self.untold.extend(events.into_iter().map(|event| (entry.sequence, event)));
+                self.entries.push(entry);
+                reply
+            }
+        };
+        Told::of(&reply, &executions)
+    }
+
+    /// The commands of a transaction.
+    pub fn entries(&self, before: Sequence, after: Sequence) -> &[Entry] {
+        assert!(self.ends.contains(&after), "a transaction ends inside of a batch, at {after}");
+        let place = |sequence: Sequence| (sequence.0 - self.began.0) as usize;
+        &self.entries[place(before)..place(after)]
+    }
+
+    /// Something has left the server.
+    pub fn hear(&mut self, notice: Notice, tally: &mut Tally) {
+        match notice {
+            Notice::Back { batch, held, found } => self.came_back(*batch, held, found, tally),
+            Notice::Events { events, held } => self.told(&events, held),
+        }
+    }
+
+    fn told(&mut self, events: &EventBatch, held: Sequence) {
+        let through = events.through.expect("events are sealed before they are told");
+        assert!(through <= held, "events were told up to {through}, and the database holds {held}");
+        assert!(through >= self.told_through, "events were told twice");
+        let behind = self.untold.iter().position(|(sequence, _)| *sequence > through).unwrap_or(self.untold.len());
+        let expected: Vec<_> = self.untold.drain(..behind).collect();
+        assert!(events.events == expected, "up to {through} the events are not those of the model");
+        self.told_through = through;
+    }
+
+    fn came_back(&mut self, batch: Batch, held: Sequence, found: Vec<Option<DoneOrder>>, tally: &mut Tally) {
+        let ticket = batch.ticket;
+        let asked = self.asked.remove(&ticket).unwrap_or_else(|| panic!("batch {ticket} came back twice"));
+        if batch.is_refused() {
+            let changed = asked.expected.is_some_and(|expected| expected.after > expected.before);
+            assert!(!changed, "batch {ticket} was refused, and has changed something");
+            let away = Answer::Unavailable(Unavailable::StoreAway);
+            assert!(batch.answers.iter().all(|answer| *answer == away), "batch {ticket} was refused for no reason");
+            return tally.count("batches refused");
+        }
+        let Some(expected) = asked.expected else { panic!("batch {ticket} was never applied, and is not refused") };
+        if batch.is_abandoned() {
+            assert!(expected.after > expected.before, "a query is refused, not abandoned");
+            return tally.count(match expected.after <= held {
+                true => "batches abandoned that the database held",
+                false => "batches abandoned that it did not hold yet",
+            });
+        }
+        let Expected { told, before, after } = expected;
+        assert!(after <= held, "batch {ticket} tells of {after}, and the database holds {held}");
+        assert!(after <= self.told_through, "batch {ticket} tells of {after}, and of events {}", self.told_through);
+        assert!(asked.epoch == self.epoch, "batch {ticket} was asked when another server had taken over");
+        assert!(ticket > self.last_answered, "batch {ticket} was answered behind {}", self.last_answered);
+        self.last_answered = ticket;
+        let Batch { requests, answers, mut executions, .. } = batch;
+        assert_eq!(answers.len(), told.len());
+        for (((op, answer), found), expected) in requests.ops().iter().zip(answers).zip(found).zip(told) {
+            let reply = match answer {
+                Answer::Unavailable(why) => panic!("{op:?} was told: {why}"),
+                Answer::Reply(Reply::Done(order)) => {
+                    tally.count("orders looked up");
+                    let done = found.unwrap_or_else(|| panic!("{order} is done in neither the engine nor the rows"));
+                    done.answer(op, &mut executions)
+                }
+                Answer::Reply(reply) => reply,
+            };
+            let told = Told::of(&reply, &executions);
+            assert!(told == expected, "{op:?} was told {told:?}, the model says {expected:?}");
+        }
+        tally.count(match after > before {
+            true => "batches with commands answered",
+            false => "batches of queries answered",
+        });
+    }
+
+    /// A transaction was committed, and the server knows it.
+    pub fn check_told(&self, held: Sequence) {
+        assert_eq!(self.told_through, held, "who follows does not know all that is committed");
+    }
+
+    /// Nothing is on its way any more.
+    pub fn check_nothing_waits(&self) {
+        let waiting: Vec<&u64> = self.asked.keys().collect();
+        assert!(waiting.is_empty(), "these batches did not come back: {waiting:?}");
+    }
+}

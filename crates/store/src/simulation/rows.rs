@@ -1,0 +1,114 @@
+//! The rows of a simulated database, made of effects alone, and what can be read of them: the market, and orders that are done.
+//! They know neither the engine nor the model.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use engine::{
+    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Position,
+    Sequence, Side, StateItem, Symbol, SymbolIndex, Time,
+};
+
+use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
+
+/// A client order id stands for its order for so long after that is done.
+const DAY_US: u64 = 24 * 3600 * 1_000_000;
+
+pub(super) struct Rows {
+    pub head: Head,
+    accounts: Vec<(AccountId, Money)>,
+    symbols: Vec<(Symbol, Position)>,
+    positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
+    /// All orders, with what is open of them.
+    orders: BTreeMap<OrderId, OrderRow>,
+    executions: Vec<ExecutionRow>,
+    cancellations: BTreeMap<OrderId, Cancellation>,
+    client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
+}
+
+impl Rows {
+    /// Of a market in which nothing has happened yet.
+    pub fn new() -> Rows {
+        Rows {
+            head: Head::ZERO,
+            accounts: Vec::new(),
+            symbols: Vec::new(),
+            positions: BTreeMap::new(),
+            orders: BTreeMap::new(),
+            executions: Vec::new(),
+            cancellations: BTreeMap::new(),
+            client_orders: BTreeMap::new(),
+        }
+    }
+
+    /// The last command that they tell of.
+    pub fn sequence(&self) -> Sequence {
+        self.head.sequence
+    }
+
+    /// Writes all of a transaction.
+    pub fn write(&mut self, effects: &Effects) {
+        self.symbols.extend(effects.symbols.iter().map(|row| (row.name, Position::ZERO)));
+        effects.issued.iter().for_each(|row| self.symbols[row.symbol.0 as usize].1 = row.issued);
+        self.accounts.extend(effects.accounts.iter().map(|row| (row.id, row.balance)));
+        effects.balances.iter().for_each(|row| self.accounts[row.account.0 as usize].1 = row.balance);
+        self.positions.extend(effects.positions.iter().map(|row| ((row.account, row.symbol), row.shares)));
+        self.orders.extend(effects.orders.iter().map(|row| (row.order, *row)));
+        for row in &effects.taken {
+            let order = self.orders.get_mut(&row.order).expect("an order is there before something is taken of it");
+            order.open = order.open.less(row.shares);
+        }
+        self.executions.extend(&effects.executions);
+        let canceled = effects.cancellations.iter();
+        let canceled = canceled.map(|row| (row.order, Cancellation { shares: row.shares, time: row.time }));
+        self.cancellations.extend(canceled);
+        self.client_orders.extend(effects.client_orders.iter().map(|row| (row.order, (row.id, row.done))));
+        for row in &effects.client_orders_done {
+            self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
+        }
+        self.head = effects.after;
+        assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
+    }
+
+    /// The market as a start reads it.
+    pub fn state_items(&self) -> Vec<StateItem> {
+        let Head { sequence, time, next_order, .. } = self.head;
+        let mut items = vec![StateItem::Head { sequence, time, next_order }];
+        items.extend(self.accounts.iter().map(|&(id, balance)| StateItem::Account { id, balance }));
+        items.extend(self.symbols.iter().map(|&(name, issued)| StateItem::Symbol { name, issued }));
+        let owned = self.positions.iter().filter(|(_, shares)| **shares != Position::ZERO);
+        items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
+        let mut open: Vec<&OrderRow> = self.orders.values().filter(|order| !order.open.is_zero()).collect();
+        open.sort_by_key(|order| {
+            let (buy, sell) = match order.side {
+                Side::Buy => (Some(Reverse(order.limit)), None),
+                Side::Sell => (None, Some(order.limit)),
+            };
+            (order.symbol, order.side == Side::Sell, buy, sell, order.order)
+        });
+        for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
+            items.push(StateItem::Order { order, account, symbol, side, limit, open });
+            items.extend(self.executions_of(order).map(StateItem::Execution));
+        }
+        let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
+        for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
+            let OrderRow { account, symbol, side, limit, shares, .. } = self.orders[&order];
+            let placed = NewOrder { symbol, side, limit, shares };
+            items.push(StateItem::ClientOrder { order, id, account, placed, done });
+        }
+        items
+    }
+
+    /// What a look-up finds: nothing of an order that was never placed or is open.
+    pub fn done_order(&self, order: OrderId) -> Option<DoneOrder> {
+        let row = self.orders.get(&order).filter(|row| row.open.is_zero())?;
+        let account = self.accounts[row.account.0 as usize].0;
+        let (canceled, executions) = (self.cancellations.get(&order).copied(), self.executions_of(order).collect());
+        Some(DoneOrder { order, account, canceled, executions })
+    }
+
+    fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {
+        let rows = self.executions.iter().filter(move |row| row.buy == order || row.sell == order);
+        rows.map(|&ExecutionRow { shares, price, time, .. }| Execution { shares, price, time })
+    }
+}

@@ -1,0 +1,38 @@
+//! A market in front of a commit queue that a test steps, without a thread. It knows no database.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use engine::{Engine, OrderId};
+use exchange::{EventSink, Metrics};
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
+use market::timekeeper::Clock;
+use market::turn::{Turn, TurnOptions};
+
+use crate::commit_queue::CommitQueue;
+use crate::sql_ledger::SqlLedger;
+
+/// A patience that no test outlives.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(3600);
+/// More than any request of a test is answered with.
+const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
+
+/// A loop in front of a queue, and the way on which it is told which orders it may forget.
+pub(crate) fn turn_before(
+    queue: &Arc<CommitQueue>,
+    engine: Engine,
+    events: Option<EventSink>,
+    clock: Clock,
+) -> (Turn<SqlLedger>, Sender<Vec<OrderId>>) {
+    let (committed, forgotten) = channel();
+    let options = TurnOptions {
+        limits: LIMITS,
+        bounds: Bounds::NONE,
+        metrics: Metrics::new(&[]),
+        clock,
+        clock_leap_max: Duration::MAX,
+    };
+    (Turn::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)
+}
