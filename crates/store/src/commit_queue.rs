@@ -16,7 +16,7 @@ use crate::effects::{Effects, Head};
 const GATHERED_OPS_MAX: usize = 1 << 14;
 /// How often the loop looks up while something is on its way to the database.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
-/// How often an idle server asks the database whether it is there: `/ready` tells.
+/// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
 
 /// Shared by the loop and the committer.
