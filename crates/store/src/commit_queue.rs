@@ -152,8 +152,9 @@ impl CommitQueue {
         if let Some(committing) = committing {
             batches.append(&mut committing.waiting.batches);
         }
-        drop(queue);
+        // Under the lock: behind an `arrived` of the committer it would stay so for good.
         self.status.replace(&State::Ready, State::StoreAway);
+        drop(queue);
         // A worker gets its batches in the order in which it gave them, whichever way round they come.
         batches.into_iter().for_each(Applied::let_go);
         busy
@@ -224,7 +225,6 @@ impl CommitQueue {
         if !std::mem::replace(&mut queue.away, true) {
             tracing::warn!(fault, "the database does not answer");
         }
-        drop(queue);
         self.status.replace(&State::Ready, State::StoreAway);
     }
 
@@ -248,5 +248,60 @@ impl CommitQueue {
         if let Some(committing) = &mut self.lock().committing {
             committing.since -= time;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Many enough for the two to meet at every point.
+    const ROUNDS: u64 = 50_000;
+
+    /// A server stayed unready for good when its database answered just as the loop gave up on it: the loop set the status
+    /// when it had given up the lock, and so behind the committer.
+    #[test]
+    fn a_database_that_answers_as_the_loop_gives_up_on_it_is_not_away() {
+        let status = Status::new();
+        status.set(State::Ready);
+        let queue = CommitQueue::new(Head::ZERO, Duration::ZERO, status.clone()).probing_at_once();
+        let mut spare = Effects::after(Head::ZERO);
+        let mut ask = || assert!(matches!(queue.take(&mut spare), Next::Probe));
+        let (asked, answered) = (AtomicU64::new(0), AtomicU64::new(0));
+        let wait_for = |round: u64, of: &AtomicU64| {
+            let mut looked = 0;
+            while of.load(Ordering::SeqCst) < round {
+                looked += 1;
+                // The two meet when both are on a core. There may be no second one.
+                if looked > 1_000 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 1..=ROUNDS {
+                    wait_for(round, &asked);
+                    (0..round % 64).for_each(|_| std::hint::spin_loop());
+                    queue.arrived();
+                    answered.store(round, Ordering::SeqCst);
+                }
+            });
+            for round in 1..=ROUNDS {
+                ask();
+                asked.store(round, Ordering::SeqCst);
+                (0..round / 64 % 32).for_each(|_| std::hint::spin_loop());
+                queue.look_after();
+                wait_for(round, &answered);
+                // In the next round nothing would be left to see.
+                ask();
+                queue.arrived();
+                // A panic here would leave the other thread waiting.
+                if status.get() != State::Ready {
+                    asked.store(ROUNDS, Ordering::SeqCst);
+                    panic!("round {round}: the database answers, and the server says that it is away");
+                }
+            }
+        });
     }
 }
