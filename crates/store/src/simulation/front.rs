@@ -130,6 +130,7 @@ impl Front {
         self.notices.try_iter().for_each(|notice| self.oracle.hear(notice, &mut committed.tally));
         if self.turn.is_some() && self.queue.is_away() {
             self.oracle.check_nothing_waits();
+            assert_eq!(self.status.get(), State::StoreAway);
         }
     }
 

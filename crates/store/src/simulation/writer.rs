@@ -164,6 +164,6 @@ impl CommitWriter for SimulatedWriter {
     }
 }
 
-pub(super) fn crash() -> StoreError {
+fn crash() -> StoreError {
     StoreError::Unreachable { place: "the database".to_owned(), fault: "the server crashed".to_owned() }
 }
