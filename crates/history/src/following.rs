@@ -1,97 +1,21 @@
-//! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that. It
-//! remembers only what was paid for open orders, the candles that are not complete, and the names of accounts.
-
-use std::collections::HashMap;
+//! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that.
 
 use engine::{
-    AccountId, AccountIndex, Engine, Event, Money, NewOrder, OrderId, Price, Sequence, Shares, Side, StateItem,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Price, Sequence, Shares, SymbolIndex, Time,
 };
 use exchange::EventBatch;
-use foldhash::fast::RandomState;
 
-use crate::candle::{Candle, KEPT};
+use crate::candle::{Candle, Interval, KEPT};
 use crate::error::HistoryError;
-use crate::heads::Heads;
+use crate::followed::{Arriving, Followed};
 use crate::history::History;
-use crate::record::{Ending, PastOrder};
+use crate::record::{self, CandleRecord, Ending, PastOrder, TradeRecord, order_record};
 use crate::trade::Trade;
-
-#[derive(Debug)]
-pub(crate) struct Following {
-    /// The last command whose events were followed.
-    pub(crate) sequence: Sequence,
-    /// Its time.
-    pub(crate) time: Time,
-    /// By index.
-    accounts: Vec<AccountId>,
-    /// What was paid for the executed shares of open orders that have any.
-    paid: HashMap<OrderId, Money, RandomState>,
-    /// By symbol: the candles that trades still change.
-    candles: Vec<[Option<Candle>; KEPT.len()]>,
-    /// The order that is being placed. How it stands is known when all that it executed with is.
-    arriving: Option<Arriving>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Arriving {
-    order: OrderId,
-    account: AccountIndex,
-    side: Side,
-    open: Shares,
-    paid: Money,
-}
-
-impl Following {
-    /// From an engine's state on, of a history that goes at least as far.
-    pub(crate) fn from(engine: &Engine, heads: &Heads) -> Following {
-        let mut following = Following {
-            sequence: engine.sequence(),
-            time: engine.time(),
-            accounts: Vec::new(),
-            paid: HashMap::default(),
-            candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
-            arriving: None,
-        };
-        let mut last = None;
-        engine.export(&mut |item| match item {
-            StateItem::Account { id, .. } => following.accounts.push(id),
-            StateItem::Order { order, .. } => last = Some(order),
-            StateItem::Execution(execution) => {
-                let order = last.expect("invariant: an execution follows its order");
-                let paid = following.paid.entry(order).or_insert(Money::ZERO);
-                *paid = paid.plus(execution.price.times(execution.shares));
-            }
-            StateItem::Head { .. }
-            | StateItem::Symbol { .. }
-            | StateItem::Position { .. }
-            | StateItem::ClientOrder { .. } => {}
-        });
-        following
-    }
-
-    /// The candles that are not complete.
-    pub(crate) fn candles(&self, symbol: usize) -> [Option<Candle>; KEPT.len()] {
-        self.candles.get(symbol).copied().unwrap_or_default()
-    }
-
-    pub(crate) fn symbols(&self) -> usize {
-        self.candles.len()
-    }
-
-    fn candles_mut(&mut self, symbol: SymbolIndex) -> &mut [Option<Candle>; KEPT.len()] {
-        let at = symbol.0 as usize;
-        if at >= self.candles.len() {
-            self.candles.resize(at + 1, Default::default());
-        }
-        &mut self.candles[at]
-    }
-}
 
 impl History {
     /// The last command whose events it followed.
     pub fn sequence(&self) -> Sequence {
-        self.following.sequence
+        self.followed.sequence
     }
 
     /// Symbols that it may know something of.
@@ -101,46 +25,46 @@ impl History {
 
     /// Its time.
     pub fn time(&self) -> Time {
-        self.following.time
+        self.followed.time
     }
 
     /// What an account is called.
     pub(crate) fn account_id(&self, account: AccountIndex) -> Option<AccountId> {
-        self.following.accounts.get(account.0 as usize).copied()
+        self.followed.accounts.get(account.0 as usize).copied()
     }
 
     /// Follows a turn's events.
     pub fn follow(&mut self, batch: &EventBatch) -> Result<(), HistoryError> {
-        let time = batch.time.unwrap_or(self.following.time);
+        let time = batch.time.unwrap_or(self.followed.time);
         for (sequence, event) in &batch.events {
-            if *sequence != self.following.sequence {
+            if *sequence != self.followed.sequence {
                 self.arrive()?;
-                (self.following.sequence, self.following.time) = (*sequence, time);
+                (self.followed.sequence, self.followed.time) = (*sequence, time);
             }
             self.follow_event(event)?;
         }
         self.arrive()?;
-        let following = &mut self.following;
-        following.sequence = batch.through.unwrap_or(following.sequence).max(following.sequence);
-        following.time = time;
+        let followed = &mut self.followed;
+        followed.sequence = batch.through.unwrap_or(followed.sequence).max(followed.sequence);
+        followed.time = time;
         Ok(())
     }
 
     fn follow_event(&mut self, event: &Event) -> Result<(), HistoryError> {
-        let Following { sequence, time, .. } = self.following;
+        let Followed { sequence, time, .. } = self.followed;
         match *event {
-            Event::AccountCreated { id, .. } => self.following.accounts.push(id),
+            Event::AccountCreated { id, .. } => self.followed.accounts.push(id),
             Event::OrderOpened { order, account, placed } => {
                 self.placed(&PastOrder::placed(order, account, placed, time, sequence))?;
                 let NewOrder { side, shares, .. } = placed;
-                self.following.arriving = Some(Arriving { order, account, side, open: shares, paid: Money::ZERO });
+                self.followed.arriving = Some(Arriving { order, account, side, open: shares, paid: Money::ZERO });
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
             Event::OrderCanceled { order, account, shares, .. } => {
-                let paid = self.following.paid.remove(&order).unwrap_or(Money::ZERO);
+                let paid = self.followed.paid.remove(&order).unwrap_or(Money::ZERO);
                 return self.end(order, account, shares, paid);
             }
             // That an order's client order id is free again in a day is the engine's business.
@@ -159,9 +83,9 @@ impl History {
         price: Price,
         shares: Shares,
     ) -> Result<(), HistoryError> {
-        let Following { sequence, time, .. } = self.following;
+        let Followed { sequence, time, .. } = self.followed;
         let arriving =
-            self.following.arriving.as_mut().expect("invariant: what executes was opened by the same command");
+            self.followed.arriving.as_mut().expect("invariant: what executes was opened by the same command");
         let trade = Trade {
             id: self.trades.len() + 1,
             symbol,
@@ -182,10 +106,10 @@ impl History {
             self.add_to_candles(&trade)?;
         }
         if maker_done {
-            let before = self.following.paid.remove(&maker).unwrap_or(Money::ZERO);
+            let before = self.followed.paid.remove(&maker).unwrap_or(Money::ZERO);
             return self.end(maker, maker_account, Shares::ZERO, before.plus(trade.money()));
         }
-        let paid = self.following.paid.entry(maker).or_insert(Money::ZERO);
+        let paid = self.followed.paid.entry(maker).or_insert(Money::ZERO);
         *paid = paid.plus(trade.money());
         Ok(())
     }
@@ -193,7 +117,7 @@ impl History {
     fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         for (at, interval) in KEPT.into_iter().enumerate() {
             let next = Candle::of(trade, interval);
-            let current = &mut self.following.candles_mut(trade.symbol)[at];
+            let current = &mut self.followed.candles_mut(trade.symbol)[at];
             match current {
                 Some(current) if current.start == next.start => current.extend(&next),
                 current => {
@@ -208,12 +132,12 @@ impl History {
 
     /// The order that was being placed, once all that it executed with is known.
     fn arrive(&mut self) -> Result<(), HistoryError> {
-        let Some(Arriving { order, account, open, paid, .. }) = self.following.arriving.take() else { return Ok(()) };
+        let Some(Arriving { order, account, open, paid, .. }) = self.followed.arriving.take() else { return Ok(()) };
         if open.is_zero() {
             return self.end(order, account, Shares::ZERO, paid);
         }
         if paid != Money::ZERO {
-            self.following.paid.insert(order, paid);
+            self.followed.paid.insert(order, paid);
         }
         Ok(())
     }
@@ -225,7 +149,107 @@ impl History {
         canceled: Shares,
         money: Money,
     ) -> Result<(), HistoryError> {
-        let Following { sequence, time, .. } = self.following;
+        let Followed { sequence, time, .. } = self.followed;
         self.ended(order, account, &Ending { canceled, money, time, sequence })
+    }
+
+    /// An order was placed.
+    fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
+        if placed.sequence <= self.heads.through {
+            return Ok(());
+        }
+        let here = self.heads.first_order.0 + self.orders.len();
+        if placed.order.0 != here {
+            let fault = format!("order {} follows order {}", placed.order, here - 1);
+            return Err(HistoryError::Damaged { name: "chains".to_owned(), fault });
+        }
+        let before = self.heads.account(placed.account).order.replace(placed.order);
+        self.orders.append(&order_record(self.orders.len(), placed, before))
+    }
+
+    /// Notes the client order id of the order that was placed last.
+    fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
+        if sequence > self.heads.through {
+            self.orders.change_last(|at, record| record::name(at, record, id));
+        }
+    }
+
+    /// An order of an account ended.
+    fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
+        if ended.sequence <= self.heads.through {
+            return Ok(());
+        }
+        let trade = self.heads.executed.remove(&order);
+        if order < self.heads.first_order {
+            return self.end_begun(order, ended, trade);
+        }
+        let before = match ended.canceled.is_zero() {
+            true => None,
+            false => self.heads.account(account).canceled.replace(order),
+        };
+        let at = self.place(order);
+        // Whatever its record holds: nothing on the order path reads what may be damaged.
+        let (from, bytes) = record::ending(at, ended, trade, before);
+        self.patch_order(at, from, &bytes)
+    }
+
+    /// An order ended that was open when the history began. It is in no chain.
+    fn end_begun(&mut self, order: OrderId, ended: &Ending, trade: Option<u64>) -> Result<(), HistoryError> {
+        let Some(before) = &mut self.before else { return Ok(()) };
+        match before.begun.find(order.0) {
+            Ok(Some(slot)) => {
+                let (from, bytes) = record::ending(order.0, ended, trade, None);
+                before.begun.patch(slot, from, &bytes)
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.is_damage() => {
+                self.list(&error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Changes the record of an order, wherever that is.
+    fn patch_order(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
+        let settled = self.orders.is_settled(at);
+        if settled || self.upkeep.may_carry(at, self.orders.part_records()) {
+            match self.carried.find(at) {
+                Ok(Some(slot)) => self.carried.patch(slot, from, bytes)?,
+                Ok(None) if settled => drop(self.lost(&self.orders, at)),
+                Ok(None) => {}
+                Err(error) if error.is_damage() => self.list(&error),
+                Err(error) => return Err(error),
+            }
+        }
+        if settled { Ok(()) } else { self.orders.patch(at, from, bytes) }
+    }
+
+    /// Two orders executed: the next trade.
+    fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+        let number = Some(trade.id);
+        let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
+        let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);
+        let of_aggressor = match trade.maker_account == trade.aggressor_account {
+            true => of_maker,
+            false => std::mem::replace(&mut self.heads.account(trade.aggressor_account).trade, number),
+        };
+        let of_maker_order = self.executed(trade.maker_order, trade.id);
+        self.executed(trade.aggressor_order, trade.id);
+        let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor, of_maker_order };
+        self.trades.append(&record.encode(self.trades.len()))
+    }
+
+    /// Notes the last trade of an order. Gives the one before.
+    fn executed(&mut self, order: OrderId, trade: u64) -> Option<u64> {
+        self.heads.executed.insert(order, trade)
+    }
+
+    /// A candle that is complete.
+    fn candle(&mut self, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Result<(), HistoryError> {
+        let number = self.candles.len() + 1;
+        let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
+        let before = chain.last.replace(number);
+        self.candles.append(&CandleRecord { candle: *candle, before }.encode(number - 1))
     }
 }

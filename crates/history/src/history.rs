@@ -5,24 +5,20 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use engine::{AccountIndex, ClientOrderId, DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
+use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{ARCHIVE_NAME, Archive, Damages, Storage};
 
 use crate::before::Before;
-use crate::candle::{Candle, Interval, KEPT};
+use crate::candle::KEPT;
 use crate::carried::Carried;
 use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, HISTORY_FOLDER};
-use crate::following::Following;
+use crate::followed::Followed;
 use crate::heads::Heads;
-use crate::record::{
-    CANDLE_BYTES, CANDLES, CandleRecord, Ending, ORDER_BYTES, ORDERS, PastOrder, TRADE_BYTES, TRADES, TradeRecord,
-    order_record,
-};
+use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
 use crate::table::{Near, Sizes, Table};
-use crate::tending::{Keep, Tending};
-use crate::trade::Trade;
+use crate::upkeep::{Keep, Upkeep};
 use crate::{folder, former, names, record};
 
 /// Bytes of trades and of candles that wait to be written: they never change.
@@ -47,10 +43,10 @@ pub struct History {
     pub(crate) kept: Kept,
     /// Orders that the checkpoint counted when the history was opened.
     covered_orders: u64,
-    pub(crate) following: Following,
+    pub(crate) followed: Followed,
     /// None where it begins with the market.
     pub(crate) before: Option<Before>,
-    pub(crate) tending: Tending,
+    pub(crate) upkeep: Upkeep,
     sizes: Sizes,
     pub(crate) damages: Damages,
     journal: Option<SyncJournal>,
@@ -161,8 +157,8 @@ impl History {
             candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
             carried: Carried::open(&folder, kept.carried, &sizes)?,
             covered_orders: orders,
-            following: Following::from(engine, &heads),
-            tending: Tending::new(&kept),
+            followed: Followed::from(engine, &heads),
+            upkeep: Upkeep::new(&kept),
             kept,
             heads,
             folder,
@@ -174,7 +170,7 @@ impl History {
 
     /// Keeping so much at most.
     pub fn keeping(mut self, keep: Keep) -> History {
-        self.tending.keep(keep);
+        self.upkeep.keep = keep;
         self
     }
 
@@ -195,7 +191,7 @@ impl History {
     pub fn fit(&mut self, engine: &Engine) -> Result<bool, HistoryError> {
         if self.heads.through > engine.sequence() {
             let folder = set_aside(&*self.folder, self.heads.through)?;
-            let (damages, keep, journal) = (self.damages.clone(), self.tending.kept(), self.journal.take());
+            let (damages, keep, journal) = (self.damages.clone(), self.upkeep.keep, self.journal.take());
             let anew = History::open_in(folder, engine, self.sizes, None)?.listing(damages).keeping(keep);
             *self = History { journal, ..anew };
             return Ok(false);
@@ -225,111 +221,6 @@ impl History {
         self.trades.len() + 1
     }
 
-    /// An order was placed.
-    pub(crate) fn placed(&mut self, placed: &PastOrder) -> Result<(), HistoryError> {
-        if placed.sequence <= self.heads.through {
-            return Ok(());
-        }
-        let here = self.heads.first_order.0 + self.orders.len();
-        if placed.order.0 != here {
-            let fault = format!("order {} follows order {}", placed.order, here - 1);
-            return Err(HistoryError::Damaged { name: "chains".to_owned(), fault });
-        }
-        let before = self.heads.account(placed.account).order.replace(placed.order);
-        self.orders.append(&order_record(self.orders.len(), placed, before))
-    }
-
-    /// Notes the client order id of the order that was placed last.
-    pub(crate) fn named(&mut self, id: ClientOrderId, sequence: Sequence) {
-        if sequence > self.heads.through {
-            self.orders.change_last(|at, record| record::name(at, record, id));
-        }
-    }
-
-    /// An order of an account ended.
-    pub(crate) fn ended(&mut self, order: OrderId, account: AccountIndex, ended: &Ending) -> Result<(), HistoryError> {
-        if ended.sequence <= self.heads.through {
-            return Ok(());
-        }
-        let trade = self.heads.executed.remove(&order);
-        if order < self.heads.first_order {
-            return self.end_begun(order, ended, trade);
-        }
-        let before = match ended.canceled.is_zero() {
-            true => None,
-            false => self.heads.account(account).canceled.replace(order),
-        };
-        let at = self.place(order);
-        // Whatever its record holds: nothing on the order path reads what may be damaged.
-        let (from, bytes) = record::ending(at, ended, trade, before);
-        self.patch_order(at, from, &bytes)
-    }
-
-    /// An order ended that was open when the history began. It is in no chain.
-    fn end_begun(&mut self, order: OrderId, ended: &Ending, trade: Option<u64>) -> Result<(), HistoryError> {
-        let Some(before) = &mut self.before else { return Ok(()) };
-        match before.begun.find(order.0) {
-            Ok(Some(slot)) => {
-                let (from, bytes) = record::ending(order.0, ended, trade, None);
-                before.begun.patch(slot, from, &bytes)
-            }
-            Ok(None) => Ok(()),
-            Err(error) if error.is_damage() => {
-                self.list(&error);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Changes the record of an order, wherever that is.
-    fn patch_order(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
-        let settled = self.orders.is_settled(at);
-        if settled || self.tending.may_carry(at, self.sizes.part_records) {
-            match self.carried.find(at) {
-                Ok(Some(slot)) => self.carried.patch(slot, from, bytes)?,
-                Ok(None) if settled => drop(self.lost(&self.orders, at)),
-                Ok(None) => {}
-                Err(error) if error.is_damage() => self.list(&error),
-                Err(error) => return Err(error),
-            }
-        }
-        if settled { Ok(()) } else { self.orders.patch(at, from, bytes) }
-    }
-
-    /// Two orders executed: the next trade.
-    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
-        let number = Some(trade.id);
-        let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
-        let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);
-        let of_aggressor = match trade.maker_account == trade.aggressor_account {
-            true => of_maker,
-            false => std::mem::replace(&mut self.heads.account(trade.aggressor_account).trade, number),
-        };
-        let of_maker_order = self.executed(trade.maker_order, trade.id);
-        self.executed(trade.aggressor_order, trade.id);
-        let record = TradeRecord { trade: *trade, of_symbol, of_maker, of_aggressor, of_maker_order };
-        self.trades.append(&record.encode(self.trades.len()))
-    }
-
-    /// Notes the last trade of an order. Gives the one before.
-    fn executed(&mut self, order: OrderId, trade: u64) -> Option<u64> {
-        self.heads.executed.insert(order, trade)
-    }
-
-    /// A candle that is complete.
-    pub(crate) fn candle(
-        &mut self,
-        symbol: SymbolIndex,
-        interval: Interval,
-        candle: &Candle,
-    ) -> Result<(), HistoryError> {
-        let number = self.candles.len() + 1;
-        let chain = self.heads.symbol_mut(symbol).candles_mut(interval);
-        let before = chain.last.replace(number);
-        self.candles.append(&CandleRecord { candle: *candle, before }.encode(number - 1))
-    }
-
     /// Makes all that it followed durable, so that the journal may forget it.
     pub fn checkpoint(&mut self) -> Result<(), HistoryError> {
         match self.begin_checkpoint()? {
@@ -351,12 +242,12 @@ impl History {
         if let Some(before) = &self.before {
             before.begun.check()?;
         }
-        let through = self.following.sequence;
+        let through = self.followed.sequence;
         if through < self.heads.through || (through == self.heads.through && !self.is_ahead_of_checkpoint()) {
             return Ok(None);
         }
-        for (at, symbol) in (0..self.following.symbols()).zip((0..).map(SymbolIndex)) {
-            for (current, interval) in self.following.candles(at).into_iter().zip(KEPT) {
+        for (at, symbol) in (0..self.followed.symbols()).zip((0..).map(SymbolIndex)) {
+            for (current, interval) in self.followed.candles(at).into_iter().zip(KEPT) {
                 if current.is_some() {
                     self.heads.symbol_mut(symbol).candles_mut(interval).current = current;
                 }
@@ -370,7 +261,7 @@ impl History {
             before.begun.write_all()?;
         }
         let records = [self.orders.len(), self.trades.len(), self.candles.len()];
-        Ok(Some(Pending { through, kept: Kept { records, ..self.tending.plan().clone() } }))
+        Ok(Some(Pending { through, kept: Kept { records, ..self.upkeep.plan.clone() } }))
     }
 
     /// Makes durable what was written, and then the checkpoint. Only who changes the history may call it; whoever reads it may
@@ -398,6 +289,20 @@ impl History {
     pub(crate) fn finish_checkpoint(&mut self, Pending { through, kept }: Pending) {
         self.heads.through = through;
         self.settle_parts(kept);
+    }
+
+    /// Called when a checkpoint counts this: sealed parts are read from now on, and the plain files that they were made
+    /// from may go.
+    pub(crate) fn settle_parts(&mut self, kept: Kept) {
+        self.upkeep.settle(&self.kept, &kept);
+        self.orders.set_reach(kept.reach[0].clone());
+        self.trades.set_reach(kept.reach[1].clone());
+        self.kept = kept;
+    }
+
+    /// Whether more is sealed or gone than the last checkpoint counts.
+    pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
+        self.upkeep.plan.reach != self.kept.reach
     }
 
     /// Syncs what was written if that is much, as whoever writes would have to soon. As `sync_checkpoint`, whoever reads may do so

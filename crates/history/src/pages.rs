@@ -60,7 +60,7 @@ impl History {
             }
         };
         // Nothing is newer unless somebody asks for what was.
-        while let Some(newer) = first.filter(|_| through < self.following.sequence) {
+        while let Some(newer) = first.filter(|_| through < self.followed.sequence) {
             match read(newer) {
                 Ok(order) if order.sequence > through => first = order.before,
                 Ok(_) | Err(_) => break,
@@ -143,7 +143,7 @@ impl History {
             },
             Some(_) => return Ok(None),
         };
-        while let Some(newer) = first.filter(|_| through < self.following.sequence) {
+        while let Some(newer) = first.filter(|_| through < self.followed.sequence) {
             match self.read_trade(newer) {
                 Ok(record) if record.trade.sequence > through => first = next(&record).flatten(),
                 Ok(_) | Err(_) => break,

@@ -1,8 +1,6 @@
 //! Seals old parts and removes the oldest ones, as the settings say, a little at a time. What was done counts when a
 //! checkpoint says so, and files are removed only then. So a crash leaves all files that its checkpoint counts.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use engine::Time;
 
 use crate::checkpoint::{Checkpoint, Kept};
@@ -13,78 +11,10 @@ use crate::record::ORDER_BYTES;
 use crate::sealed::{self, Newest};
 use crate::sealing::{Progress, Sealing};
 use crate::table::Table;
+use crate::upkeep::{BOTH, Job, Keep, Which};
 
 /// Parts that stay plain behind the one that is written to: most orders end soon.
 const PLAIN_PARTS: u64 = 1;
-
-/// How much is kept. Candles are kept for ever.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keep {
-    /// Orders and trades of which all happened longer ago than so many microseconds may go; none for never.
-    pub age_us: Option<u64>,
-    /// With more bytes than these the oldest sealed parts go; none for any number.
-    pub bytes: Option<u64>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Tending {
-    keep: Keep,
-    job: Option<Job>,
-    /// What the next checkpoint will count. The numbers of records are added then.
-    plan: Kept,
-    /// Files that no checkpoint counts any more.
-    obsolete: VecDeque<(Which, Form, u64)>,
-    /// Bytes of sealed parts, as far as they were looked at.
-    sealed_bytes: BTreeMap<(Which, u64), u64>,
-    /// Set after a failure: the work is tried again after the next checkpoint.
-    resting: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Which {
-    Orders,
-    Trades,
-}
-
-const BOTH: [Which; 2] = [Which::Orders, Which::Trades];
-
-#[derive(Debug)]
-enum Job {
-    Seal(Which, Sealing),
-    /// The part of orders is sealed: those that were open are carried.
-    Carry(Vec<u64>),
-}
-
-impl Tending {
-    pub(crate) fn new(kept: &Kept) -> Tending {
-        Tending {
-            keep: Keep::default(),
-            job: None,
-            plan: kept.clone(),
-            obsolete: VecDeque::new(),
-            sealed_bytes: BTreeMap::new(),
-            resting: false,
-        }
-    }
-
-    pub(crate) fn keep(&mut self, keep: Keep) {
-        self.keep = keep;
-    }
-
-    pub(crate) fn kept(&self) -> Keep {
-        self.keep
-    }
-
-    pub(crate) fn plan(&self) -> &Kept {
-        &self.plan
-    }
-
-    /// Whether the order of this record may be carried although its part still counts as plain.
-    pub(crate) fn may_carry(&self, at: u64, part_records: u64) -> bool {
-        let carrying = u64::from(matches!(self.job, Some(Job::Carry(_))));
-        at / part_records < self.plan.reach[0].sealed + carrying
-    }
-}
 
 impl History {
     /// Does a little: a block is sealed, or a few open orders are carried, or a file removed. False when there is nothing to do. `now` is
@@ -93,10 +23,10 @@ impl History {
         if self.remove_obsolete() {
             return true;
         }
-        if self.tending.resting {
+        if self.upkeep.resting {
             return false;
         }
-        let done = match self.tending.job.take() {
+        let done = match self.upkeep.job.take() {
             Some(Job::Seal(which, sealing)) => self.seal_on(which, sealing),
             Some(Job::Carry(open)) => self.carry_on(open),
             None => self.begin_job(now),
@@ -106,11 +36,6 @@ impl History {
             self.give_up();
             false
         })
-    }
-
-    /// Whether more is sealed or gone than the last checkpoint counts.
-    pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
-        self.tending.plan.reach != self.kept.reach
     }
 
     /// Writes the last checkpoint again, so that it counts the parts that are sealed and gone by now, and nothing else
@@ -123,7 +48,7 @@ impl History {
         // What was sealed got its name.
         self.folder.sync().map_err(in_folder)?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
-        let kept = Kept { records: self.kept.records, ..self.tending.plan.clone() };
+        let kept = Kept { records: self.kept.records, ..self.upkeep.plan.clone() };
         Checkpoint::write(&*self.folder, &heads, heads.through, &kept)?;
         self.settle_parts(kept);
         Ok(true)
@@ -131,21 +56,21 @@ impl History {
 
     /// All work behind the plan is forgotten.
     fn give_up(&mut self) {
-        self.tending.job = None;
-        self.tending.resting = true;
-        self.carried.cut(self.tending.plan.carried);
+        self.upkeep.job = None;
+        self.upkeep.resting = true;
+        self.carried.cut(self.upkeep.plan.carried);
     }
 
     fn begin_job(&mut self, now: Time) -> Result<bool, HistoryError> {
         for (at, which) in BOTH.into_iter().enumerate() {
-            let part = self.tending.plan.reach[at].sealed;
+            let part = self.upkeep.plan.reach[at].sealed;
             // All of it has to be durable, and the newest parts may stay as they are.
             if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records[at] {
                 let sealing = match which {
                     Which::Orders => self.orders.begin_sealing(&*self.folder, part)?,
                     Which::Trades => self.trades.begin_sealing(&*self.folder, part)?,
                 };
-                self.tending.job = Some(Job::Seal(which, sealing));
+                self.upkeep.job = Some(Job::Seal(which, sealing));
                 return Ok(true);
             }
         }
@@ -159,11 +84,11 @@ impl History {
             Which::Trades => self.trades.seal_on(&mut sealing, through)?,
         };
         match progress {
-            Progress::More => self.tending.job = Some(Job::Seal(which, sealing)),
+            Progress::More => self.upkeep.job = Some(Job::Seal(which, sealing)),
             Progress::Damaged(error) => {
                 self.list(&error);
-                self.tending.plan.reach[which as usize].unsealed.insert(sealing.part);
-                self.tending.plan.reach[which as usize].sealed = sealing.part + 1;
+                self.upkeep.plan.reach[which as usize].unsealed.insert(sealing.part);
+                self.upkeep.plan.reach[which as usize].sealed = sealing.part + 1;
             }
             Progress::Whole => {
                 let part = sealing.part;
@@ -171,10 +96,10 @@ impl History {
                     Which::Orders => self.orders.finish_sealing(&*self.folder, sealing)?,
                     Which::Trades => self.trades.finish_sealing(&*self.folder, sealing)?,
                 };
-                self.tending.sealed_bytes.insert((which, part), bytes);
+                self.upkeep.sealed_bytes.insert((which, part), bytes);
                 match open.is_empty() {
-                    true => self.tending.plan.reach[which as usize].sealed = part + 1,
-                    false => self.tending.job = Some(Job::Carry(open)),
+                    true => self.upkeep.plan.reach[which as usize].sealed = part + 1,
+                    false => self.upkeep.job = Some(Job::Carry(open)),
                 }
             }
         }
@@ -191,17 +116,17 @@ impl History {
             self.carried.append(at, &record)?;
         }
         if later.is_empty() {
-            self.tending.plan.reach[0].sealed += 1;
-            self.tending.plan.carried = self.carried.len();
+            self.upkeep.plan.reach[0].sealed += 1;
+            self.upkeep.plan.carried = self.carried.len();
         } else {
-            self.tending.job = Some(Job::Carry(later));
+            self.upkeep.job = Some(Job::Carry(later));
         }
         Ok(true)
     }
 
     /// Lets the oldest sealed part go, if it is too old or there are too many bytes.
     fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
-        let Keep { age_us, bytes } = self.tending.keep;
+        let Keep { age_us, bytes } = self.upkeep.keep;
         if age_us.is_none() && bytes.is_none() {
             return Ok(false);
         }
@@ -222,7 +147,7 @@ impl History {
         if !too_old && !too_many {
             return Ok(false);
         }
-        let reach = &mut self.tending.plan.reach[which as usize];
+        let reach = &mut self.upkeep.plan.reach[which as usize];
         reach.unsealed.remove(&reach.gone);
         reach.gone_until = reach.gone_until.or(newest);
         reach.gone += 1;
@@ -232,7 +157,7 @@ impl History {
     /// The last that the oldest part of a table tells of, if that counts as sealed. Of one that does not say so itself, because
     /// it is damaged, the next one does.
     fn newest_of_oldest(&self, which: Which) -> Result<Option<Newest>, HistoryError> {
-        let (planned, durable) = (&self.tending.plan.reach[which as usize], &self.kept.reach[which as usize]);
+        let (planned, durable) = (&self.upkeep.plan.reach[which as usize], &self.kept.reach[which as usize]);
         for part in planned.gone..durable.sealed {
             if !durable.is_sealed(part) {
                 continue;
@@ -253,7 +178,7 @@ impl History {
     fn bytes(&mut self) -> Result<u64, HistoryError> {
         let mut bytes = self.carried.bytes() + self.candles.bytes();
         for which in BOTH {
-            let reach = self.tending.plan.reach[which as usize].clone();
+            let reach = self.upkeep.plan.reach[which as usize].clone();
             let (plain, part_bytes) = match which {
                 Which::Orders => (self.orders.bytes(), self.orders.part_bytes()),
                 Which::Trades => (self.trades.bytes(), self.trades.part_bytes()),
@@ -270,40 +195,20 @@ impl History {
     }
 
     fn bytes_of_sealed(&mut self, which: Which, part: u64) -> Result<u64, HistoryError> {
-        if let Some(bytes) = self.tending.sealed_bytes.get(&(which, part)) {
+        if let Some(bytes) = self.upkeep.sealed_bytes.get(&(which, part)) {
             return Ok(*bytes);
         }
         let bytes = match which {
             Which::Orders => self.orders.bytes_of_sealed(part),
             Which::Trades => self.trades.bytes_of_sealed(part),
         }?;
-        self.tending.sealed_bytes.insert((which, part), bytes);
+        self.upkeep.sealed_bytes.insert((which, part), bytes);
         Ok(bytes)
-    }
-
-    /// Called when a checkpoint counts this: sealed parts are read from now on, and the plain files that they were made
-    /// from may go.
-    pub(crate) fn settle_parts(&mut self, kept: Kept) {
-        for (at, which) in BOTH.into_iter().enumerate() {
-            let (old, new) = (&self.kept.reach[at], &kept.reach[at]);
-            let tending = &mut self.tending;
-            for part in old.gone..new.gone {
-                let form = if old.is_sealed(part) { Form::Sealed } else { Form::Plain };
-                tending.obsolete.push_back((which, form, part));
-                tending.sealed_bytes.remove(&(which, part));
-            }
-            let sealed = (old.sealed.max(new.gone)..new.sealed).filter(|part| new.is_sealed(*part));
-            tending.obsolete.extend(sealed.map(|part| (which, Form::Plain, part)));
-        }
-        self.orders.set_reach(kept.reach[0].clone());
-        self.trades.set_reach(kept.reach[1].clone());
-        self.kept = kept;
-        self.tending.resting = false;
     }
 
     /// Removes a file that no checkpoint counts. One that cannot be removed is removed by the next start.
     fn remove_obsolete(&mut self) -> bool {
-        let Some((which, form, part)) = self.tending.obsolete.pop_front() else { return false };
+        let Some((which, form, part)) = self.upkeep.obsolete.pop_front() else { return false };
         let parts = match which {
             Which::Orders => self.orders.parts(),
             Which::Trades => self.trades.parts(),

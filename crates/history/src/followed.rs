@@ -1,0 +1,81 @@
+//! How far events were followed, and what has to be remembered to follow on: what was paid for open orders, the candles
+//! that are not complete, and the names of accounts. It knows no file.
+
+use std::collections::HashMap;
+
+use engine::{AccountId, AccountIndex, Engine, Money, OrderId, Sequence, Shares, Side, StateItem, SymbolIndex, Time};
+use foldhash::fast::RandomState;
+
+use crate::candle::{Candle, KEPT};
+use crate::heads::Heads;
+
+#[derive(Debug)]
+pub(crate) struct Followed {
+    /// The last command whose events were followed.
+    pub(crate) sequence: Sequence,
+    /// Its time.
+    pub(crate) time: Time,
+    /// By index.
+    pub(crate) accounts: Vec<AccountId>,
+    /// What was paid for the executed shares of open orders that have any.
+    pub(crate) paid: HashMap<OrderId, Money, RandomState>,
+    /// By symbol: the candles that trades still change.
+    candles: Vec<[Option<Candle>; KEPT.len()]>,
+    /// The order that is being placed. How it stands is known when all that it executed with is.
+    pub(crate) arriving: Option<Arriving>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) side: Side,
+    pub(crate) open: Shares,
+    pub(crate) paid: Money,
+}
+
+impl Followed {
+    /// From an engine's state on, of a history that goes at least as far.
+    pub(crate) fn from(engine: &Engine, heads: &Heads) -> Followed {
+        let mut followed = Followed {
+            sequence: engine.sequence(),
+            time: engine.time(),
+            accounts: Vec::new(),
+            paid: HashMap::default(),
+            candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
+            arriving: None,
+        };
+        let mut last = None;
+        engine.export(&mut |item| match item {
+            StateItem::Account { id, .. } => followed.accounts.push(id),
+            StateItem::Order { order, .. } => last = Some(order),
+            StateItem::Execution(execution) => {
+                let order = last.expect("invariant: an execution follows its order");
+                let paid = followed.paid.entry(order).or_insert(Money::ZERO);
+                *paid = paid.plus(execution.price.times(execution.shares));
+            }
+            StateItem::Head { .. }
+            | StateItem::Symbol { .. }
+            | StateItem::Position { .. }
+            | StateItem::ClientOrder { .. } => {}
+        });
+        followed
+    }
+
+    /// The candles that are not complete.
+    pub(crate) fn candles(&self, symbol: usize) -> [Option<Candle>; KEPT.len()] {
+        self.candles.get(symbol).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn symbols(&self) -> usize {
+        self.candles.len()
+    }
+
+    pub(crate) fn candles_mut(&mut self, symbol: SymbolIndex) -> &mut [Option<Candle>; KEPT.len()] {
+        let at = symbol.0 as usize;
+        if at >= self.candles.len() {
+            self.candles.resize(at + 1, Default::default());
+        }
+        &mut self.candles[at]
+    }
+}

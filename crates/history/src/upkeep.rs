@@ -1,0 +1,80 @@
+//! What is being done with old parts, and how much is to be kept: what is to be sealed, carried and removed next, and
+//! what the next checkpoint will count. It does none of it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::checkpoint::Kept;
+use crate::parts::Form;
+use crate::sealing::Sealing;
+
+/// How much is kept. Candles are kept for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Orders and trades of which all happened longer ago than so many microseconds may go; none for never.
+    pub age_us: Option<u64>,
+    /// With more bytes than these the oldest sealed parts go; none for any number.
+    pub bytes: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Upkeep {
+    pub(crate) keep: Keep,
+    pub(crate) job: Option<Job>,
+    /// What the next checkpoint will count. The numbers of records are added then.
+    pub(crate) plan: Kept,
+    /// Files that no checkpoint counts any more.
+    pub(crate) obsolete: VecDeque<(Which, Form, u64)>,
+    /// Bytes of sealed parts, as far as they were looked at.
+    pub(crate) sealed_bytes: BTreeMap<(Which, u64), u64>,
+    /// Set after a failure: the work is tried again after the next checkpoint.
+    pub(crate) resting: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Which {
+    Orders,
+    Trades,
+}
+
+pub(crate) const BOTH: [Which; 2] = [Which::Orders, Which::Trades];
+
+#[derive(Debug)]
+pub(crate) enum Job {
+    Seal(Which, Sealing),
+    /// The part of orders is sealed: those that were open are carried.
+    Carry(Vec<u64>),
+}
+
+impl Upkeep {
+    pub(crate) fn new(kept: &Kept) -> Upkeep {
+        Upkeep {
+            keep: Keep::default(),
+            job: None,
+            plan: kept.clone(),
+            obsolete: VecDeque::new(),
+            sealed_bytes: BTreeMap::new(),
+            resting: false,
+        }
+    }
+
+    /// Whether the order of this record may be carried although its part still counts as plain.
+    pub(crate) fn may_carry(&self, at: u64, part_records: u64) -> bool {
+        let carrying = u64::from(matches!(self.job, Some(Job::Carry(_))));
+        at / part_records < self.plan.reach[0].sealed + carrying
+    }
+
+    /// Called when a checkpoint counts `new` and no longer `old`: the files that only `old` needs may go.
+    pub(crate) fn settle(&mut self, old: &Kept, new: &Kept) {
+        for (at, which) in BOTH.into_iter().enumerate() {
+            let (old, new) = (&old.reach[at], &new.reach[at]);
+            for part in old.gone..new.gone {
+                let form = if old.is_sealed(part) { Form::Sealed } else { Form::Plain };
+                self.obsolete.push_back((which, form, part));
+                self.sealed_bytes.remove(&(which, part));
+            }
+            let sealed = (old.sealed.max(new.gone)..new.sealed).filter(|part| new.is_sealed(*part));
+            self.obsolete.extend(sealed.map(|part| (which, Form::Plain, part)));
+        }
+        self.resting = false;
+    }
+}
