@@ -7,9 +7,9 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Market, apply, batch, follow, look, start};
+use common::{Market, apply, batch, follow, follow_sized, look, start};
 use feed::{History, View};
-use history::{HISTORY_FOLDER, HistoryError, Keeper};
+use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 
@@ -214,7 +214,9 @@ fn what_commands_did_that_the_machine_lost_is_forgotten() {
             longer.turn();
         }
         let disk = SimulatedDisk::new();
-        let (mut view, mut history) = follow(&longer, &disk, 40);
+        // Endings wait in memory, so few that most of them are written.
+        let sizes = Sizes { waiting_max: [200; 3], ..Sizes::USUAL };
+        let (mut view, mut history) = follow_sized(&longer, &disk, 40, sizes);
         history.checkpoint().unwrap();
         apply(&longer, &mut view, &mut history, 40..80);
         drop(history);

@@ -233,6 +233,11 @@ impl History {
         }
     }
 
+    /// Writes some of the endings that wait to be written into old records. False if no more wait.
+    pub(crate) fn write_some(&mut self) -> Result<bool, HistoryError> {
+        self.orders.write_some()
+    }
+
     /// Writes what waits in memory; none if the last checkpoint counts all there is.
     pub(crate) fn begin_checkpoint(&mut self) -> Result<Option<Pending>, HistoryError> {
         self.orders.check()?;

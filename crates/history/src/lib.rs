@@ -12,6 +12,7 @@
 mod before;
 mod candle;
 mod carried;
+mod changes;
 mod checkpoint;
 mod codec;
 mod columns;

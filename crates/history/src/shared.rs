@@ -95,6 +95,10 @@ impl SharedHistory {
     /// Makes all that it followed durable, so that the journal may forget it. Who reads waits for the writing, but not for the
     /// disk.
     pub fn checkpoint(&self) -> Result<(), HistoryError> {
+        // A little at a time, because tens of thousands of records may be written here and there.
+        while self.write().write_some()? {
+            self.read().sync_some()?;
+        }
         let pending = self.write().begin_checkpoint()?;
         if let Some(pending) = pending {
             self.read().sync_checkpoint(&pending)?;

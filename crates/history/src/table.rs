@@ -1,6 +1,6 @@
 //! A table: records of one size, numbered from 0, in parts. The newest parts are plain, older ones sealed, and the
 //! oldest may be gone. New records wait in memory until there are enough to write, or as long as they are likely to be
-//! changed, because changing them there costs no system call.
+//! changed, because changing them there costs no system call. Changes of written records wait, too, for others near them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::Sequence;
 use journal::File;
 
+use crate::changes::{Change, Changes};
 use crate::columns::{Field, Packed};
 use crate::error::HistoryError;
 use crate::folder::Folder;
@@ -19,6 +20,9 @@ use crate::sealed::{self, Newest};
 /// Bytes of one write. The system caches a larger write in larger pieces of memory, and changing one record of it then
 /// takes longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
+
+/// Writes of changes between which whoever reads gets a turn: about a millisecond.
+const WRITES_AT_A_TIME: usize = 128;
 
 /// After so many written bytes the file is synced. If all of this were left to the checkpoint, the disk would be busy
 /// with hundreds of megabytes, and the journal and everybody's replies would wait.
@@ -120,7 +124,9 @@ pub(crate) struct Table<const N: usize> {
     waiting: Vec<u8>,
     /// Bytes that wait at most; with so many, the older half is written.
     waiting_max: usize,
-    /// Bytes written since the last sync.
+    /// Changes of written records, which wait to be written: half as many bytes at most.
+    changes: Changes<N>,
+    /// Bytes added and changed in the files since the last sync.
     unsynced: AtomicUsize,
     /// Set after a failed write or sync: nobody knows what the file holds, and a later sync that succeeds would prove
     /// nothing.
@@ -163,6 +169,7 @@ impl<const N: usize> Table<N> {
             written: len,
             waiting: Vec::new(),
             waiting_max,
+            changes: Changes::new(part_records),
             unsynced: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
         }
@@ -224,6 +231,9 @@ impl<const N: usize> Table<N> {
     /// From now on these parts are sealed and gone: their files are there, durably.
     pub(crate) fn set_reach(&mut self, reach: Reach) {
         self.reach = reach;
+        // What the plain files of these parts were to get is not read any more.
+        let Table { changes, reach, part_records, .. } = self;
+        changes.keep(|at| at / *part_records >= reach.gone && !reach.is_sealed(at / *part_records));
     }
 
     pub(crate) fn parts(&self) -> &Parts {
@@ -297,7 +307,7 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// Reads records of one plain part.
+    /// Reads records of one plain part, as they are with the changes that wait.
     pub(crate) fn read_plain(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
         let (part, in_part) = (first / self.part_records, first % self.part_records);
         let file = self.parts.file(Form::Plain, part)?;
@@ -307,7 +317,9 @@ impl<const N: usize> Table<N> {
                 return self.damaged(first);
             }
             HistoryError::Io { name: self.parts.name(Form::Plain, part), source }
-        })
+        })?;
+        self.changes.apply(first, bytes);
+        Ok(())
     }
 
     fn read_sealed(&self, part: u64, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
@@ -364,6 +376,7 @@ impl<const N: usize> Table<N> {
             None => {
                 self.waiting.clear();
                 self.written = len;
+                self.changes.keep(|at| at < len);
             }
         }
     }
@@ -383,9 +396,12 @@ impl<const N: usize> Table<N> {
                 Ok(())
             }
             None => {
-                let (part, in_part) = (at / self.part_records, at % self.part_records);
-                *self.unsynced.get_mut() += bytes.len();
-                self.change(part, |file| file.write_all_at(bytes, in_part * N as u64 + from as u64))
+                self.check()?;
+                self.changes.add(at, from, bytes);
+                while self.changes.bytes() > self.waiting_max / 2 {
+                    self.write_changes()?;
+                }
+                Ok(())
             }
         }
     }
@@ -398,7 +414,18 @@ impl<const N: usize> Table<N> {
 
     /// Writes all that waits.
     pub(crate) fn write_all(&mut self) -> Result<(), HistoryError> {
+        while self.changes.bytes() > 0 {
+            self.write_changes()?;
+        }
         self.write(self.waiting.len() / N)
+    }
+
+    /// Writes some of the changes that wait. False if no more wait.
+    pub(crate) fn write_some(&mut self) -> Result<bool, HistoryError> {
+        for _ in 0..WRITES_AT_A_TIME {
+            self.write_changes()?;
+        }
+        Ok(self.changes.bytes() > 0)
     }
 
     /// Makes what was written durable. Whoever reads may do so meanwhile, but nothing may be changed.
@@ -418,23 +445,46 @@ impl<const N: usize> Table<N> {
 
     /// Writes the first of those that wait.
     fn write(&mut self, records: usize) -> Result<(), HistoryError> {
-        let mut at = self.written;
-        let waiting = std::mem::take(&mut self.waiting);
-        let mut left = &waiting[..records * N];
-        let mut written = Ok(());
-        while written.is_ok() && !left.is_empty() {
+        let mut done = 0;
+        while done < records {
+            let at = self.written + done as u64;
             let (part, in_part) = (at / self.part_records, at % self.part_records);
-            let here =
-                ((self.part_records - in_part).min((left.len() / N) as u64) as usize).min(WRITTEN_AT_ONCE.div_ceil(N));
-            let (now, later) = left.split_at(here * N);
-            written = self.change(part, |file| file.write_all_at(now, in_part * N as u64));
-            (left, at) = (later, at + here as u64);
+            let left = (self.part_records - in_part).min((records - done) as u64) as usize;
+            let here = left.min(WRITTEN_AT_ONCE.div_ceil(N));
+            let file = self.changing(part)?;
+            self.tell(part, file.write_all_at(&self.waiting[done * N..][..here * N], in_part * N as u64))?;
+            done += here;
         }
-        self.waiting = waiting;
-        written?;
         *self.unsynced.get_mut() += records * N;
-        self.written = at;
+        self.written += records as u64;
         self.waiting.drain(..records * N);
+        Ok(())
+    }
+
+    /// Writes the next changes that are near each other, with the records between them, which stay the same. Records
+    /// that cannot be read are left alone: a change needs nothing of what may be damaged.
+    fn write_changes(&mut self) -> Result<(), HistoryError> {
+        self.check()?;
+        let Some(pages) = self.changes.next(WRITTEN_AT_ONCE) else { return Ok(()) };
+        let (first, last) = self
+            .changes
+            .of(&pages)
+            .fold((u64::MAX, 0), |(first, last), change| (change.at.min(first), change.at.max(last)));
+        let (part, in_part) = (first / self.part_records, first % self.part_records);
+        let mut together = vec![0; (last - first + 1) as usize * N];
+        let are_many = self.changes.of(&pages).nth(1).is_some();
+        let are_read = are_many && self.read_plain(&mut together, first).is_ok();
+        let file = self.changing(part)?;
+        let written = match are_read {
+            true => file.write_all_at(&together, in_part * N as u64),
+            false => self.changes.of(&pages).try_for_each(|Change { at, from, bytes }| {
+                file.write_all_at(bytes, (in_part + at - first) * N as u64 + *from as u64)
+            }),
+        };
+        self.tell(part, written)?;
+        let before = self.changes.bytes();
+        self.changes.forget(&pages);
+        *self.unsynced.get_mut() += before - self.changes.bytes();
         Ok(())
     }
 
@@ -443,124 +493,20 @@ impl<const N: usize> Table<N> {
         if self.failed.load(Ordering::Relaxed) { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
     }
 
-    /// Runs a change of the file of a part, unless an earlier one failed.
-    fn change(&mut self, part: u64, change: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<(), HistoryError> {
+    /// The file of a part, to be changed, unless an earlier change failed.
+    fn changing(&mut self, part: u64) -> Result<Arc<dyn File>, HistoryError> {
         self.check()?;
-        let changed = self.parts.changing(part).and_then(|file| {
-            change(&*file).map_err(|source| HistoryError::Io { name: self.parts.name(Form::Plain, part), source })
-        });
-        changed.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+        self.parts.changing(part).inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+    }
+
+    /// Notes it when a change of the file of a part failed.
+    fn tell(&self, part: u64, changed: io::Result<()>) -> Result<(), HistoryError> {
+        changed.map_err(|source| {
+            self.failed.store(true, Ordering::Relaxed);
+            HistoryError::Io { name: self.parts.name(Form::Plain, part), source }
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    use super::*;
-
-    /// A file that only counts.
-    #[derive(Clone, Debug, Default)]
-    struct Counting {
-        len: Arc<AtomicU64>,
-        unsynced: Arc<AtomicU64>,
-        most: Arc<AtomicU64>,
-    }
-
-    impl File for Counting {
-        fn read_exact_at(&self, bytes: &mut [u8], _offset: u64) -> io::Result<()> {
-            bytes.fill(0);
-            Ok(())
-        }
-
-        fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-            let len = bytes.len() as u64;
-            let unsynced = self.unsynced.fetch_add(len, Ordering::Relaxed) + len;
-            self.most.fetch_max(unsynced, Ordering::Relaxed);
-            self.len.fetch_max(offset + len, Ordering::Relaxed);
-            Ok(())
-        }
-
-        fn len(&self) -> io::Result<u64> {
-            Ok(self.len.load(Ordering::Relaxed))
-        }
-
-        fn set_len(&self, length: u64) -> io::Result<()> {
-            self.len.store(length, Ordering::Relaxed);
-            Ok(())
-        }
-
-        fn allocate(&self, _length: u64) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn sync(&self) -> io::Result<()> {
-            self.unsynced.store(0, Ordering::Relaxed);
-            Ok(())
-        }
-    }
-
-    const KIND: Kind<16> =
-        Kind { stem: "records", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
-
-    #[derive(Debug)]
-    struct OneFile(Counting);
-
-    impl Folder for OneFile {
-        fn open(&self, _name: &str) -> io::Result<Box<dyn File>> {
-            Ok(Box::new(self.0.clone()))
-        }
-
-        fn existing(&self, name: &str) -> io::Result<Box<dyn File>> {
-            self.open(name)
-        }
-
-        fn read(&self, _name: &str) -> io::Result<Option<Vec<u8>>> {
-            Ok(None)
-        }
-
-        fn replace(&self, _name: &str, _bytes: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn list(&self) -> io::Result<Vec<String>> {
-            Ok(Vec::new())
-        }
-
-        fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn remove(&self, _name: &str) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn sync(&self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn set_aside(&self, _name: &str) -> io::Result<Arc<dyn Folder>> {
-            Ok(Arc::new(OneFile(self.0.clone())))
-        }
-    }
-
-    #[test]
-    fn a_checkpoint_is_left_little_to_sync() {
-        for waiting_max in [64 * 1024, 4 * SYNCED_AT_ONCE] {
-            let file = Counting::default();
-            let folder: Arc<dyn Folder> = Arc::new(OneFile(file.clone()));
-            let sizes = Sizes { waiting_max: [0; 3], part_records: 1, block_records: 1 };
-            let mut table = Table::open(&folder, &KIND, (1, 0, Reach::default()), &sizes, waiting_max).unwrap();
-            for _ in 0..20 * SYNCED_AT_ONCE / 16 {
-                table.append(&[7; 16]).unwrap();
-            }
-            let at_once = SYNCED_AT_ONCE.max(waiting_max / 2) as u64 + 64 * 1024;
-            let most = file.most.load(Ordering::Relaxed);
-            assert!((1..=at_once).contains(&most), "{most} bytes were left unsynced");
-            table.sync().unwrap();
-            assert_eq!((file.unsynced.load(Ordering::Relaxed), table.len()), (0, 20 * SYNCED_AT_ONCE as u64 / 16));
-        }
-    }
-}
+mod tests;
