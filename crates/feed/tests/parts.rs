@@ -229,6 +229,117 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
     assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
 }
 
+/// The file of carried orders: its number, and how many it has.
+fn carried(disk: &SimulatedDisk) -> (u64, usize) {
+    let names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
+    let name = names.iter().find(|name| name.starts_with("carried-")).expect("a file of carried orders");
+    let number = name["carried-4".len()..].trim_end_matches(".tab").trim_start_matches('-');
+    (number.parse().unwrap_or(0), disk.contents(&format!("{HISTORY_FOLDER}/{name}")).len() / 160)
+}
+
+/// Follows turns, with checkpoints and work on old parts on the way. False when the disk failed.
+fn run_on(
+    market: &Market,
+    (view, history): (&mut View, &mut History),
+    turns: std::ops::Range<usize>,
+    steps: usize,
+) -> bool {
+    for turn in turns {
+        tend(history, view, steps);
+        if !try_apply(market, view, history, turn) || turn % 5 == 0 && history.checkpoint().is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// What was carried of parts that are gone stayed for ever: 160 bytes for each order that was open when its part was sealed.
+#[test]
+fn carried_orders_go_when_nobody_will_ask_for_them_again() {
+    let [mut all, mut left] = [0; 2];
+    for seed in 60..64 {
+        let market = busy_market(seed, 400);
+        for keep in [Keep::default(), Keep { age_us: None, bytes: Some(1) }] {
+            let disk = SimulatedDisk::new();
+            let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
+            let mut history = history.keeping(keep);
+            assert!(run_on(&market, (&mut view, &mut history), 0..400, 100));
+            history.checkpoint().unwrap();
+            tend_to_all(&mut history, &view);
+            is_sound(&disk);
+            let (number, records) = carried(&disk);
+            let scene = self::scene(view, history);
+            if keep == Keep::default() {
+                all += records;
+                assert_eq!(number, 0);
+                market.check_all(&scene, 7);
+                continue;
+            }
+            left += records;
+            assert!(number > 0);
+            let kept = check_kept(&market, &scene, keep);
+            let (view, history) = self::open(&disk, &market, 400).unwrap();
+            assert_eq!(check_kept(&market, &self::scene(view, history), keep), kept);
+        }
+    }
+    assert!(left * 2 < all && left > 10, "{left} of {all} carried orders are left");
+}
+
+/// Every operation of the disk while carried orders are copied fails once, or is the last before the power goes.
+#[test]
+fn wherever_the_power_fails_while_carried_orders_go_nothing_that_is_kept_is_lost() {
+    let (turns, later, keep) = (150, 166, Keep { age_us: None, bytes: Some(1) });
+    let market = busy_market(31, later);
+    let before = SimulatedDisk::new();
+    let (mut view, mut history) = follow_sized(&market, &before, 0, SMALL);
+    assert!(run_on(&market, (&mut view, &mut history), 0..turns, 100));
+    history.checkpoint().unwrap();
+    drop(history);
+    let (mut operations, mut copies) = (0, 0);
+    for at in 0.. {
+        let mut struck = false;
+        for (fault, how) in [
+            (Fault::Crash, PowerCut::LosesAll),
+            (Fault::Crash, PowerCut::Reorders),
+            (Fault::Crash, PowerCut::LosesNothing),
+            (Fault::NoSpace, PowerCut::LosesAll),
+            (Fault::ShortWrite, PowerCut::Tears),
+            (Fault::FailedSync, PowerCut::LosesAll),
+        ] {
+            let disk = before.copy();
+            let (mut view, history) = self::open(&disk, &market, turns).unwrap();
+            let mut history = history.keeping(keep);
+            let (begun, first) = (disk.operations(), carried(&disk));
+            disk.fail_at(begun + at, fault);
+            run_on(&market, (&mut view, &mut history), turns..later, 12);
+            match disk.operations() > begun + at {
+                true => struck = true,
+                false => copies = carried(&disk.copy()).0 - first.0,
+            }
+            let found = disk.after_crash(at, how);
+            let (mut view, history) =
+                self::open(&found, &market, turns).unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
+            let mut history = history.keeping(keep);
+            apply(&market, &mut view, &mut history, turns..later);
+            assert!(history.fit(&market.engine).unwrap());
+            if at % 3 == 0 {
+                history.checkpoint().unwrap();
+            }
+            tend_to_all(&mut history, &view);
+            let scene = self::scene(view, history);
+            check_kept(&market, &scene, keep);
+            scene.history.unwrap().checkpoint().unwrap();
+            is_sound(&found);
+        }
+        if !struck {
+            break;
+        }
+        operations += 1;
+    }
+    println!("{operations} operations, {copies} copies");
+    assert!(operations > 100 && copies > 0, "only {operations} operations, {copies} copies");
+}
+
 /// What is told is so, what is not is no longer kept, and what is to be kept is there. Gives how many orders are gone and kept,
 /// and how many replays were whole although others are not.
 fn check_kept(market: &Market, scene: &ReadModel<Nobody>, keep: Keep) -> [usize; 3] {

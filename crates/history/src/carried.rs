@@ -1,5 +1,6 @@
 //! Orders that were open when their part was sealed. Their records are copied here, by id, and end here, because a
-//! sealed part never changes and may be removed.
+//! sealed part never changes and may be removed. Those that nobody will ask for again are left out when the others are
+//! copied to the next file.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use crate::codec::sound;
 use crate::error::HistoryError;
 use crate::folder::Folder;
+use crate::parts::{self, Form};
 use crate::record::{ORDER_BYTES, PLACED_BYTES};
 use crate::table::{Kind, Near, Reach, Sizes, Table};
 
@@ -26,30 +28,52 @@ pub(crate) const BEGUN: Kind<CARRIED_BYTES> =
 #[derive(Debug)]
 pub(crate) struct Carried {
     table: Table<CARRIED_BYTES>,
+    /// Each copy has the next number.
+    file: u64,
 }
 
 impl Carried {
-    pub(crate) fn open(folder: &Arc<dyn Folder>, len: u64, sizes: &Sizes) -> Result<Carried, HistoryError> {
-        Carried::open_as(&CARRIED, folder, len, sizes)
+    /// Of the first `len` records of the file of this number.
+    pub(crate) fn open(
+        folder: &Arc<dyn Folder>,
+        (file, len): (u64, u64),
+        sizes: &Sizes,
+    ) -> Result<Carried, HistoryError> {
+        let Carried { table, .. } = Carried::unchecked(folder, (file, len), sizes);
+        Ok(Carried { table: table.checked()?, file })
     }
 
-    /// In another file.
+    /// Begins the file of this number.
+    pub(crate) fn begin(folder: &Arc<dyn Folder>, file: u64, sizes: &Sizes) -> Result<Carried, HistoryError> {
+        let name = name(file);
+        folder.remove(&name).map_err(|source| HistoryError::Io { name, source })?;
+        Carried::open(folder, (file, 0), sizes)
+    }
+
+    /// In a file of another kind.
     pub(crate) fn open_as(
         kind: &'static Kind<CARRIED_BYTES>,
         folder: &Arc<dyn Folder>,
         len: u64,
         sizes: &Sizes,
     ) -> Result<Carried, HistoryError> {
-        Ok(Carried { table: Table::open(folder, kind, (0, len, Reach::default()), sizes, WAITING_MAX)? })
+        let table = Table::open(folder, kind, (0, len, Reach::default()), sizes, WAITING_MAX)?;
+        Ok(Carried { table, file: 0 })
     }
 
     /// As `open`, whatever its file is.
-    pub(crate) fn unchecked(folder: &Arc<dyn Folder>, len: u64, sizes: &Sizes) -> Carried {
-        Carried { table: Table::unchecked(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX) }
+    pub(crate) fn unchecked(folder: &Arc<dyn Folder>, (file, len): (u64, u64), sizes: &Sizes) -> Carried {
+        let table = Table::unchecked(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX);
+        Carried { table: table.in_file(file), file }
     }
 
-    pub(crate) fn names(len: u64) -> Vec<String> {
-        Table::names(&CARRIED, 0, len, &Reach::default())
+    /// Names of all files that belong to it.
+    pub(crate) fn names(file: u64, len: u64) -> Vec<String> {
+        if len == 0 { Vec::new() } else { vec![name(file)] }
+    }
+
+    pub(crate) fn file(&self) -> u64 {
+        self.file
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -137,6 +161,11 @@ impl Carried {
     pub(crate) fn damaged(&self, slot: u64) -> HistoryError {
         self.table.damaged(slot)
     }
+}
+
+/// What the file of this number is called.
+pub(crate) fn name(file: u64) -> String {
+    parts::name(CARRIED.stem, CARRIED.single, Form::Plain, file)
 }
 
 /// The number of the record, which seeds its checksum; none if it is damaged.

@@ -16,6 +16,8 @@ use crate::table::{Reach, Sizes};
 pub const CHECKPOINT_NAME: &str = "checkpoint";
 /// The last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
+/// The same with the number of the file of carried orders, if that is not the first one.
+const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
 /// Format 3, which had no parts and did not link trades by order.
 const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 
@@ -37,6 +39,8 @@ pub(crate) struct Kept {
     /// Of orders and of trades.
     pub(crate) reach: [Reach; 2],
     pub(crate) carried: u64,
+    /// The number of the file that these are in.
+    pub(crate) carried_file: u64,
 }
 
 impl Checkpoint {
@@ -59,12 +63,13 @@ impl Checkpoint {
             return Err(damaged("its checksum is wrong"));
         }
         let mut take = Take(body);
-        let is_former = match take.u64() {
-            Some(MAGIC) => false,
-            Some(MAGIC_3) => true,
+        let (is_former, is_numbered) = match take.u64() {
+            Some(MAGIC) => (false, false),
+            Some(MAGIC_5) => (false, true),
+            Some(MAGIC_3) => (true, false),
             _ => return Err(damaged("it is of another version of this program")),
         };
-        let decoded = decode(&mut take, is_former).ok_or_else(|| damaged("it ends in the middle"))?;
+        let decoded = decode(&mut take, is_former, is_numbered).ok_or_else(|| damaged("it ends in the middle"))?;
         let (heads, kept) = decoded;
         Ok(Some(Checkpoint { heads, kept, is_former }))
     }
@@ -90,12 +95,21 @@ impl Kept {
         let Sizes { part_records, block_records, .. } = *sizes;
         Kept { part_records, block_records, ..Kept::default() }
     }
+
+    /// Whether other parts, or another file of carried orders, count than in `other`.
+    pub(crate) fn is_other_files(&self, other: &Kept) -> bool {
+        self.reach != other.reach || self.carried_file != other.carried_file
+    }
 }
 
 fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
-    put.u64(MAGIC).u64(through.0).u64(heads.first_order.0);
+    let is_numbered = kept.carried_file > 0;
+    put.u64(if is_numbered { MAGIC_5 } else { MAGIC }).u64(through.0).u64(heads.first_order.0);
     for count in kept.records.into_iter().chain([kept.part_records, kept.block_records, kept.carried]) {
         put.u64(count);
+    }
+    if is_numbered {
+        put.u64(kept.carried_file);
     }
     for Reach { gone, gone_until, sealed, unsealed } in &kept.reach {
         put.u64(*gone).u64(gone_until.time.0).u64(gone_until.sequence.0).u64(*sealed).u64(unsealed.len() as u64);
@@ -125,11 +139,12 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
     }
 }
 
-fn decode(take: &mut Take<'_>, is_former: bool) -> Option<(Heads, Kept)> {
+fn decode(take: &mut Take<'_>, is_former: bool, is_numbered: bool) -> Option<(Heads, Kept)> {
     let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
     let mut kept = Kept { records: [take.u64()?, take.u64()?, take.u64()?], ..Kept::default() };
     if !is_former {
         (kept.part_records, kept.block_records, kept.carried) = (take.u64()?, take.u64()?, take.u64()?);
+        kept.carried_file = if is_numbered { take.u64()? } else { 0 };
         if kept.part_records == 0 || kept.block_records == 0 {
             return None;
         }

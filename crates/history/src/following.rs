@@ -215,7 +215,10 @@ impl History {
         let settled = self.orders.is_settled(at);
         if settled || self.upkeep.may_carry(at, self.orders.part_records()) {
             match self.carried.find(at) {
-                Ok(Some(slot)) => self.carried.patch(slot, from, bytes)?,
+                Ok(Some(slot)) => {
+                    self.carried.patch(slot, from, bytes)?;
+                    self.end_in_copy(at, from, bytes)?;
+                }
                 Ok(None) if settled => drop(self.lost(&self.orders, at)),
                 Ok(None) => {}
                 Err(error) if error.is_damage() => self.list(&error),

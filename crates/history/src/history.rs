@@ -19,7 +19,7 @@ use crate::heads::Heads;
 use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
 use crate::table::{Near, Sizes, Table};
 use crate::upkeep::{Keep, Upkeep};
-use crate::{folder, former, names, record};
+use crate::{carried, folder, former, names, record};
 
 /// Bytes of trades and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
@@ -39,6 +39,8 @@ pub struct History {
     pub(crate) trades: Table<TRADE_BYTES>,
     pub(crate) candles: Table<CANDLE_BYTES>,
     pub(crate) carried: Carried,
+    /// The copy of these that is being made, or that the next checkpoint counts.
+    pub(crate) carried_copy: Option<Carried>,
     /// What the last checkpoint counts.
     pub(crate) kept: Kept,
     /// Orders that the checkpoint counted when the history was opened.
@@ -47,7 +49,7 @@ pub struct History {
     /// None where it begins with the market.
     pub(crate) before: Option<Before>,
     pub(crate) upkeep: Upkeep,
-    sizes: Sizes,
+    pub(crate) sizes: Sizes,
     pub(crate) damages: Damages,
     journal: Option<SyncJournal>,
 }
@@ -155,7 +157,8 @@ impl History {
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
             trades: Table::open(&folder, &TRADES, (1, trades, of_trades), &sizes, sizes.waiting_max[1])?,
             candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
-            carried: Carried::open(&folder, kept.carried, &sizes)?,
+            carried: Carried::open(&folder, (kept.carried_file, kept.carried), &sizes)?,
+            carried_copy: None,
             covered_orders: orders,
             followed: Followed::from(engine, &heads),
             upkeep: Upkeep::new(&kept),
@@ -244,6 +247,9 @@ impl History {
         self.trades.check()?;
         self.candles.check()?;
         self.carried.check()?;
+        if let Some(copy) = self.counted_copy() {
+            copy.check()?;
+        }
         if let Some(before) = &self.before {
             before.begun.check()?;
         }
@@ -262,6 +268,11 @@ impl History {
         self.trades.write_all()?;
         self.candles.write_all()?;
         self.carried.write_all()?;
+        if self.counted_copy().is_some()
+            && let Some(copy) = &mut self.carried_copy
+        {
+            copy.write_all()?;
+        }
         if let Some(before) = &mut self.before {
             before.begun.write_all()?;
         }
@@ -279,6 +290,9 @@ impl History {
         self.trades.sync_written()?;
         self.candles.sync_written()?;
         self.carried.sync_written()?;
+        if let Some(copy) = self.counted_copy() {
+            copy.sync_written()?;
+        }
         if let Some(before) = &self.before {
             before.begun.sync_written()?;
         }
@@ -300,6 +314,12 @@ impl History {
     /// from may go.
     pub(crate) fn settle_parts(&mut self, kept: Kept) {
         self.upkeep.settle(&self.kept, &kept);
+        if let Some(copy) = self.carried_copy.take_if(|copy| copy.file() == kept.carried_file) {
+            let name = carried::name(std::mem::replace(&mut self.carried, copy).file());
+            if let Err(error) = self.folder.remove(&name) {
+                tracing::warn!(%error, name, "a file of the history that is not needed any more stays until the next start");
+            }
+        }
         self.orders.set_reach(kept.reach[0].clone());
         self.trades.set_reach(kept.reach[1].clone());
         self.kept = kept;
@@ -307,7 +327,7 @@ impl History {
 
     /// Whether more is sealed or gone than the last checkpoint counts.
     pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
-        self.upkeep.plan.reach != self.kept.reach
+        self.upkeep.plan.is_other_files(&self.kept)
     }
 
     /// Syncs what was written if that is much, as whoever writes would have to soon. As `sync_checkpoint`, whoever reads may do so
@@ -332,6 +352,9 @@ impl History {
         };
         let open: Vec<u64> = open.into_iter().filter_map(|order| order.checked_sub(first)).collect();
         taken_back += take_back(&mut self.carried, &open)?;
+        if let Some(copy) = &mut self.carried_copy {
+            take_back(copy, &open)?;
+        }
         let (at, empty) = record::NOT_ENDED;
         let mut near = Near::default();
         for number in open.into_iter().take_while(|number| *number < self.covered_orders) {

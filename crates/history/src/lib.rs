@@ -35,6 +35,7 @@ mod reports;
 mod sealed;
 mod sealing;
 mod shared;
+mod shrinking;
 mod table;
 mod tending;
 mod trade;

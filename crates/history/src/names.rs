@@ -55,7 +55,7 @@ impl Kept {
         let mut names = Table::names(&ORDERS, self.part_records, orders, &self.reach[0]);
         names.extend(Table::names(&TRADES, self.part_records, trades, &self.reach[1]));
         names.extend(candles(self));
-        names.extend(Carried::names(self.carried));
+        names.extend(Carried::names(self.carried_file, self.carried));
         names
     }
 }

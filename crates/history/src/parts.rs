@@ -29,8 +29,10 @@ pub(crate) enum Form {
 pub(crate) struct Parts {
     folder: Arc<dyn Folder>,
     stem: &'static str,
-    /// All records are in one file that has no number.
+    /// All records are in one file.
     single: bool,
+    /// Which of several such files it is.
+    number: u64,
     /// The one used last is in front.
     open: Mutex<VecDeque<Open>>,
     /// Files were made since the folder was synced.
@@ -47,12 +49,17 @@ struct Open {
 
 impl Parts {
     pub(crate) fn new(folder: Arc<dyn Folder>, stem: &'static str, single: bool) -> Parts {
-        Parts { folder, stem, single, open: Mutex::default(), made: AtomicBool::new(false) }
+        Parts { folder, stem, single, number: 0, open: Mutex::default(), made: AtomicBool::new(false) }
+    }
+
+    /// The same, of a single file with this number.
+    pub(crate) fn numbered(self, number: u64) -> Parts {
+        Parts { number, ..self }
     }
 
     /// What a file of it is called.
     pub(crate) fn name(&self, form: Form, part: u64) -> String {
-        name(self.stem, self.single, form, part)
+        name(self.stem, self.single, form, if self.single { self.number } else { part })
     }
 
     /// A file that is there.
@@ -137,7 +144,7 @@ impl Parts {
 }
 
 pub(crate) fn name(stem: &str, single: bool, form: Form, part: u64) -> String {
-    let number = if single { String::new() } else { format!("-{part:06}") };
+    let number = if single && part == 0 { String::new() } else { format!("-{part:06}") };
     let ending = match form {
         Form::Plain => "tab",
         Form::Sealed => "sealed",

@@ -163,6 +163,12 @@ pub(crate) fn seal_trade(at: u64, record: &mut [u8; TRADE_BYTES]) {
     record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
 }
 
+/// The command that ended an order; none if it is open or its ending is damaged.
+pub(crate) fn ended_by(at: u64, record: &[u8; ORDER_BYTES]) -> Option<Sequence> {
+    sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?;
+    Some(Sequence(number(record, ENDED_SEQUENCE_AT)))
+}
+
 /// Whether an order that ended did so behind this command.
 pub(crate) fn ended_behind(record: &[u8; ORDER_BYTES], through: Sequence) -> bool {
     number(record, ENDED_SEQUENCE_AT) > through.0

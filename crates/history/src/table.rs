@@ -143,11 +143,20 @@ impl<const N: usize> Table<N> {
         sizes: &Sizes,
         waiting_max: usize,
     ) -> Result<Table<N>, HistoryError> {
-        let table = Table::unchecked(folder, kind, (own, len, reach), sizes, waiting_max);
-        for part in (table.reach.gone..table.part_count()).filter(|part| !table.reach.is_sealed(*part)) {
-            table.check_length(part)?;
+        Table::unchecked(folder, kind, (own, len, reach), sizes, waiting_max).checked()
+    }
+
+    /// Its plain parts hold all that they should.
+    pub(crate) fn checked(self) -> Result<Table<N>, HistoryError> {
+        for part in (self.reach.gone..self.part_count()).filter(|part| !self.reach.is_sealed(*part)) {
+            self.check_length(part)?;
         }
-        Ok(table)
+        Ok(self)
+    }
+
+    /// The same, in the file of this number, of a kind that has one file.
+    pub(crate) fn in_file(self, number: u64) -> Table<N> {
+        Table { parts: self.parts.numbered(number), ..self }
     }
 
     /// As `open`, whatever its files are.

@@ -17,8 +17,9 @@ use crate::upkeep::{BOTH, Job, Keep, Which};
 const PLAIN_PARTS: u64 = 1;
 
 impl History {
-    /// Does a little: a block is sealed, or a few open orders are carried, or a file removed. False when there is nothing to do. `now` is
-    /// market time, by which things are old. What fails is logged and tried again later: nothing is lost by it.
+    /// Does a little: a block is sealed, or a few open orders are carried or copied, or a file removed. False when there
+    /// is nothing to do. `now` is market time, by which things are old. What fails is logged and tried again later:
+    /// nothing is lost by it.
     pub fn tend(&mut self, now: Time) -> bool {
         if self.remove_obsolete() {
             return true;
@@ -29,6 +30,7 @@ impl History {
         let done = match self.upkeep.job.take() {
             Some(Job::Seal(which, sealing)) => self.seal_on(which, sealing),
             Some(Job::Carry(open)) => self.carry_on(open),
+            Some(Job::Shrink(shrinking)) => self.shrink_on(shrinking),
             None => self.begin_job(now),
         };
         done.unwrap_or_else(|error| {
@@ -45,6 +47,9 @@ impl History {
             return Ok(false);
         }
         self.carried.sync()?;
+        if let Some(copy) = &mut self.carried_copy {
+            copy.sync()?;
+        }
         // What was sealed got its name.
         self.folder.sync().map_err(in_folder)?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
@@ -55,13 +60,21 @@ impl History {
     }
 
     /// All work behind the plan is forgotten.
-    fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.upkeep.job = None;
         self.upkeep.resting = true;
-        self.carried.cut(self.upkeep.plan.carried);
+        self.upkeep.shrunk_for = 0;
+        if self.counted_copy().is_none() {
+            self.carried_copy = None;
+            self.carried.cut(self.upkeep.plan.carried);
+        }
     }
 
     fn begin_job(&mut self, now: Time) -> Result<bool, HistoryError> {
+        if self.counted_copy().is_some() {
+            // What is carried next goes to the copy.
+            return self.commit();
+        }
         for (at, which) in BOTH.into_iter().enumerate() {
             let part = self.upkeep.plan.reach[at].sealed;
             // All of it has to be durable, and the newest parts may stay as they are.
@@ -74,7 +87,7 @@ impl History {
                 return Ok(true);
             }
         }
-        Ok(self.commit()? || self.let_go(now)?)
+        Ok(self.commit()? || self.let_go(now)? || self.begin_shrinking())
     }
 
     fn seal_on(&mut self, which: Which, mut sealing: Sealing) -> Result<bool, HistoryError> {

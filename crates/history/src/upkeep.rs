@@ -26,6 +26,8 @@ pub(crate) struct Upkeep {
     pub(crate) obsolete: VecDeque<(Which, Form, u64)>,
     /// Bytes of sealed parts, as far as they were looked at.
     pub(crate) sealed_bytes: BTreeMap<(Which, u64), u64>,
+    /// How many parts of orders were gone when the carried ones were looked at last.
+    pub(crate) shrunk_for: u64,
     /// Set after a failure: the work is tried again after the next checkpoint.
     pub(crate) resting: bool,
 }
@@ -43,6 +45,15 @@ pub(crate) enum Job {
     Seal(Which, Sealing),
     /// The part of orders is sealed: those that were open are carried.
     Carry(Vec<u64>),
+    /// Carried orders that nobody will ask for again are left out.
+    Shrink(Shrinking),
+}
+
+/// How far carried orders were looked at: to count those that are needed, and once more to copy them.
+#[derive(Debug, Default)]
+pub(crate) struct Shrinking {
+    pub(crate) next: u64,
+    pub(crate) needed: u64,
 }
 
 impl Upkeep {
@@ -53,6 +64,7 @@ impl Upkeep {
             plan: kept.clone(),
             obsolete: VecDeque::new(),
             sealed_bytes: BTreeMap::new(),
+            shrunk_for: 0,
             resting: false,
         }
     }

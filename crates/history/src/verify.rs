@@ -50,7 +50,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
         let mut faults = Vec::new();
         tables(&folder, &kept, heads.first_order, &mut |error| faults.push(error))?;
         let now = Checkpoint::read(&*folder)?;
-        let is_still = now.is_some_and(|now| now.kept.reach == kept.reach);
+        let is_still = now.is_some_and(|now| !kept.is_other_files(&now.kept));
         if faults.is_empty() || is_still || attempt == ATTEMPTS {
             faults.into_iter().for_each(fault);
             return Ok(Some(found));
@@ -71,7 +71,7 @@ fn tables(
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
     let [orders, trades, candles] = kept.records;
     let [of_orders, of_trades] = kept.reach.clone();
-    let carried = Carried::unchecked(folder, kept.carried, &sizes);
+    let carried = Carried::unchecked(folder, (kept.carried_file, kept.carried), &sizes);
     carried_records(&carried, first.0, fault)?;
     let orders = Table::unchecked(folder, &ORDERS, (first.0, orders, of_orders), &sizes, 0);
     table(&orders, fault, &|at, record| {

@@ -1,0 +1,100 @@
+//! Carried orders that nobody will ask for again are left out, a little at a time: those whose part is gone and that ended
+//! before the newest of what is gone. The others are copied to a file with the next number. It takes the place of the
+//! one before when a checkpoint says so, as a sealed part does. Until then what ends does so in both.
+
+use crate::carried::Carried;
+use crate::error::HistoryError;
+use crate::history::History;
+use crate::record::{ORDER_BYTES, ended_by};
+use crate::table::Near;
+use crate::upkeep::{Job, Shrinking};
+
+impl History {
+    /// The copy that the next checkpoint counts.
+    pub(crate) fn counted_copy(&self) -> Option<&Carried> {
+        self.carried_copy.as_ref().filter(|copy| copy.file() == self.upkeep.plan.carried_file)
+    }
+
+    /// Begins to look at the carried orders if parts went since that was done. False if none did.
+    pub(crate) fn begin_shrinking(&mut self) -> bool {
+        let gone = self.kept.reach[0].gone;
+        if self.upkeep.shrunk_for == gone || self.carried.len() == 0 {
+            return false;
+        }
+        self.upkeep.shrunk_for = gone;
+        self.upkeep.job = Some(Job::Shrink(Shrinking::default()));
+        true
+    }
+
+    /// Looks at as many as a block has.
+    pub(crate) fn shrink_on(&mut self, mut shrinking: Shrinking) -> Result<bool, HistoryError> {
+        let end = self.carried.len().min(shrinking.next + self.kept.block_records);
+        let mut near = Near::default();
+        for slot in shrinking.next..end {
+            let (at, record) = match self.carried.read_near(slot, &mut near) {
+                Ok(read) => read,
+                Err(error) if error.is_damage() => {
+                    // The file stays, because nothing else shows the damage.
+                    self.list(&error);
+                    self.carried_copy = None;
+                    return Ok(true);
+                }
+                Err(error) => return Err(error),
+            };
+            if self.is_needed(at, &record) {
+                shrinking.needed += 1;
+                if let Some(copy) = &mut self.carried_copy {
+                    copy.append(at, &record)?;
+                }
+            }
+        }
+        shrinking.next = end;
+        if end < self.carried.len() {
+            self.upkeep.job = Some(Job::Shrink(shrinking));
+            return Ok(true);
+        }
+        match &mut self.carried_copy {
+            Some(copy) => {
+                copy.sync()?;
+                (self.upkeep.plan.carried_file, self.upkeep.plan.carried) = (copy.file(), copy.len());
+            }
+            // A copy is worth it if it leaves out half of them.
+            None if shrinking.needed > self.carried.len() / 2 => {}
+            None => {
+                self.carried_copy = Some(Carried::begin(&self.folder, self.carried.file() + 1, &self.sizes)?);
+                self.upkeep.job = Some(Job::Shrink(Shrinking::default()));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether somebody may ask for a carried order: it is open or damaged, its part is there, or it ended later than
+    /// all that is gone, which a replay may begin behind.
+    fn is_needed(&self, at: u64, record: &[u8; ORDER_BYTES]) -> bool {
+        let reach = &self.kept.reach[0];
+        at / self.kept.part_records >= reach.gone
+            || ended_by(at, record).is_none_or(|ended| ended > reach.gone_until.sequence)
+    }
+
+    /// An order that is carried ends in its copy, too.
+    pub(crate) fn end_in_copy(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
+        let Some(copy) = &mut self.carried_copy else { return Ok(()) };
+        let ended = match copy.find(at) {
+            Ok(Some(slot)) => copy.patch(slot, from, bytes),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Err(error) if self.counted_copy().is_none() => {
+                tracing::warn!(%error, "carried orders cannot be copied; it is tried again after the next checkpoint");
+                self.give_up();
+                Ok(())
+            }
+            Err(error) if error.is_damage() => {
+                self.list(&error);
+                Ok(())
+            }
+            ended => ended,
+        }
+    }
+}
