@@ -6,4 +6,5 @@ mod common;
 
 mod deploy;
 mod documents;
+mod imports;
 mod mutants;

@@ -7,7 +7,7 @@ use std::process::Command;
 /// Fewer are not worth the name of a proof.
 const PATCHES_MIN: usize = 40;
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
