@@ -40,7 +40,7 @@ fn children_become_ops_in_the_order_they_stand() {
         Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(8).into() }),
     ];
     assert_eq!(ops(body), expected);
-    assert_eq!(ops(&body.replace("transactions id", "transactions account")), expected);
+    assert_eq!(ops(body.replace("transactions id", "transactions account")), expected);
     let opened = r#"<opened sym="SPY" amount="100" limit="145.67" id="1"/><status id="7"/>"#;
     let more = r#"<opened sym="SPY" amount="-0.1" limit=".5" id="2"/><canceled id="8"/>"#;
     assert_eq!(reply(body), format!("{opened}{more}"));
