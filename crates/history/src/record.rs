@@ -337,21 +337,15 @@ impl PastOrder {
         } else {
             (None, None, None)
         };
+        let placed = PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares }, time, sequence);
         // A chain that goes on from here goes back.
         before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,
-            order,
-            account,
-            symbol,
-            side,
-            limit,
-            shares,
-            time,
-            sequence,
             ended,
             before,
             canceled_before,
             last_trade,
+            ..placed
         })
     }
 }
