@@ -20,7 +20,7 @@ fn imports_of(src: &Path) -> Imports {
         let name = file.strip_prefix(src).unwrap().with_extension("").to_str().unwrap().replace('/', "::");
         // What only tests import is not the crate's order.
         let text = std::fs::read_to_string(&file).unwrap();
-        (name, text.split("#[cfg(test)]\nmod ").next().unwrap().to_string())
+        (name, text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_string())
     });
     imports_in(texts.filter(|(name, _)| name != "lib" && name != "main").collect())
 }
@@ -36,18 +36,29 @@ fn imports_in(texts: BTreeMap<String, String>) -> Imports {
     let imports = |name: &str, text: &str| {
         let own = name.strip_suffix("::mod").unwrap_or(name);
         let above = if own == name { name.rsplit_once("::").map_or("", |(above, _)| above) } else { own };
-        let lines = text.split(';').filter_map(|statement| statement.rsplit_once("\nuse ").map(|(_, path)| path));
-        let paths = lines.flat_map(|path| match path.split_once("::")? {
-            ("crate", rest) => Some(paths(rest)),
-            ("super", rest) => Some(paths(format!("{above}::{rest}").trim_start_matches("::"))),
-            _ => None,
-        });
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        let from = |start: &str, prefix: &str| -> Vec<String> {
+            let found = code.split(start).skip(1).map(|rest| paths(path_at(rest)));
+            found.flatten().map(|path| format!("{prefix}{path}").trim_start_matches("::").to_string()).collect()
+        };
+        let paths = [from("crate::", ""), from("super::", &format!("{above}::"))].into_iter();
         // A folder's own module may use what it is made of, and is not an import of it.
         let modules = paths.flatten().filter_map(|path| module_of(&path));
         modules.filter(|module| module != own && !own.starts_with(&format!("{module}::"))).collect()
     };
     let all = texts.iter().map(|(name, text)| (name.trim_end_matches("::mod").to_string(), imports(name, text)));
     all.collect()
+}
+
+/// The path that a text begins with, with all that stands in its braces.
+fn path_at(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.find(|letter: char| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        depth < 0 || depth == 0 && !(letter.is_alphanumeric() || "_:}".contains(letter))
+    });
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// `a::{b, c::{D, E}}` is `a::b`, `a::c::D` and `a::c::E`.
@@ -112,7 +123,14 @@ fn a_circle_is_found_however_it_is_written() {
     };
     let base = [("load::mod", "use crate::{table, number::{list, capital}};"), ("table", ""), ("number", "")];
     assert_eq!(found(&base), None);
-    for back in ["use crate::load::Load;", "use super::load;", "use crate::{\n    load::Load,\n    table,\n};"] {
+    for back in [
+        "use crate::load::Load;",
+        "pub(crate) use crate::load::Load;",
+        "use super::load;",
+        "use crate::{\n    load::Load,\n    table,\n};",
+        "#[cfg(test)]\nmod trial;\nuse crate::load;",
+        "fn of(load: &crate::load::Load) {}",
+    ] {
         let with = [&base[..2], &[("number", back)]].concat();
         assert_eq!(found(&with).as_deref(), Some("load number load"), "{back}");
     }
