@@ -29,12 +29,19 @@ impl Status {
         Status(Arc::new(Mutex::new(State::Recovering)))
     }
 
-    /// Sets the state. A server that has failed stays failed, with the first reason.
-    pub fn set(&self, state: State) {
+    /// Sets the state, and returns the one before. A server that has failed stays failed, with the first reason; one that
+    /// stops can only fail.
+    pub fn set(&self, state: State) -> State {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(*current, State::Failed(_)) {
-            *current = state;
+        let before = current.clone();
+        match (&*current, &state) {
+            (State::Failed(_), _) => {}
+            (State::Stopping, to) if !matches!(to, State::Failed(_)) => {}
+            (State::Standby | State::Recovering | State::StoreAway | State::Ready | State::Stopping, _) => {
+                *current = state
+            }
         }
+        before
     }
 
     /// Sets the state to `to` if it is `from`.
@@ -67,8 +74,17 @@ mod tests {
         assert_eq!(status.get(), State::Recovering);
         status.set(State::Ready);
         status.set(State::Failed("the disk is gone".to_string()));
-        status.clone().set(State::Stopping);
+        assert_eq!(status.clone().set(State::Stopping), State::Failed("the disk is gone".to_string()));
         status.replace(&State::Ready, State::Stopping);
+        assert_eq!(status.get(), State::Failed("the disk is gone".to_string()));
+    }
+    #[test]
+    fn a_server_that_stops_is_never_ready_again() {
+        let status = Status::new();
+        assert_eq!(status.set(State::Stopping), State::Recovering);
+        assert_eq!(status.set(State::Ready), State::Stopping);
+        assert_eq!(status.get(), State::Stopping);
+        status.set(State::Failed("the disk is gone".to_string()));
         assert_eq!(status.get(), State::Failed("the disk is gone".to_string()));
     }
 }

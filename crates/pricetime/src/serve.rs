@@ -34,7 +34,7 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
 /// Why the server ends.
 enum Ending {
-    Signal(i32),
+    Signal,
     Answered,
     Failed(String),
     Stopped(Result<Sequence, String>),
@@ -185,7 +185,7 @@ impl Server {
         started: Instant,
     ) -> Result<ExitCode, String> {
         match ended.recv() {
-            Ok(Ending::Signal(signal)) => tracing::info!(signal, "stopping"),
+            Ok(Ending::Signal) => {}
             Ok(Ending::Answered) => self.print_times(started),
             Ok(Ending::Failed(cause)) => {
                 status.set(State::Failed(cause.clone()));
@@ -223,7 +223,7 @@ impl Server {
                     tracing::error!(%cause, "not all could be written while stopping");
                     std::process::exit(1);
                 }
-                Ok(Ending::Signal(_) | Ending::Answered) => {}
+                Ok(Ending::Signal | Ending::Answered) => {}
                 Err(_) => {
                     tracing::warn!(
                         "stopping takes longer than {patience:?} and is cut short: all that was acknowledged is kept"
@@ -344,11 +344,13 @@ fn catch_signals(endings: Sender<Ending>, status: Status) -> Result<(), String> 
             if count > 0 {
                 std::process::exit(128 + signal);
             }
-            if status.get() == State::Standby {
+            let before = status.set(State::Stopping);
+            tracing::info!(signal, "stopping");
+            if before == State::Standby {
                 // It has nothing to finish.
                 std::process::exit(0);
             }
-            let _ = endings.send(Ending::Signal(signal));
+            let _ = endings.send(Ending::Signal);
         }
     };
     std::thread::Builder::new()

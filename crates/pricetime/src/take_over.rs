@@ -59,8 +59,10 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
             status.set(State::Recovering);
         }
         match read_all(store, url, &name, settings, stop) {
-            Err(StoreError::Unreachable { fault, .. }) if settings.standby => {
-                status.set(State::Standby);
+            // One that was told to stop ends, with this error.
+            Err(StoreError::Unreachable { fault, .. })
+                if settings.standby && status.set(State::Standby) != State::Stopping =>
+            {
                 tracing::warn!(fault, "lost the database while taking over; standing by again");
                 store = connect_again(connect).map_err(say)?;
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::audit::{KnownOrders, audit};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::server::{Launch, PATIENCE, Process, Server};
 use crate::common::trader::Trader;
 use crate::common::wait::{wait_for, wait_until};
 use crate::postgres::Database;
@@ -214,13 +214,11 @@ fn a_second_server_is_refused_and_a_standby_takes_over() {
 }
 
 /// It waits for the row that says who writes: with the lock, and with nothing read yet.
-#[test]
-fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
-    let folder = Folder::new("postgres-standby-again");
-    let database = crate::postgres::database();
-    let first = launch(&folder, &database).start();
+/// A standby that is taking over, and cannot finish as long as the database holds the transaction that was left open.
+fn taking_over(folder: &Folder, database: &Database) -> Process {
+    let first = launch(folder, database).start();
     first.ask(MARKET);
-    let standby = launch(&folder, &database).with("--standby").spawn();
+    let standby = launch(folder, database).with("--standby").spawn();
     wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
     database.sql("BEGIN; SELECT FROM pricetime.command_sequence FOR UPDATE");
     first.kill();
@@ -228,6 +226,14 @@ fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
         "SELECT w.pid FROM pg_locks w JOIN pg_locks l ON l.pid = w.pid AND l.locktype = 'advisory' AND l.granted
         WHERE NOT w.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     wait_until("the standby takes over", PATIENCE, || !database.sql(waits).is_empty());
+    standby
+}
+
+#[test]
+fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
+    let folder = Folder::new("postgres-standby-again");
+    let database = crate::postgres::database();
+    let standby = taking_over(&folder, &database);
     database.end_the_writer();
     wait_until("it stands by again", PATIENCE, || standby.log().contains("standing by again"));
     database.sql("ROLLBACK");
@@ -235,6 +241,19 @@ fn a_standby_that_loses_the_database_while_it_takes_over_stands_by_again() {
     let found = second.ask(r#"<transactions id="1"><query id="1"/></transactions>"#);
     assert!(found.contains("<error id=\"1\">"), "{found}");
     second.stop();
+}
+
+#[test]
+fn a_standby_that_was_told_to_stop_does_not_stand_by_again() {
+    let folder = Folder::new("postgres-standby-stops");
+    let database = crate::postgres::database();
+    let mut standby = taking_over(&folder, &database);
+    standby.signal(Signal::TERM);
+    wait_until("it heard", PATIENCE, || standby.log().contains("stopping"));
+    database.end_the_writer();
+    let ended = standby.wait_for_end(PATIENCE);
+    assert!(!ended.stderr.contains("standing by again"), "{ended:?}");
+    database.sql("ROLLBACK");
 }
 
 #[test]
