@@ -76,17 +76,20 @@
 
 /** @typedef {{account: string, balance: string}} AccountLine */
 
+/** @typedef {"limit"|"post_only"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind */
+
 /**
  * @typedef {object} NewOrder
  * @property {string} account
  * @property {string} symbol
  * @property {Side} side
- * @property {string} limit
+ * @property {OrderKind} kind
+ * @property {string} [limit] a market order has none
  * @property {string} shares
  * @property {string} client_order_id
  */
 
-/** @typedef {NewOrder & {order_id: number}} Placed */
+/** @typedef {Omit<NewOrder, "limit"> & {order_id: number, limit: string|null}} Placed */
 
 /**
  * @typedef {object} Order
@@ -95,7 +98,8 @@
  * @property {string} account
  * @property {string} symbol
  * @property {Side} side
- * @property {string} limit
+ * @property {OrderKind} kind
+ * @property {string|null} limit null of a market order
  * @property {string} shares
  * @property {string} open
  * @property {string} executed

@@ -347,6 +347,23 @@ async function trade(context, name, market) {
     await page.click("#tab-open");
   });
 
+  await step(`${name}: a market order says about what it costs, and takes what there is`, async () => {
+    await page.keyboard.press("b");
+    await page.selectOption("#ticket-kind", "market");
+    await page.waitForSelector("#ticket-limit-field", { state: "hidden" });
+    await page.fill("#ticket-shares", "1");
+    await page.waitForFunction(() => /^[0-9,.]+$/.test(document.querySelector("#ticket-total")?.textContent ?? ""));
+    await look(page, `${name}-market-order`);
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:has-text('at any price')");
+    await page.selectOption("#ticket-kind", "post_only");
+    await page.fill("#ticket-limit", "1000");
+    await page.fill("#ticket-shares", "1");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-limit-fault:has-text('would execute at once')");
+    await page.selectOption("#ticket-kind", "limit");
+  });
+
   await step(`${name}: a refusal stands next to what it names`, async () => {
     await page.keyboard.press("b");
     await page.fill("#ticket-limit", "145");

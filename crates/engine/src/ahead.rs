@@ -46,6 +46,7 @@ impl Engine {
                     Command::CreateAccount { .. }
                     | Command::CreateSymbol { .. }
                     | Command::IssueShares { .. }
+                    | Command::PlaceByFunds { .. }
                     | Command::CancelOrder { order: OrderName::Client(_), .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,

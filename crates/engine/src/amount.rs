@@ -34,6 +34,8 @@ pub struct Money(i128);
 impl Price {
     /// The highest price, 92233720368.54775807.
     pub const MAX: Price = Price(NonZeroI64::MAX);
+    /// The lowest price, 0.00000001.
+    pub const MIN: Price = Price(NonZeroI64::new(1).expect("above zero"));
 
     /// A price of `units` × 10^-8 dollars; none unless above zero.
     pub fn from_units(units: i64) -> Option<Price> {
@@ -121,6 +123,12 @@ impl Position {
 }
 
 impl Money {
+    /// The most shares that this pays for at a price, and that one order may have.
+    pub fn buys(self, price: Price) -> Shares {
+        let units = self.0.max(0).checked_div(i128::from(price.units())).expect("invariant: a price is above zero");
+        Shares(i64::try_from(units).unwrap_or(i64::MAX))
+    }
+
     /// No money.
     pub const ZERO: Money = Money(0);
     /// The most dollars that all accounts together may be created with: 10^20.

@@ -82,6 +82,11 @@ impl Books {
         (best != NONE).then_some(best)
     }
 
+    /// The levels of a side, best first.
+    pub(crate) fn levels(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = &Level> {
+        self.sides[symbol.0 as usize][index(side)].levels.values().map(|&level| &self.levels[level])
+    }
+
     #[inline]
     pub(crate) fn level(&self, level: u32) -> &Level {
         &self.levels[level]
@@ -156,8 +161,7 @@ impl Books {
 
     /// Visits the slots of a side's open orders, best price first and oldest first within a price.
     pub(crate) fn walk(&self, symbol: SymbolIndex, side: Side, orders: &Orders, visit: &mut impl FnMut(&Level, u32)) {
-        for &level in self.sides[symbol.0 as usize][index(side)].levels.values() {
-            let level = &self.levels[level];
+        for level in self.levels(symbol, side) {
             let mut slot = level.oldest;
             while slot != NONE {
                 visit(level, slot);

@@ -209,12 +209,8 @@ mod tests {
     use crate::command::Side;
 
     fn order(number: u64) -> ClientOrder {
-        let placed = NewOrder {
-            symbol: SymbolIndex(0),
-            side: Side::Buy,
-            limit: Price::from_units(1).expect("above zero"),
-            shares: Shares::from_units(1).expect("above zero"),
-        };
+        let (limit, shares) = (Price::MIN, Shares::from_units(1).expect("above zero"));
+        let placed = NewOrder::limit(SymbolIndex(0), Side::Buy, limit, shares);
         let id = ClientOrderId::parse(format!("id-{}", number % 1_000).as_bytes()).expect("legal");
         ClientOrder { id, account: AccountIndex(number as u32 % 7), order: OrderId(number), placed, done: None }
     }

@@ -20,6 +20,77 @@ impl Side {
             Side::Sell => Side::Buy,
         }
     }
+
+    /// The limit that accepts every price.
+    pub fn any_price(self) -> Price {
+        match self {
+            Side::Buy => Price::MAX,
+            Side::Sell => Price::MIN,
+        }
+    }
+}
+
+/// What an order may do when it arrives, and what becomes of what is left of it then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OrderKind {
+    /// Executes up to its limit; the rest waits on the book until it is canceled.
+    #[default]
+    Limit,
+    /// Never executes when it arrives: it is refused if it would.
+    PostOnly,
+    /// Executes up to its limit; the rest is canceled at once.
+    ImmediateOrCancel,
+    /// Executes all of its shares up to its limit, or none: then it is canceled at once.
+    FillOrKill,
+    /// Executes at whatever prices there are; the rest is canceled at once. A buy holds nothing and ends where its account's
+    /// money does.
+    Market,
+}
+
+impl OrderKind {
+    /// All of them.
+    pub const ALL: [OrderKind; 5] =
+        [OrderKind::Limit, OrderKind::PostOnly, OrderKind::ImmediateOrCancel, OrderKind::FillOrKill, OrderKind::Market];
+
+    /// Whether what is left of it waits on the book.
+    pub fn rests(self) -> bool {
+        match self {
+            OrderKind::Limit | OrderKind::PostOnly => true,
+            OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => false,
+        }
+    }
+
+    /// What it is called wherever orders are shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            OrderKind::Limit => "limit",
+            OrderKind::PostOnly => "post_only",
+            OrderKind::ImmediateOrCancel => "immediate_or_cancel",
+            OrderKind::FillOrKill => "fill_or_kill",
+            OrderKind::Market => "market",
+        }
+    }
+
+    /// The one of a name.
+    pub fn named(name: &str) -> Option<OrderKind> {
+        OrderKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The number that stands for it wherever orders are written down.
+    pub fn code(self) -> u8 {
+        match self {
+            OrderKind::Limit => 0,
+            OrderKind::PostOnly => 1,
+            OrderKind::ImmediateOrCancel => 2,
+            OrderKind::FillOrKill => 3,
+            OrderKind::Market => 4,
+        }
+    }
+
+    /// The one of a number.
+    pub fn from_code(code: u8) -> Option<OrderKind> {
+        OrderKind::ALL.into_iter().find(|kind| kind.code() == code)
+    }
 }
 
 /// A change asked for. It never changes after it is parsed; whether it is accepted is the engine's to decide.
@@ -31,8 +102,10 @@ pub enum Command {
     CreateSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
-    /// Place a limit order. While the id that its client gives it stands for an order, no second one is placed under it.
+    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.
     PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId> },
+    /// Place a market order for money. What it executes is all of it: how many shares, the engine says.
+    PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Cancel what is still open of an order.
     CancelOrder { account: AccountId, order: OrderName },
 }
@@ -43,10 +116,38 @@ pub enum Command {
 pub struct NewOrder<S = Symbol> {
     pub symbol: S,
     pub side: Side,
-    /// The worst price that it accepts.
+    /// The worst price that it accepts; for a market order the one that accepts every price.
     pub limit: Price,
     /// Above zero.
     pub shares: Shares,
+    pub kind: OrderKind,
+}
+
+impl<S> NewOrder<S> {
+    /// One that rests with what is left of it.
+    pub fn limit(symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
+        NewOrder { symbol, side, limit, shares, kind: OrderKind::Limit }
+    }
+
+    /// One of any kind. A market order has no limit: the one given is not used.
+    pub fn of_kind(kind: OrderKind, symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
+        let limit = if kind == OrderKind::Market { side.any_price() } else { limit };
+        NewOrder { symbol, side, limit, shares, kind }
+    }
+
+    /// One at any price.
+    pub fn market(symbol: S, side: Side, shares: Shares) -> NewOrder<S> {
+        NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), shares)
+    }
+}
+
+/// A market order for as many shares as money pays for, or as bring no more than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FundsOrder {
+    pub symbol: Symbol,
+    pub side: Side,
+    /// Above zero.
+    pub funds: Money,
 }
 
 /// Which order of an account is meant.

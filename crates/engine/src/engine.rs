@@ -184,6 +184,9 @@ impl Engine {
                 None => self.place_order(account, order, None, events),
                 Some(id) => self.place_client_order(id, account, order, events),
             },
+            Command::PlaceByFunds { account, ref order, client_id } => {
+                self.place_by_funds(account, order, client_id, events)
+            }
             Command::CancelOrder { account, order } => match order {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
                 OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
@@ -224,7 +227,8 @@ impl Engine {
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::PlaceOrder { .. } => return None,
+            | Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -455,7 +459,7 @@ mod tests {
         apply(&mut engine, Command::CreateAccount { account, balance: limit.times(shares) });
         apply(&mut engine, Command::CreateSymbol { symbol });
         engine.orders.pretend_full();
-        let order = NewOrder { symbol, side: Side::Buy, limit, shares };
+        let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
         let order = Command::PlaceOrder { account, order, client_id: None };
         assert_eq!(apply(&mut engine, order), Reply::Rejected(Reject::Full));
         assert_eq!(engine.balance(account), Some(limit.times(shares)), "nothing is held for it");

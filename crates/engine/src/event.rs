@@ -13,7 +13,7 @@ pub enum Event {
     AccountCreated { account: AccountIndex, id: AccountId },
     /// A new symbol.
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
-    /// An order was accepted; executions follow. What is left of it rests.
+    /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command.
     OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
     /// The order that was just accepted was placed under a client order id, which stands for it from now on.
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },

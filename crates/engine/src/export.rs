@@ -113,11 +113,12 @@ impl StateHash {
                 self.word(execution.time.0);
             }
             StateItem::ClientOrder { order, id, account, placed, done } => {
-                let NewOrder { symbol, side, limit, shares } = placed;
-                self.word(match side {
+                let NewOrder { symbol, side, limit, shares, kind } = placed;
+                let tag = match side {
                     Side::Buy => 8,
                     Side::Sell => 9,
-                });
+                };
+                self.word(tag | (u64::from(kind.code()) << 8));
                 self.word(order.0);
                 self.word(id.as_bytes().len() as u64);
                 self.xxh3.update(id.as_bytes());

@@ -240,6 +240,7 @@ impl Importer {
         let executed = executions.iter().map(|execution| i128::from(execution.shares.units()));
         let all = executed.fold(i128::from(order.open.units()), i128::saturating_add);
         order.account == account
+            && placed.kind.rests()
             && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)
             && all == i128::from(placed.shares.units())
     }

@@ -1,14 +1,19 @@
-//! Places an order: holds what it may cost, matches it by price and time, and lets what is left rest on the book.
+//! Places an order: holds what it may cost, matches it by price and time, and lets what is left rest on the book, or cancels
+//! it.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, Side};
+use crate::command::{FundsOrder, NewOrder, OrderKind, Side};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
 use crate::reject::{OrderDifference, Reject};
 use crate::reply::{Execution, Reply};
 use crate::slab::NONE;
+
+/// Orders on the book that are looked at before anything is executed, at most: whoever looks at them need not take them, and
+/// may look at them again.
+const LOOKED_AT_MAX: usize = 1_000;
 
 /// The order being placed, while it matches.
 struct Aggressor {
@@ -18,25 +23,48 @@ struct Aggressor {
     symbol: SymbolIndex,
     side: Side,
     limit: Price,
-    open: Shares,
-    /// A seller's proceeds, or what a buyer paid less than its limit; credited once, after the walk.
+    /// What it is still to execute.
+    wanted: Shares,
+    /// What it may pay where it holds nothing.
+    funds: Option<Money>,
+    /// A seller's proceeds, what a buyer paid less than it holds, or, below zero, what one paid that holds nothing; credited
+    /// once, after the walk.
     money: Money,
     /// Whether it met an order of its own account.
     self_traded: bool,
 }
 
-/// What the account had of the thing that the order holds, before it was placed.
+/// What the account had of the thing that the order takes, before it was placed.
 enum Before {
     Buy(Money),
+    /// Of a buy that holds nothing.
+    Pay(Money),
     Sell(Position),
 }
 
-impl Aggressor {
+impl Before {
+    #[inline]
+    fn funds(&self) -> Option<Money> {
+        match *self {
+            Before::Pay(funds) => Some(funds),
+            Before::Buy(_) | Before::Sell(_) => None,
+        }
+    }
+}
+
+impl<S> NewOrder<S> {
+    #[inline]
     fn accepts(&self, price: Price) -> bool {
         match self.side {
             Side::Buy => price <= self.limit,
             Side::Sell => price >= self.limit,
         }
+    }
+
+    /// Whether it is paid from the balance as it executes, and holds nothing.
+    #[inline]
+    fn pays_as_it_goes(&self) -> bool {
+        self.kind == OrderKind::Market && self.side == Side::Buy
     }
 }
 
@@ -57,6 +85,7 @@ impl Engine {
                 side: asked.side != before.placed.side,
                 limit: asked.limit != before.placed.limit,
                 shares: asked.shares != before.placed.shares,
+                kind: asked.kind != before.placed.kind,
             };
             return match differs.is_none() {
                 true => Ok(Reply::Repeated(before.order)),
@@ -69,6 +98,46 @@ impl Engine {
         self.place_order(account, asked, Some(id), events)
     }
 
+    /// Places an order for as many shares as its funds trade. What they came to is not known when the same is sent again: under
+    /// the same client order id any amount is the same order.
+    #[cold]
+    pub(crate) fn place_by_funds(
+        &mut self,
+        account: AccountId,
+        asked: &FundsOrder,
+        id: Option<ClientOrderId>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let FundsOrder { symbol, side, funds } = *asked;
+        let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if let Some(before) = id.and_then(|id| self.client_orders.find(index, id, self.time)) {
+            let differs = OrderDifference {
+                symbol: self.symbols.find(symbol) != Some(before.placed.symbol),
+                side: side != before.placed.side,
+                kind: before.placed.kind != OrderKind::Market,
+                ..OrderDifference::default()
+            };
+            return match differs.is_none() {
+                true => Ok(Reply::Repeated(before.order)),
+                false => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
+            };
+        }
+        let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        let available = self.accounts.get(index).balance;
+        if side == Side::Buy && available < funds {
+            return Err(Reject::InsufficientFunds { needed: funds, available });
+        }
+        let shares = self.traded_for(listing, side, funds);
+        if shares.is_zero() {
+            return Err(Reject::FundsTradeNothing { funds });
+        }
+        let order = NewOrder::market(symbol, side, shares);
+        match id {
+            None => self.place_order(account, &order, None, events),
+            Some(id) => self.place_client_order(id, account, &order, events),
+        }
+    }
+
     /// Places an order. `id` stands for none. Into both of its callers, with the walk, as `cancel_order` is.
     #[inline(always)]
     pub(crate) fn place_order(
@@ -78,14 +147,20 @@ impl Engine {
         id: Option<ClientOrderId>,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let NewOrder { symbol, side, limit, shares } = *asked;
+        let NewOrder { symbol, side, limit, shares, kind } = *asked;
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
-        let placed = NewOrder { symbol, side, limit, shares };
+        let placed = NewOrder { symbol, side, limit, shares, kind };
+        let wanted = match kind {
+            OrderKind::Limit => shares,
+            OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => {
+                self.wanted(account, &placed)?
+            }
+        };
         let before = self.hold(account, &placed)?;
         // From here the order cannot be rejected.
         let order = self.next_order;
@@ -103,26 +178,113 @@ impl Engine {
             symbol,
             side,
             limit,
-            open: shares,
+            wanted,
+            funds: before.funds(),
             money: Money::ZERO,
             self_traded: false,
         };
-        self.walk_book(&mut aggressor, events);
+        self.walk_book(&mut aggressor, &placed, events);
         self.settle(&aggressor, shares, before, events);
-        if aggressor.open.is_zero() {
+        if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
-        } else {
+        } else if kind.rests() {
             self.books.rest(symbol, side, limit, slot, &mut self.orders);
             assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
+        } else {
+            self.cancel_rest(slot, &placed, events);
         }
         Ok(Reply::Opened(order))
+    }
+
+    /// The shares that an order of another kind than a limit order may execute when it arrives.
+    /// Errors: `WouldTake`; `InsufficientFunds` of a market buy that can pay for nothing.
+    #[cold]
+    fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Shares, Reject> {
+        let best = self.books.best(placed.symbol, placed.side.opposite()).map(|level| self.books.level(level).price);
+        match (placed.kind, best) {
+            (OrderKind::PostOnly, Some(price)) if placed.accepts(price) => Err(Reject::WouldTake { price }),
+            (OrderKind::Market, Some(price)) if placed.side == Side::Buy => {
+                let available = self.accounts.get(account).balance;
+                match available.buys(price).is_zero() {
+                    true => Err(Reject::InsufficientFunds { needed: price.times(placed.shares), available }),
+                    false => Ok(placed.shares),
+                }
+            }
+            (OrderKind::FillOrKill, _) if !self.is_filled_at_once(placed) => Ok(Shares::ZERO),
+            (
+                OrderKind::Limit
+                | OrderKind::PostOnly
+                | OrderKind::ImmediateOrCancel
+                | OrderKind::FillOrKill
+                | OrderKind::Market,
+                _,
+            ) => Ok(placed.shares),
+        }
+    }
+
+    /// Whether all shares of an order would execute.
+    fn is_filled_at_once(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+        let mut left = placed.shares;
+        self.look(placed.symbol, placed.side, &mut |price, open| {
+            let accepts = placed.accepts(price);
+            if accepts {
+                left = left.less(left.min(open));
+            }
+            accepts && !left.is_zero()
+        });
+        left.is_zero()
+    }
+
+    /// The shares that an order trades for so much money, at most as many as one order may have.
+    fn traded_for(&self, symbol: SymbolIndex, side: Side, funds: Money) -> Shares {
+        let (mut left, mut room) = (funds, Shares::MAX);
+        self.look(symbol, side, &mut |price, open| {
+            let shares = open.min(left.buys(price)).min(room);
+            left = left.minus(price.times(shares));
+            room = room.less(shares);
+            shares == open
+        });
+        Shares::MAX.less(room)
+    }
+
+    /// Visits price and open shares of the first [`LOOKED_AT_MAX`] orders that one of this side executes with, until `visit`
+    /// says that it has seen enough.
+    fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, Shares) -> bool) {
+        let mut looked_at = 0usize;
+        for level in self.books.levels(symbol, side.opposite()) {
+            let mut maker = level.oldest;
+            while maker != NONE {
+                let order = self.orders.get(maker);
+                if looked_at == LOOKED_AT_MAX || !visit(level.price, order.open) {
+                    return;
+                }
+                maker = order.newer;
+                looked_at = looked_at.saturating_add(1);
+            }
+        }
+    }
+
+    /// Cancels what is left of an order that does not rest.
+    #[cold]
+    fn cancel_rest(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+        let NewOrder { symbol, side, limit, .. } = *placed;
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        let shares = self.orders.cancel(slot, self.time);
+        events(Event::OrderCanceled { order, account, symbol, shares });
+        match side {
+            Side::Buy if placed.pays_as_it_goes() => {}
+            Side::Buy => self.credit_money(account, limit.times(shares), events),
+            Side::Sell => self.credit_shares(account, symbol, shares.position(), events),
+        }
+        self.finish(slot, events);
     }
 
     /// Takes what an order may cost at most; gives what was there before.
     /// Errors: `InsufficientFunds`, `InsufficientShares`.
     fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
-        let NewOrder { symbol, side, limit, shares } = *placed;
+        let NewOrder { symbol, side, limit, shares, .. } = *placed;
         match side {
+            Side::Buy if placed.pays_as_it_goes() => Ok(Before::Pay(self.accounts.get(account).balance)),
             Side::Buy => {
                 let (needed, available) = (limit.times(shares), self.accounts.get(account).balance);
                 if available < needed {
@@ -143,17 +305,20 @@ impl Engine {
 
     /// Executes against the other side of the book, best level first, while the limit allows.
     #[inline(always)]
-    fn walk_book(&mut self, aggressor: &mut Aggressor, events: &mut impl FnMut(Event)) {
-        while !aggressor.open.is_zero() {
+    fn walk_book(&mut self, aggressor: &mut Aggressor, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+        while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { return };
             let (price, mut maker) = {
                 let level = self.books.level(level);
                 (level.price, level.oldest)
             };
-            if !aggressor.accepts(price) {
+            if !placed.accepts(price) {
                 return;
             }
-            while maker != NONE && !aggressor.open.is_zero() {
+            if let Some(funds) = aggressor.funds {
+                aggressor.wanted = aggressor.wanted.min(funds.plus(aggressor.money).buys(price));
+            }
+            while maker != NONE && !aggressor.wanted.is_zero() {
                 let newer = self.orders.get(maker).newer;
                 self.execute(aggressor, maker, price, events);
                 maker = newer;
@@ -169,9 +334,10 @@ impl Engine {
             (order.id, order.account, order.open)
         };
         aggressor.self_traded |= maker_account == aggressor.account;
-        let shares = aggressor.open.min(maker_open);
+        let shares = aggressor.wanted.min(maker_open);
         let execution = Execution { shares, price, time: self.time };
-        aggressor.open = self.orders.execute(aggressor.slot, execution);
+        aggressor.wanted = aggressor.wanted.less(shares);
+        self.orders.execute(aggressor.slot, execution);
         let maker_left = self.orders.execute(maker, execution);
         let symbol = aggressor.symbol;
         events(Event::Executed {
@@ -189,8 +355,8 @@ impl Engine {
         }
         match aggressor.side {
             Side::Buy => {
-                let improvement = aggressor.limit.times(shares).minus(price.times(shares));
-                aggressor.money = aggressor.money.plus(improvement);
+                let held = if aggressor.funds.is_none() { aggressor.limit.times(shares) } else { Money::ZERO };
+                aggressor.money = aggressor.money.plus(held.minus(price.times(shares)));
                 self.credit_money(maker_account, price.times(shares), events);
             }
             Side::Sell => {
@@ -204,12 +370,12 @@ impl Engine {
     fn settle(&mut self, aggressor: &Aggressor, placed: Shares, before: Before, events: &mut impl FnMut(Event)) {
         let Aggressor { account, symbol, money, .. } = *aggressor;
         match before {
-            Before::Buy(balance_before) => {
+            Before::Buy(balance_before) | Before::Pay(balance_before) => {
                 let balance = self.accounts.credit(account, money);
                 if balance != balance_before || money != Money::ZERO {
                     events(Event::BalanceChanged { account, balance });
                 }
-                let bought = placed.less(aggressor.open);
+                let bought = placed.less(self.orders.get(aggressor.slot).open);
                 if !bought.is_zero() {
                     self.credit_shares(account, symbol, bought.position(), events);
                 }

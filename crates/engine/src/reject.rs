@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::amount::{Money, Position};
+use crate::amount::{Money, Position, Price};
 use crate::ids::OrderId;
 
 /// Why a command or query was refused. Nothing was changed.
@@ -22,6 +22,10 @@ pub enum Reject {
     InsufficientFunds { needed: Money, available: Money },
     /// A sell needs its shares: there is no short sale.
     InsufficientShares { needed: Position, available: Position },
+    /// A post-only order would execute at once, at this price first.
+    WouldTake { price: Price },
+    /// An order for money finds nobody to trade with, or a price at which the money is not even a part of a share.
+    FundsTradeNothing { funds: Money },
     /// No order of this id, or another account's: the same words, so that nothing is learnt.
     UnknownOrder,
     /// A cancel of an order with nothing open.
@@ -33,7 +37,7 @@ pub enum Reject {
 }
 
 /// In what two orders of one account differ. Its `Display` names the parts: "another side and limit".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderDifference {
     /// They trade different things.
     pub symbol: bool,
@@ -43,19 +47,26 @@ pub struct OrderDifference {
     pub limit: bool,
     /// The shares that they were placed with differ.
     pub shares: bool,
+    /// They are of different kinds.
+    pub kind: bool,
 }
 
 impl OrderDifference {
     /// Whether they are the same in all parts.
     pub fn is_none(self) -> bool {
-        self == OrderDifference { symbol: false, side: false, limit: false, shares: false }
+        self == OrderDifference::default()
     }
 }
 
 impl fmt::Display for OrderDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts =
-            [(self.symbol, "symbol"), (self.side, "side"), (self.limit, "limit"), (self.shares, "number of shares")];
+        let parts = [
+            (self.symbol, "symbol"),
+            (self.side, "side"),
+            (self.limit, "limit"),
+            (self.shares, "number of shares"),
+            (self.kind, "kind"),
+        ];
         let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
         let mut between = "another ";
         while let Some(part) = parts.next() {
@@ -89,6 +100,12 @@ impl fmt::Display for Reject {
             Reject::InsufficientShares { needed, available } => {
                 write!(f, "Insufficient shares: {needed} needed, {available} available")
             }
+            Reject::WouldTake { price } => {
+                write!(f, "Post-only order would execute at once, at {price}: choose a limit that does not cross")
+            }
+            Reject::FundsTradeNothing { funds } => {
+                write!(f, "Nothing can be traded for {funds}: nobody is on the other side, or a share costs too much")
+            }
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
             Reject::ClientOrderIdTaken { order, differs } => {
@@ -110,14 +127,14 @@ mod tests {
 
     #[test]
     fn a_taken_client_order_id_is_refused_with_the_order_and_what_differs() {
-        let same = OrderDifference { symbol: false, side: false, limit: false, shares: false };
+        let same = OrderDifference::default();
         assert!(same.is_none());
         for (differs, words) in [
             (OrderDifference { side: true, ..same }, "another side"),
             (OrderDifference { symbol: true, shares: true, ..same }, "another symbol and number of shares"),
             (
-                OrderDifference { symbol: true, side: true, limit: true, shares: true },
-                "another symbol, side, limit and number of shares",
+                OrderDifference { symbol: true, side: true, limit: true, shares: true, kind: true },
+                "another symbol, side, limit, number of shares and kind",
             ),
         ] {
             assert!(!differs.is_none());

@@ -5,8 +5,8 @@ mod common;
 
 use common::duel::Duel;
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Query, Shares, Side,
-    Symbol,
+    AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
+    Query, Shares, Side, Symbol,
 };
 use proptest::prelude::*;
 
@@ -46,26 +46,45 @@ fn any_client_id() -> impl Strategy<Value = ClientOrderId> {
     (0u8..3).prop_map(|number| ClientOrderId::parse(format!("c-{number}").as_bytes()).unwrap())
 }
 
+/// Mostly limit orders, so that the others meet some.
+fn any_kind() -> impl Strategy<Value = OrderKind> {
+    prop_oneof![2 => Just(OrderKind::Limit), 1 => proptest::sample::select(OrderKind::ALL.as_slice())]
+}
+
+fn order((symbol, side, limit, shares, kind): (Symbol, Side, i64, i64, OrderKind)) -> NewOrder {
+    let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+    NewOrder::of_kind(kind, symbol, side, limit, shares)
+}
+
 /// A few prices and sizes, so that the same order comes again.
 fn any_client_order() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..3, 1i64..3);
-    (any_client_id(), any_account(), body).prop_map(|(id, account, (symbol, side, limit, shares))| {
-        let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) }
+    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind());
+    (any_client_id(), any_account(), body).prop_map(|(id, account, body)| Command::PlaceOrder {
+        account,
+        order: order(body),
+        client_id: Some(id),
     })
 }
 
 fn any_command() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let place =
-        (any_account(), any_symbol(), side, 1i64..5, 1i64..6).prop_map(|(account, symbol, side, limit, shares)| {
-            let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None }
-        });
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind());
+    let place = (any_account(), body).prop_map(|(account, body)| Command::PlaceOrder {
+        account,
+        order: order(body),
+        client_id: None,
+    });
     prop_oneof![
         12 => place,
         6 => any_client_order(),
+        1 => (any_account(), any_symbol(), any::<bool>(), 1i128..30, proptest::option::of(any_client_id())).prop_map(
+            |(account, symbol, buys, funds, client_id)| {
+                let side = if buys { Side::Buy } else { Side::Sell };
+                let order = FundsOrder { symbol, side, funds: Money::from_units(funds) };
+                Command::PlaceByFunds { account, order, client_id }
+            },
+        ),
         2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
         4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
         1 => (any_account(), any_symbol(), 0i128..8).prop_map(|(account, symbol, shares)| {
@@ -136,12 +155,38 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let place = |side, dollars: i64| {
         let limit = Price::from_units(dollars * 100_000_000).unwrap();
         let shares = Shares::from_units(100_000_000).unwrap();
-        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
+        Op::Command(Command::PlaceOrder {
+            account,
+            order: NewOrder::limit(symbol, side, limit, shares),
+            client_id: None,
+        })
     };
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(100 * DOLLAR) }));
     duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000_000) }));
     duel.play(place(Side::Sell, 8));
     duel.play(place(Side::Buy, 10));
+    duel.end();
+}
+
+/// So that nobody makes the engine look through a whole book for an order that takes nothing of it.
+#[test]
+fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let (limit, one) = (Price::from_units(100_000_000).unwrap(), Shares::from_units(100_000_000).unwrap());
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(3_000 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(200_300_000_000) }));
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    (0..2_003).for_each(|_| duel.play(place(NewOrder::limit(symbol, Side::Sell, limit, one))));
+    for (shares, resting) in [(1_001, 2_003), (1_000, 1_003)] {
+        let shares = Shares::from_units(shares * one.units()).unwrap();
+        duel.play(place(NewOrder::of_kind(OrderKind::FillOrKill, symbol, Side::Buy, limit, shares)));
+        assert_eq!(duel.model().open_orders().len(), resting);
+    }
+    let order = FundsOrder { symbol, side: Side::Buy, funds: Money::from_units(1_500 * DOLLAR) };
+    duel.play(Op::Command(Command::PlaceByFunds { account, order, client_id: None }));
+    assert_eq!(duel.model().open_orders().len(), 3);
     duel.end();
 }

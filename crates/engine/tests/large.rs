@@ -38,7 +38,7 @@ fn beginning() -> Vec<Op> {
 
 fn order(owner: usize, side: Side, limit: i64) -> Command {
     let (limit, shares) = (Price::from_units(limit * 100).unwrap(), Shares::from_units(100_000_000).unwrap());
-    let order = NewOrder { symbol: symbol(), side, limit, shares };
+    let order = NewOrder::limit(symbol(), side, limit, shares);
     Command::PlaceOrder { account: account(owner), order, client_id: None }
 }
 

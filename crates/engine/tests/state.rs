@@ -100,7 +100,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Execution(execution)
         }
-        StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares }, done } => {
+        StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares, kind }, done } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
             let (order, id, account, side, limit, shares, done) = match random.below(9) {
                 0 => (OrderId(order.0 + 1), id, account, side, limit, shares, done),
@@ -113,7 +113,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 7 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0 + 1))),
                 _ => (order, id, account, side, limit, shares, if done.is_some() { None } else { Some(Time(7)) }),
             };
-            StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares }, done }
+            StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares, kind }, done }
         }
     }
 }
@@ -160,12 +160,12 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
     let symbol = Symbol::parse(b"SPY").unwrap();
     let place = |account, side, cents: i64, shares: i64| Command::PlaceOrder {
         account,
-        order: NewOrder {
+        order: NewOrder::limit(
             symbol,
             side,
-            limit: Price::from_units(cents * 1_000_000).unwrap(),
-            shares: Shares::from_units(shares * 100_000_000).unwrap(),
-        },
+            Price::from_units(cents * 1_000_000).unwrap(),
+            Shares::from_units(shares * 100_000_000).unwrap(),
+        ),
         client_id: None,
     };
     let commands = [
@@ -195,12 +195,12 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     let symbol = Symbol::parse(b"SPY").unwrap();
     let place = |id: &str, side, cents: i64| Command::PlaceOrder {
         account,
-        order: NewOrder {
+        order: NewOrder::limit(
             symbol,
             side,
-            limit: Price::from_units(cents * 1_000_000).unwrap(),
-            shares: Shares::from_units(300_000_000).unwrap(),
-        },
+            Price::from_units(cents * 1_000_000).unwrap(),
+            Shares::from_units(300_000_000).unwrap(),
+        ),
         client_id: Some(ClientOrderId::parse(id.as_bytes()).unwrap()),
     };
     let commands = [

@@ -190,7 +190,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::PlaceOrder { .. },
+            | Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. },
         ) => panic!("invariant: only queries and cancels name orders"),
     }
 }

@@ -70,7 +70,7 @@ impl Kind {
             Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
             Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
-            Op::Command(Command::PlaceOrder { .. }) => Kind::Order,
+            Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. }) => Kind::Order,
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
             Op::Query(_) => Kind::Query,
         }
@@ -123,7 +123,11 @@ impl Outcome {
         match reject {
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => Outcome::Insufficient,
             Reject::UnknownAccount | Reject::UnknownSymbol | Reject::UnknownOrder => Outcome::Unknown,
-            Reject::AccountExists | Reject::NothingOpen | Reject::ClientOrderIdTaken { .. } => Outcome::Conflict,
+            Reject::AccountExists
+            | Reject::NothingOpen
+            | Reject::ClientOrderIdTaken { .. }
+            | Reject::WouldTake { .. }
+            | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => Outcome::Limit,
         }
     }

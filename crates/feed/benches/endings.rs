@@ -44,7 +44,7 @@ fn run(orders: u64, canceled: u64, is_shuffled: bool) -> (Duration, Duration) {
     let history = SharedHistory::new(history);
     let shares = Shares::from_units(100_000_000).expect("one share");
     let limit = Price::from_units(100_000_000).expect("a dollar");
-    let placed = NewOrder { symbol: SYMBOL, side: Side::Buy, limit, shares };
+    let placed = NewOrder::limit(SYMBOL, Side::Buy, limit, shares);
     let open = |order| Event::OrderOpened { order: OrderId(order), account: ACCOUNT, placed };
     let events: Vec<Event> = (1..=orders).map(open).collect();
     let sequence = follow(&history, 0, &events);

@@ -135,7 +135,7 @@ impl Market {
         let shares = Shares::from_units(SHARE).expect("a number of shares");
         match self.apply(Command::PlaceOrder {
             account,
-            order: NewOrder { symbol: symbol(), side, limit, shares },
+            order: NewOrder::limit(symbol(), side, limit, shares),
             client_id: None,
         }) {
             Reply::Opened(order) => order,

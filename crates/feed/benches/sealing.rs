@@ -240,7 +240,7 @@ impl Market {
             let shares = Shares::from_units((1 + below(&mut self.random, 100)) * SHARE).expect("a number of shares");
             let name = || ClientOrderId::parse(format!("bot-7-{number:010}").as_bytes()).expect("letters");
             let client_id = number.is_multiple_of(NAMED).then(name);
-            let order = NewOrder { symbol, side, limit, shares };
+            let order = NewOrder::limit(symbol, side, limit, shares);
             match self.apply(Command::PlaceOrder { account, order, client_id }) {
                 Reply::Opened(order) => canceled_later.push_back((account, order)),
                 refused => panic!("{refused:?}"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use engine::{Engine, SymbolIndex, Time};
 use exchange::EventFollower;
-use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, SharedHistory};
+use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 
 use crate::candles::candles;
 use crate::orders::Open;
@@ -118,12 +118,15 @@ impl<W> ReadModel<W> {
         candles(&self.view, self.history()?.as_ref(), symbol, interval, before, limit)
     }
 
-    /// When an open order was placed: the view does not know it of those that were open at the start.
-    pub fn placed_at(&self, open: &Open) -> Result<Option<Time>, HistoryError> {
+    /// An open order with when it was placed and as what: the view does not know it of those that were open at the start.
+    /// The time stays zero where nobody knows.
+    pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {
         match (open.time, &self.history) {
-            (Time::ZERO, Some(history)) => Ok(history.read().order(open.order)?.map(|order| order.time)),
-            (Time::ZERO, None) => Ok(None),
-            (time, _) => Ok(Some(time)),
+            (Time::ZERO, Some(history)) => Ok(match history.read().order(open.order)? {
+                Some(PastOrder { time, kind, .. }) => Open { time, kind, ..*open },
+                None => *open,
+            }),
+            _ => Ok(*open),
         }
     }
 

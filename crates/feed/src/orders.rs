@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, Price, Sequence, Shares, Side, Slab, SymbolIndex,
-    Time,
+    AccountIndex, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, Slab,
+    SymbolIndex, Time,
 };
 use foldhash::fast::RandomState;
 use history::PastOrder;
@@ -25,15 +25,22 @@ pub struct Open {
     pub open: Shares,
     /// What was paid for those that are executed.
     pub money: Money,
+    /// A limit order's where only the history knows.
+    pub kind: OrderKind,
     /// When it was placed; zero where only the history knows.
     pub time: Time,
 }
 
 impl Open {
+    /// When it was placed, where that is known.
+    pub fn placed_at(&self) -> Option<Time> {
+        Some(self.time).filter(|time| *time != Time::ZERO)
+    }
+
     /// As the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
-        let Open { order, account, symbol, side, limit, shares, time, .. } = *self;
-        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares }, time, sequence)
+        let Open { order, account, symbol, side, limit, shares, kind, time, .. } = *self;
+        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind }, time, sequence)
     }
 }
 
@@ -133,6 +140,8 @@ pub struct Orders {
     by_id: IdIndex,
     /// By slot: what was paid for the executed shares of orders that have any and are open.
     paid: HashMap<u32, Money, RandomState>,
+    /// By slot: of orders that are no limit orders.
+    kinds: HashMap<u32, OrderKind, RandomState>,
 }
 
 impl std::fmt::Debug for Orders {
@@ -143,7 +152,7 @@ impl std::fmt::Debug for Orders {
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default() }
+        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default(), kinds: HashMap::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -154,6 +163,9 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
+        if open.kind != OrderKind::Limit {
+            self.kinds.insert(slot, open.kind);
+        }
         slot
     }
 
@@ -181,13 +193,17 @@ impl Orders {
     fn open(&self, slot: u32, node: &Node) -> Open {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
-        let (side, limit) = (node.side(), node.limit());
-        Open { order, account, symbol, side, limit, shares, open, money: money.unwrap_or(Money::ZERO), time }
+        let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
+        let kind = self.kinds.get(&slot).copied().unwrap_or_default();
+        Open { order, account, symbol, side, limit, shares, open, money, kind, time }
     }
 
-    /// When an order was placed.
-    pub(crate) fn set_time(&mut self, slot: u32, time: Time) {
+    /// When an order was placed, and as what.
+    pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind) {
         self.nodes[slot].time = time;
+        if kind != OrderKind::Limit {
+            self.kinds.insert(slot, kind);
+        }
     }
 
     /// An order was larger: of it this was executed before.
@@ -222,6 +238,7 @@ impl Orders {
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
+        self.kinds.remove(&slot);
         self.nodes.remove(slot);
     }
 
@@ -308,6 +325,7 @@ mod tests {
             shares: Shares::ZERO,
             open: Shares::ZERO,
             money: Money::ZERO,
+            kind: OrderKind::Limit,
             time: Time(0),
         }
     }

@@ -274,9 +274,9 @@ impl View {
                 self.changed.add(symbol);
                 self.tell(account, News::Account(account));
             }
-            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares } } => {
-                let time = self.time;
-                let open = Open { order, account, symbol, side, limit, shares, open: shares, money: Money::ZERO, time };
+            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares, kind } } => {
+                let (time, money) = (self.time, Money::ZERO);
+                let open = Open { order, account, symbol, side, limit, shares, open: shares, money, kind, time };
                 let placed = open.placed(self.sequence);
                 let slot = self.enter(open);
                 self.tell(account, News::Placed(account, placed));
@@ -299,7 +299,10 @@ impl View {
             Event::OrderCanceled { order, shares, .. } => {
                 let slot = self.find(order);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
-                self.leave_book(slot, shares, true);
+                // One that never rests is canceled as it arrives.
+                if self.arriving.take_if(|arriving| arriving.slot == slot).is_none() {
+                    self.leave_book(slot, shares, true);
+                }
                 self.end(slot, shares, paid);
             }
         }

@@ -126,7 +126,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
     engine.export(&mut |item| match item {
         StateItem::Account { id, .. } => accounts.push(id),
         StateItem::Order { order, account, symbol, side, limit, open: shares } => {
-            let placed = NewOrder { symbol, side, limit, shares };
+            let placed = NewOrder::limit(symbol, side, limit, shares);
             open.push(OpenOrder { order, account, placed, executions: Vec::new() });
         }
         StateItem::Execution(execution) => {

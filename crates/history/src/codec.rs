@@ -1,6 +1,6 @@
 //! Numbers as bytes and back, little-endian, one after the other; and the checksum of such bytes.
 
-use engine::{Money, Position, Price, Sequence, Shares, Side, Time};
+use engine::{Money, OrderKind, Position, Price, Sequence, Shares, Side, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a checksum.
@@ -53,11 +53,13 @@ impl Put<'_> {
         self
     }
 
-    pub(crate) fn side(&mut self, side: Side) -> &mut Self {
-        self.u8(match side {
+    /// In one byte: the side, and above its two bits the kind, which is 0 for a limit order.
+    pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind) -> &mut Self {
+        let side = match side {
             Side::Buy => 1,
             Side::Sell => 2,
-        })
+        };
+        self.u8(side | (kind.code() << 2))
     }
 
     /// A link: a number from 1, or none.
@@ -112,12 +114,14 @@ impl Take<'_> {
         self.u64().map(Sequence)
     }
 
-    pub(crate) fn side(&mut self) -> Option<Side> {
-        match self.u8()? {
-            1 => Some(Side::Buy),
-            2 => Some(Side::Sell),
-            _ => None,
-        }
+    pub(crate) fn side_and_kind(&mut self) -> Option<(Side, OrderKind)> {
+        let byte = self.u8()?;
+        let side = match byte & 3 {
+            1 => Side::Buy,
+            2 => Side::Sell,
+            _ => return None,
+        };
+        Some((side, OrderKind::from_code(byte >> 2)?))
     }
 
     pub(crate) fn link(&mut self) -> Option<Option<u64>> {

@@ -64,7 +64,11 @@ impl History {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
             Event::OrderCanceled { order, account, shares, .. } => {
-                let paid = self.followed.paid.remove(&order).unwrap_or(Money::ZERO);
+                // One that never rests is canceled as it arrives.
+                let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
+                    Some(arriving) => arriving.paid,
+                    None => self.followed.paid.remove(&order).unwrap_or(Money::ZERO),
+                };
                 return self.end(order, account, shares, paid);
             }
             // That an order's client order id is free again in a day is the engine's business.

@@ -4,8 +4,8 @@
 //! read.
 
 use engine::{
-    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, NewOrder, OrderId, Price, Sequence, Shares, Side,
-    SymbolIndex, Time,
+    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Sequence,
+    Shares, Side, SymbolIndex, Time,
 };
 
 use crate::candle::Candle;
@@ -70,7 +70,7 @@ const ORDER_FIELDS: [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] = order_fields();
 
 const fn order_fields() -> [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] {
     let mut fields = [Field(0, 4, How::Value); 17 + CLIENT_ORDER_ID_BYTES_MAX];
-    // Account, symbol, limit, shares, time, sequence, the account's order before, side, length of the client order id.
+    // Account, symbol, limit, shares, time, sequence, the account's order before, side and kind, length of the client order id.
     fields[1] = Field(4, 4, How::Value);
     fields[2] = Field(8, 8, How::Value);
     fields[3] = Field(16, 8, How::Value);
@@ -199,6 +199,7 @@ pub struct PastOrder {
     pub side: Side,
     pub limit: Price,
     pub shares: Shares,
+    pub kind: OrderKind,
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
@@ -237,7 +238,7 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
         .u64(placed.time.0)
         .u64(placed.sequence.0)
         .link(before.map(|order| order.0))
-        .side(placed.side);
+        .side_and_kind(placed.side, placed.kind);
     let mut record = fixed(bytes);
     seal(at, &mut record[..ENDING_AT]);
     record
@@ -286,7 +287,7 @@ impl PastOrder {
         time: Time,
         sequence: Sequence,
     ) -> PastOrder {
-        let NewOrder { symbol, side, limit, shares } = placed;
+        let NewOrder { symbol, side, limit, shares, kind } = placed;
         let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
         PastOrder {
             order,
@@ -295,6 +296,7 @@ impl PastOrder {
             side,
             limit,
             shares,
+            kind,
             time,
             sequence,
             client_id,
@@ -323,7 +325,7 @@ impl PastOrder {
         let (limit, shares) = (take.price()?, take.shares()?);
         let (time, sequence) = (take.time()?, take.sequence()?);
         let before = take.link()?.map(OrderId);
-        let side = take.side()?;
+        let (side, kind) = take.side_and_kind()?;
         let client_id = match usize::from(take.u8()?) {
             0 => None,
             length => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
@@ -337,7 +339,7 @@ impl PastOrder {
         } else {
             (None, None, None)
         };
-        let placed = PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares }, time, sequence);
+        let placed = PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind }, time, sequence);
         // A chain that goes on from here goes back.
         before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,

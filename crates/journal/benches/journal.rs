@@ -39,12 +39,12 @@ fn percentile_99(mut times: Vec<Duration>) -> Duration {
 fn place_order(number: u64) -> Command {
     Command::PlaceOrder {
         account: AccountId::parse(format!("{:06}", number * 7919 % 100_000).as_bytes()).unwrap(),
-        order: NewOrder {
-            symbol: Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
-            side: if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
-            limit: Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
-            shares: Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
-        },
+        order: NewOrder::limit(
+            Symbol::parse(["SPY", "BTC", "AAPL", "T5asdf"][number as usize % 4].as_bytes()).unwrap(),
+            if number.is_multiple_of(2) { Side::Buy } else { Side::Sell },
+            Price::from_units(10_000_000_000 + (number * 31 % 1000) as i64 * 1_000_000).unwrap(),
+            Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
+        ),
         client_id: None,
     }
 }

@@ -2,7 +2,8 @@
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
-    AccountId, ClientOrderId, Command, Money, NewOrder, OrderId, OrderName, Position, Price, Shares, Side, Symbol,
+    AccountId, ClientOrderId, Command, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position, Price,
+    Shares, Side, Symbol,
 };
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
@@ -16,6 +17,13 @@ const CANCEL_ORDER: u8 = 6;
 const PLACE_CLIENT_BUY: u8 = 7;
 const PLACE_CLIENT_SELL: u8 = 8;
 const CANCEL_CLIENT_ORDER: u8 = 9;
+/// An order of another kind than a limit order. A byte follows with the two bits below and, above them, its kind.
+const PLACE_KIND: u8 = 10;
+/// A market order for money. A byte follows with the two bits below.
+const PLACE_BY_FUNDS: u8 = 11;
+const SELLS: u8 = 1;
+const HAS_CLIENT_ID: u8 = 2;
+const KIND_SHIFT: u32 = 2;
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
 /// written, it could never be read again.
@@ -39,20 +47,48 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_amount(out, shares.units());
         }
         Command::PlaceOrder { account, ref order, client_id } => {
-            out.push(match (order.side, client_id) {
-                (Side::Buy, None) => PLACE_BUY,
-                (Side::Sell, None) => PLACE_SELL,
-                (Side::Buy, Some(_)) => PLACE_CLIENT_BUY,
-                (Side::Sell, Some(_)) => PLACE_CLIENT_SELL,
-            });
+            match order.kind {
+                OrderKind::Limit => out.push(match (order.side, client_id) {
+                    (Side::Buy, None) => PLACE_BUY,
+                    (Side::Sell, None) => PLACE_SELL,
+                    (Side::Buy, Some(_)) => PLACE_CLIENT_BUY,
+                    (Side::Sell, Some(_)) => PLACE_CLIENT_SELL,
+                }),
+                kind @ (OrderKind::PostOnly
+                | OrderKind::ImmediateOrCancel
+                | OrderKind::FillOrKill
+                | OrderKind::Market) => {
+                    out.extend_from_slice(&[PLACE_KIND, bits(order.side, client_id) | (kind.code() << KIND_SHIFT)]);
+                }
+            }
             if let Some(id) = client_id {
                 put_client_order_id(out, id);
             }
             put_account(out, account);
             put_symbol(out, order.symbol);
-            put_u64(out, order.limit.units().unsigned_abs());
+            match order.kind {
+                OrderKind::Market => {
+                    assert!(order.limit == order.side.any_price(), "invariant: a market order accepts every price");
+                }
+                OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
+                    put_u64(out, order.limit.units().unsigned_abs())
+                }
+            }
             assert!(!order.shares.is_zero(), "invariant: a parsed order has shares");
             put_u64(out, order.shares.units().unsigned_abs());
+        }
+        Command::PlaceByFunds { account, ref order, client_id } => {
+            out.extend_from_slice(&[PLACE_BY_FUNDS, bits(order.side, client_id)]);
+            if let Some(id) = client_id {
+                put_client_order_id(out, id);
+            }
+            put_account(out, account);
+            put_symbol(out, order.symbol);
+            assert!(
+                order.funds > Money::ZERO && order.funds <= Money::CAP,
+                "invariant: parsed funds are within bounds"
+            );
+            put_amount(out, order.funds.units());
         }
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             out.push(CANCEL_ORDER);
@@ -79,11 +115,32 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             account: take_account(bytes)?,
             shares: take_issue(bytes)?,
         }),
-        PLACE_BUY => take_order(bytes, Side::Buy, None),
-        PLACE_SELL => take_order(bytes, Side::Sell, None),
+        PLACE_BUY => take_order(bytes, OrderKind::Limit, Side::Buy, None),
+        PLACE_SELL => take_order(bytes, OrderKind::Limit, Side::Sell, None),
         PLACE_CLIENT_BUY | PLACE_CLIENT_SELL => {
             let id = take_client_order_id(bytes)?;
-            take_order(bytes, if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell }, Some(id))
+            let side = if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell };
+            take_order(bytes, OrderKind::Limit, side, Some(id))
+        }
+        PLACE_KIND => {
+            let bits = take_u8(bytes)?;
+            let kind = OrderKind::from_code(bits >> KIND_SHIFT).filter(|&kind| kind != OrderKind::Limit);
+            let kind = kind.ok_or(CodecError::OutOfBounds("kind of an order"))?;
+            let (side, id) = take_side_and_id(bits, bytes)?;
+            take_order(bytes, kind, side, id)
+        }
+        PLACE_BY_FUNDS => {
+            let bits = take_u8(bytes)?;
+            if bits & !(SELLS | HAS_CLIENT_ID) != 0 {
+                return Err(CodecError::OutOfBounds("kind of an order"));
+            }
+            let (side, client_id) = take_side_and_id(bits, bytes)?;
+            let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
+            let funds = Money::from_units(take_amount(bytes, "funds")?);
+            if funds == Money::ZERO || funds > Money::CAP {
+                return Err(CodecError::OutOfBounds("funds"));
+            }
+            Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id })
         }
         CANCEL_ORDER => {
             Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?).into() })
@@ -95,11 +152,28 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     }
 }
 
+fn bits(side: Side, client_id: Option<ClientOrderId>) -> u8 {
+    let sells = if side == Side::Sell { SELLS } else { 0 };
+    sells | if client_id.is_some() { HAS_CLIENT_ID } else { 0 }
+}
+
+fn take_side_and_id(bits: u8, bytes: &mut &[u8]) -> Result<(Side, Option<ClientOrderId>), CodecError> {
+    let side = if bits & SELLS == 0 { Side::Buy } else { Side::Sell };
+    let id = (bits & HAS_CLIENT_ID != 0).then(|| take_client_order_id(bytes)).transpose()?;
+    Ok((side, id))
+}
+
 /// What every order has behind its tag and its client order id.
-fn take_order(bytes: &mut &[u8], side: Side, client_id: Option<ClientOrderId>) -> Result<Command, CodecError> {
-    let account = take_account(bytes)?;
-    let (symbol, limit, shares) = (take_symbol(bytes)?, take_price(bytes)?, take_shares(bytes)?);
-    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id })
+fn take_order(
+    bytes: &mut &[u8],
+    kind: OrderKind,
+    side: Side,
+    client_id: Option<ClientOrderId>,
+) -> Result<Command, CodecError> {
+    let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
+    let limit = if kind == OrderKind::Market { side.any_price() } else { take_price(bytes)? };
+    let shares = take_shares(bytes)?;
+    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id })
 }
 
 pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {

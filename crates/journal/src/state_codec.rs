@@ -2,7 +2,8 @@
 //! It does not know files. Source: docs/JOURNAL.md, state items.
 
 use engine::{
-    AccountIndex, Execution, Money, NewOrder, OrderId, Position, Sequence, Side, StateItem, SymbolIndex, Time,
+    AccountIndex, Execution, Money, NewOrder, OrderId, OrderKind, Position, Sequence, Side, StateItem, SymbolIndex,
+    Time,
 };
 
 use crate::codec::{
@@ -20,6 +21,8 @@ const SELL: u8 = 6;
 const EXECUTION: u8 = 7;
 const CLIENT_BUY: u8 = 8;
 const CLIENT_SELL: u8 = 9;
+/// A client's order of another kind than a limit order. A byte follows: whether it sells, and above that bit its kind.
+const CLIENT_KIND: u8 = 10;
 
 /// What stands for an order that is open, and before the time at which one was done.
 const OPEN: u8 = 0;
@@ -68,11 +71,14 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, execution.time.0);
         }
         StateItem::ClientOrder { order, id, account, placed, done } => {
-            let NewOrder { symbol, side, limit, shares } = placed;
-            out.push(match side {
-                Side::Buy => CLIENT_BUY,
-                Side::Sell => CLIENT_SELL,
-            });
+            let NewOrder { symbol, side, limit, shares, kind } = placed;
+            match (kind, side) {
+                (OrderKind::Limit, Side::Buy) => out.push(CLIENT_BUY),
+                (OrderKind::Limit, Side::Sell) => out.push(CLIENT_SELL),
+                (kind, side) => {
+                    out.extend_from_slice(&[CLIENT_KIND, (kind.code() << 1) | u8::from(side == Side::Sell)])
+                }
+            }
             put_u64(out, order.0);
             put_client_order_id(out, id);
             put_u64(out, u64::from(account.0));
@@ -125,24 +131,35 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             price: take_price(bytes)?,
             time: Time(take_u64(bytes)?),
         })),
-        CLIENT_BUY | CLIENT_SELL => Ok(StateItem::ClientOrder {
-            order: OrderId(take_u64(bytes)?),
-            id: take_client_order_id(bytes)?,
-            account: AccountIndex(take_index(bytes)?),
-            placed: NewOrder {
-                symbol: SymbolIndex(take_index(bytes)?),
-                side: if tag == CLIENT_BUY { Side::Buy } else { Side::Sell },
-                limit: take_price(bytes)?,
-                shares: take_shares(bytes)?,
-            },
-            done: match take_u8(bytes)? {
-                OPEN => None,
-                DONE => Some(Time(take_u64(bytes)?)),
-                _ => return Err(CodecError::OutOfBounds("state of an order")),
-            },
-        }),
+        CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy),
+        CLIENT_SELL => take_client_order(bytes, OrderKind::Limit, Side::Sell),
+        CLIENT_KIND => {
+            let bits = take_u8(bytes)?;
+            let kind = OrderKind::from_code(bits >> 1).ok_or(CodecError::OutOfBounds("kind of an order"))?;
+            take_client_order(bytes, kind, if bits & 1 == 0 { Side::Buy } else { Side::Sell })
+        }
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
+}
+
+fn take_client_order(bytes: &mut &[u8], kind: OrderKind, side: Side) -> Result<StateItem, CodecError> {
+    Ok(StateItem::ClientOrder {
+        order: OrderId(take_u64(bytes)?),
+        id: take_client_order_id(bytes)?,
+        account: AccountIndex(take_index(bytes)?),
+        placed: NewOrder {
+            symbol: SymbolIndex(take_index(bytes)?),
+            side,
+            limit: take_price(bytes)?,
+            shares: take_shares(bytes)?,
+            kind,
+        },
+        done: match take_u8(bytes)? {
+            OPEN => None,
+            DONE => Some(Time(take_u64(bytes)?)),
+            _ => return Err(CodecError::OutOfBounds("state of an order")),
+        },
+    })
 }
 
 fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Money, NewOrder, OrderId, Position, Price, Shares, Side, Symbol,
+    AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    Shares, Side, Symbol,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -28,15 +29,26 @@ fn command() -> impl Strategy<Value = Command> {
     let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128));
     let issued = up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128));
     let above_zero = || up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1);
-    let order = (account(), symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
-    let client_order = (client_order_id(), order).prop_map(|(id, (account, symbol, side, limit, shares))| {
-        let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) }
-    });
-    let limit = above_zero().prop_map(|units| Price::from_units(units).unwrap());
-    let shares = above_zero().prop_map(|units| Shares::from_units(units).unwrap());
+    let body = (symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
+    let kind = proptest::sample::select(OrderKind::ALL.as_slice());
+    let order = (proptest::option::of(client_order_id()), account(), kind, body).prop_map(
+        |(client_id, account, kind, (symbol, side, limit, shares))| {
+            let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+            let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
+            Command::PlaceOrder { account, order, client_id }
+        },
+    );
+    let funds = up_to(Money::CAP.units().unsigned_abs() - 1).prop_map(|units| Money::from_units(units as i128 + 1));
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let for_money = (proptest::option::of(client_order_id()), account(), symbol(), side, funds).prop_map(
+        |(client_id, account, symbol, side, funds)| Command::PlaceByFunds {
+            account,
+            order: FundsOrder { symbol, side, funds },
+            client_id,
+        },
+    );
     prop_oneof![
+        for_money,
         (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
@@ -44,10 +56,7 @@ fn command() -> impl Strategy<Value = Command> {
             account,
             shares
         }),
-        (account(), symbol(), side, limit, shares).prop_map(|(account, symbol, side, limit, shares)| {
-            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None }
-        }),
-        client_order,
+        order,
         (account(), client_order_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
         (account(), any::<u64>())
             .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
@@ -107,7 +116,7 @@ fn values_out_of_bounds_are_refused() {
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
-    assert_eq!(refused(&[10]), CodecError::UnknownTag(10));
+    assert_eq!(refused(&[12]), CodecError::UnknownTag(12));
     assert_eq!(refused(&[]), CodecError::Truncated);
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
@@ -127,10 +136,28 @@ fn client_order_ids_out_of_bounds_are_refused() {
     let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(6).unwrap());
     bytes.clear();
     encode(
-        &Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) },
+        &Command::PlaceOrder { account, order: NewOrder::limit(symbol, side, limit, shares), client_id: Some(id) },
         &mut bytes,
     );
     assert_eq!(bytes, [8, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
+    bytes.clear();
+    let order = NewOrder { kind: OrderKind::FillOrKill, ..NewOrder::limit(symbol, side, limit, shares) };
+    encode(&Command::PlaceOrder { account, order, client_id: Some(id) }, &mut bytes);
+    assert_eq!(bytes, [10, 15, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
+    bytes.clear();
+    let order = NewOrder::market(symbol, Side::Buy, shares);
+    encode(&Command::PlaceOrder { account, order, client_id: None }, &mut bytes);
+    assert_eq!(bytes, [10, 16, 0xc1, 0x03, 1, b'S', 6]);
+    bytes.clear();
+    let order = FundsOrder { symbol, side, funds: Money::from_units(7) };
+    encode(&Command::PlaceByFunds { account, order, client_id: None }, &mut bytes);
+    assert_eq!(bytes, [11, 1, 0xc1, 0x03, 1, b'S', 7]);
+    assert_eq!(decode(&mut &[11, 1, 0xc1, 0x03, 1, b'S', 0][..]), Err(CodecError::OutOfBounds("funds")));
+    assert_eq!(decode(&mut &[11, 4, 0xc1, 0x03, 1, b'S', 7][..]), Err(CodecError::OutOfBounds("kind of an order")));
+    // A limit order has a tag of its own, and there is no sixth kind.
+    for kind in [0, 5] {
+        assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));
+    }
     for bytes in [&[7, 0][..], &[9, 0xc1, 0x03, 1, b' '], &[&[7, 37][..], &[b'x'; 37]].concat()] {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("client order id")), "{bytes:?}");
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Execution, Money, NewOrder, OrderId, Position, Price, Sequence, Shares,
-    Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price, Sequence,
+    Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -42,6 +42,7 @@ fn item(number: u64) -> StateItem {
                 side: if side == 7 { Side::Buy } else { Side::Sell },
                 limit: Price::from_units(units).unwrap(),
                 shares: Shares::from_units(units).unwrap(),
+                kind: OrderKind::ALL[number as usize % OrderKind::ALL.len()],
             },
             done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
@@ -242,6 +243,7 @@ proptest! {
         let (shares, price) = (Shares::from_units(above_zero).unwrap(), Price::from_units(above_zero).unwrap());
         let (account, symbol) = (AccountIndex(number as u32), SymbolIndex((number >> 7) as u32));
         let id = ClientOrderId::parse(&b"a.b_c:d/e-0123456789ABCDEFGHIJKLMNOPQRST"[..1 + (value % 36) as usize]).unwrap();
+        let kind = OrderKind::ALL[(value % 5) as usize];
         let written = [
             StateItem::Head { sequence: Sequence(number), time: Time(value), next_order: OrderId(number) },
             StateItem::Account { id: AccountId::parse(number.to_string().as_bytes()).unwrap(), balance: Money::from_units(amount) },
@@ -249,8 +251,8 @@ proptest! {
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number) }),
-            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder { symbol, side, limit: price, shares }, done: None },
-            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { symbol, side, limit: price, shares }, done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), done: None },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { symbol, side, limit: price, shares, kind }, done: Some(Time(value)) },
         ];
         let disk = SimulatedDisk::new();
         let info = snapshot::write(&disk, point(1), 0, &mut |sink| written.into_iter().for_each(sink)).unwrap();

@@ -170,11 +170,14 @@ impl Admission {
     #[inline]
     fn within_bounds(&mut self, engine: &Engine, bounds: &Bounds, now: Time, command: &Command) -> Decision {
         let within = match *command {
-            Command::PlaceOrder { client_id: None, .. } | Command::CancelOrder { .. } => Ok(()),
+            Command::PlaceOrder { client_id: None, .. }
+            | Command::PlaceByFunds { client_id: None, .. }
+            | Command::CancelOrder { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
-            Command::PlaceOrder { account, client_id: Some(id), .. } => {
+            Command::PlaceOrder { account, client_id: Some(id), .. }
+            | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 // One that stands for an order is answered with it, and one that is unknown is refused there.
                 match engine.client_order(account, id) {
                     Ok(_) => Ok(()),

@@ -4,13 +4,16 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, Command, Entry, Event, Execution, Money, NewOrder,
-    OrderDifference, OrderId, OrderName, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Status, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, Command, Entry, Event, Execution, FundsOrder, Money,
+    NewOrder, OrderDifference, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, Sequence, Shares,
+    Side, Status, Symbol, SymbolIndex, Time,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
+
+/// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
+const LOOKED_AT_MAX: usize = 1_000;
 
 /// The whole market.
 #[derive(Clone, Debug)]
@@ -60,6 +63,8 @@ pub struct Order {
     pub side: Side,
     /// The worst price it takes.
     pub limit: Price,
+    /// What it may do when it arrives.
+    pub kind: OrderKind,
     /// What is neither executed nor canceled.
     pub open: Shares,
     /// What was canceled, and when.
@@ -107,6 +112,9 @@ impl Model {
             Command::PlaceOrder { account, order, client_id: None } => self.place(None, account, order, events),
             Command::PlaceOrder { account, order, client_id: Some(id) } => {
                 self.place_client_order(id, account, order, events)
+            }
+            Command::PlaceByFunds { account, order, client_id } => {
+                self.place_by_funds(client_id, account, order, events)
             }
             Command::CancelOrder { account, order } => match self.named_order(account, order) {
                 Ok(order) => self.cancel_order(account, order, executions, events),
@@ -193,6 +201,7 @@ impl Model {
                     side: before.side != asked.side,
                     limit: before.limit != asked.limit,
                     shares: before.placed != asked.shares,
+                    kind: before.kind != asked.kind,
                 };
                 if differs.is_none() {
                     Ok(Reply::Repeated(order))
@@ -205,6 +214,52 @@ impl Model {
         }
     }
 
+    /// A market order for as many shares as can be traded for the money now.
+    fn place_by_funds(
+        &mut self,
+        client_id: Option<ClientOrderId>,
+        account: AccountId,
+        asked: FundsOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let FundsOrder { symbol: name, side, funds } = asked;
+        let owner = self.account_named(account)?;
+        if let Some(Ok(order)) = client_id.map(|client_id| self.client_order(account, client_id)) {
+            let before = self.order(order);
+            let differs = OrderDifference {
+                symbol: self.symbols[before.symbol.0 as usize].name != name,
+                side: before.side != side,
+                kind: before.kind != OrderKind::Market,
+                ..OrderDifference::default()
+            };
+            return if differs.is_none() {
+                Ok(Reply::Repeated(order))
+            } else {
+                Err(Reject::ClientOrderIdTaken { order, differs })
+            };
+        }
+        let symbol = self.symbol_named(name)?;
+        let available = self.balance(owner);
+        if side == Side::Buy && funds > available {
+            return Err(Reject::InsufficientFunds { needed: funds, available });
+        }
+        let (mut left, mut units) = (funds, 0);
+        for maker in self.matching(symbol, side, side.any_price()).into_iter().take(LOOKED_AT_MAX) {
+            let Order { limit: price, open, .. } = *self.order(maker);
+            let shares = open.min(affordable(left, price));
+            left = left.minus(price.times(shares));
+            units += i128::from(shares.units());
+            if shares < open {
+                break;
+            }
+        }
+        let shares = Shares::from_units(units.min(i128::from(i64::MAX)) as i64).expect("no fewer than none");
+        if shares.is_zero() {
+            return Err(Reject::FundsTradeNothing { funds });
+        }
+        self.place(client_id, account, NewOrder::market(name, side, shares), events)
+    }
+
     fn place(
         &mut self,
         client_id: Option<ClientOrderId>,
@@ -212,12 +267,28 @@ impl Model {
         asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
-        let NewOrder { symbol, side, limit, shares } = asked;
+        let NewOrder { symbol, side, limit, shares, kind } = asked;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         let balance_before = self.balance_changed(account);
         let position_before = self.position_changed(account, symbol);
-        self.hold(account, symbol, side, limit, shares)?;
+        let matching = self.matching(symbol, side, limit);
+        let best = matching.first().map(|&best| self.order(best).limit);
+        // A market buy pays as it goes, and stops where its account's money ends.
+        let pays_as_it_goes = (kind, side) == (OrderKind::Market, Side::Buy);
+        let funds = self.balance(account);
+        match (kind, best) {
+            (OrderKind::PostOnly, Some(price)) => return Err(Reject::WouldTake { price }),
+            (OrderKind::Market, Some(price)) if pays_as_it_goes && affordable(funds, price).is_zero() => {
+                return Err(Reject::InsufficientFunds { needed: price.times(shares), available: funds });
+            }
+            _ => {}
+        }
+        let on_the_book = matching.iter().take(LOOKED_AT_MAX).map(|&maker| i128::from(self.order(maker).open.units()));
+        let is_killed = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
+        if !pays_as_it_goes {
+            self.hold(account, symbol, side, limit, shares)?;
+        }
 
         let id = OrderId(self.orders.len() as u64 + 1);
         let told_before = events.len();
@@ -227,6 +298,7 @@ impl Model {
             symbol,
             side,
             limit,
+            kind,
             open: shares,
             canceled: None,
             executions: Vec::new(),
@@ -234,7 +306,7 @@ impl Model {
             placed: shares,
         });
         self.open.push(id);
-        let placed = NewOrder { symbol, side, limit, shares };
+        let placed = NewOrder { symbol, side, limit, shares, kind };
         events.push(Event::OrderOpened { order: id, account, placed });
         if let Some(client_id) = client_id {
             self.named.push(id);
@@ -244,9 +316,15 @@ impl Model {
         // What the executions bring the aggressor is added up here and credited after the last of them.
         let mut money_due = Money::ZERO;
         let mut shares_due = Position::ZERO;
-        while let Some(maker) = self.best_match(id) {
+        while let Some(maker) = self.best_match(id).filter(|_| !is_killed) {
             let price = self.order(maker).limit;
-            let shares = self.order(maker).open.min(self.order(id).open);
+            let mut shares = self.order(maker).open.min(self.order(id).open);
+            if pays_as_it_goes {
+                shares = shares.min(affordable(funds.plus(money_due), price));
+                if shares.is_zero() {
+                    break;
+                }
+            }
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
             let maker_account = self.order(maker).account;
@@ -257,7 +335,8 @@ impl Model {
                 Side::Buy => {
                     self.credit_money(maker_account, price.times(shares));
                     events.push(self.balance_changed(maker_account));
-                    money_due = money_due.plus(limit.times(shares).minus(price.times(shares)));
+                    let held = if pays_as_it_goes { Money::ZERO } else { limit.times(shares) };
+                    money_due = money_due.plus(held.minus(price.times(shares)));
                     shares_due = shares_due.plus(shares.position());
                 }
                 Side::Sell => {
@@ -278,6 +357,21 @@ impl Model {
                 events.push(now);
             }
         }
+        if !kind.rests() && !self.order(id).open.is_zero() {
+            let left = self.cancel(id);
+            events.push(Event::OrderCanceled { order: id, account, symbol, shares: left });
+            match side {
+                Side::Buy if pays_as_it_goes => {}
+                Side::Buy => {
+                    self.credit_money(account, limit.times(left));
+                    events.push(self.balance_changed(account));
+                }
+                Side::Sell => {
+                    self.credit_shares(account, symbol, left.position());
+                    events.push(self.position_changed(account, symbol));
+                }
+            }
+        }
         self.say_if_client_order_is_done(id, events);
         Ok(Reply::Opened(id))
     }
@@ -293,10 +387,7 @@ impl Model {
         if shares.is_zero() {
             return Err(Reject::NothingOpen);
         }
-        let order = &mut self.orders[id.0 as usize - 1];
-        order.open = Shares::ZERO;
-        order.canceled = Some(Cancellation { shares, time: self.time });
-        self.open.retain(|&open| open != id);
+        self.cancel(id);
         events.push(Event::OrderCanceled { order: id, account, symbol, shares });
         match side {
             Side::Buy => {
@@ -344,22 +435,36 @@ impl Model {
         Ok(())
     }
 
-    /// The open order that `aggressor` executes with next: the best price first, then the older order.
+    /// Cancels what is open of an order, and gives it.
+    fn cancel(&mut self, order: OrderId) -> Shares {
+        let canceled = &mut self.orders[order.0 as usize - 1];
+        let shares = std::mem::replace(&mut canceled.open, Shares::ZERO);
+        canceled.canceled = Some(Cancellation { shares, time: self.time });
+        self.open.retain(|&open| open != order);
+        shares
+    }
+
+    /// The open order that `aggressor` executes with next.
     fn best_match(&self, aggressor: OrderId) -> Option<OrderId> {
         let aggressor = self.order(aggressor);
         if aggressor.open.is_zero() {
             return None;
         }
-        let matching = self
-            .open_orders()
-            .filter(|maker| maker.symbol == aggressor.symbol && maker.side == aggressor.side.opposite());
-        let best = match aggressor.side {
-            Side::Buy => matching.filter(|maker| maker.limit <= aggressor.limit).min_by_key(|m| (m.limit, m.id)),
-            Side::Sell => {
-                matching.filter(|maker| maker.limit >= aggressor.limit).min_by_key(|m| (Reverse(m.limit), m.id))
-            }
+        self.matching(aggressor.symbol, aggressor.side, aggressor.limit).first().copied()
+    }
+
+    /// The open orders that one of this side and limit executes with: the best price first, then the older order.
+    fn matching(&self, symbol: SymbolIndex, side: Side, limit: Price) -> Vec<OrderId> {
+        let others = self.open_orders().filter(|maker| maker.symbol == symbol && maker.side == side.opposite());
+        let mut matching: Vec<&Order> = match side {
+            Side::Buy => others.filter(|maker| maker.limit <= limit).collect(),
+            Side::Sell => others.filter(|maker| maker.limit >= limit).collect(),
         };
-        best.map(|maker| maker.id)
+        match side {
+            Side::Buy => matching.sort_by_key(|maker| (maker.limit, maker.id)),
+            Side::Sell => matching.sort_by_key(|maker| (Reverse(maker.limit), maker.id)),
+        }
+        matching.into_iter().map(|maker| maker.id).collect()
     }
 
     fn execute(&mut self, order: OrderId, price: Price, shares: Shares) {
@@ -433,6 +538,12 @@ impl Model {
     fn position_changed(&self, account: AccountIndex, symbol: SymbolIndex) -> Event {
         Event::PositionChanged { account, symbol, shares: self.position(account, symbol) }
     }
+}
+
+/// The most shares of one order that the money pays for.
+fn affordable(money: Money, price: Price) -> Shares {
+    let units = money.units() / i128::from(price.units());
+    Shares::from_units(i64::try_from(units).unwrap_or(i64::MAX)).expect("no balance is negative")
 }
 
 /// Whether both tell the same account's balance, or its position in the same symbol.

@@ -168,7 +168,13 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
         order: order.id,
         id,
         account: order.account,
-        placed: NewOrder { symbol: order.symbol, side: order.side, limit: order.limit, shares: order.placed },
+        placed: NewOrder {
+            symbol: order.symbol,
+            side: order.side,
+            limit: order.limit,
+            shares: order.placed,
+            kind: order.kind,
+        },
         done: order.done_at(),
     }
 }

@@ -3,11 +3,11 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Money, NewOrder, Op, OrderId, Position, Price, Query,
-    Shares, Side, Symbol, SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Position, Price, Query, Shares, Side, Symbol, SymbolIndex,
 };
 
-use crate::exchange::Model;
+use crate::exchange::{Model, Order};
 
 /// Pseudo-random numbers: splitmix64.
 #[derive(Clone, Debug)]
@@ -72,6 +72,8 @@ pub struct Workload {
     open_max: usize,
     /// The ids that clients give their orders; empty in a market without such orders.
     client_ids: Vec<ClientOrderId>,
+    /// Whether there are other orders than limit orders.
+    has_all_kinds: bool,
 }
 
 impl Workload {
@@ -104,6 +106,7 @@ impl Workload {
             flavour,
             random,
             client_ids: Vec::new(),
+            has_all_kinds: false,
         }
     }
 
@@ -113,6 +116,11 @@ impl Workload {
         let count = workload.random.pick(&[2, 5, 30]);
         workload.client_ids = client_ids().take(count).collect();
         workload
+    }
+
+    /// The same, with one order in four of another kind than a limit order, or so.
+    pub fn with_all_kinds(self) -> Workload {
+        Workload { has_all_kinds: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -149,6 +157,9 @@ impl Workload {
                 let new = Command::PlaceOrder { account, order, client_id: Some(id) };
                 Op::Command(self.repeated(model).unwrap_or(new))
             }
+            Op::Command(Command::PlaceByFunds { account, order, .. }) => {
+                Op::Command(Command::PlaceByFunds { account, order, client_id: Some(id) })
+            }
             Op::Command(Command::CancelOrder { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
                 Op::Command(Command::CancelOrder { account, order: id.into() })
@@ -173,14 +184,18 @@ impl Workload {
         let (id, order) = if self.random.percent(40) { next_freed.or(any) } else { any }?;
         let account = model.accounts().nth(order.account.0 as usize)?;
         let symbol = model.symbols().nth(order.symbol.0 as usize)?;
-        let same = NewOrder { symbol, side: order.side, limit: order.limit, shares: order.placed };
-        let order = match self.random.below(8) {
+        let Order { side, limit, placed: shares, kind, .. } = *order;
+        let same = NewOrder { symbol, side, limit, shares, kind };
+        let order = match self.random.below(if self.has_all_kinds { 9 } else { 8 }) {
             0 => NewOrder { symbol: self.symbol(), ..same },
             1 => NewOrder { side: same.side.opposite(), ..same },
             2 => NewOrder { limit: self.random.pick(&self.prices), ..same },
             3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
+            8 => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
             _ => same,
         };
+        let NewOrder { symbol, side, limit, shares, kind } = order;
+        let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
         Some(Command::PlaceOrder { account, order, client_id: Some(id) })
     }
 
@@ -223,7 +238,20 @@ impl Workload {
             80..90 => affordable(model, account, symbol, side, limit, 0),
             _ => affordable(model, account, symbol, side, limit, 1),
         };
-        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
+        if self.has_all_kinds && self.random.percent(6) {
+            let funds = match self.random.below(4) {
+                0 => affordable_money(model, account),
+                _ => limit.times(shares).min(Money::CAP),
+            };
+            let order = FundsOrder { symbol, side, funds };
+            return Op::Command(Command::PlaceByFunds { account, order, client_id: None });
+        }
+        let kind = match self.has_all_kinds && self.random.percent(30) {
+            true => self.random.pick(&OrderKind::ALL),
+            false => OrderKind::Limit,
+        };
+        let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
+        Op::Command(Command::PlaceOrder { account, order, client_id: None })
     }
 
     fn cancel_order(&mut self, model: &Model) -> Op {
@@ -285,6 +313,13 @@ fn stocks(flavour: Flavour) -> (Vec<Money>, Vec<Position>) {
             (balances, [most, most * 3, 1, part(Position::CAP.units(), 10)].map(Position::from_units).to_vec())
         }
     }
+}
+
+/// All that an account has, or the least that there is.
+fn affordable_money(model: &Model, account: AccountId) -> Money {
+    let account = model.accounts().position(|id| id == account).map(|place| AccountIndex(place as u32));
+    let balance = account.map_or(Money::ZERO, |account| model.balance(account));
+    balance.max(Money::from_units(1))
 }
 
 /// The most shares of an order that the account can pay for, and so many units more; at least one unit.

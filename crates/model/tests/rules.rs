@@ -65,7 +65,7 @@ impl Exchange {
 
     fn order(&mut self, number: u32, side: Side, whole: i64, limit: i64) -> OrderId {
         let account = account(number);
-        let order = NewOrder { symbol: symbol(), side, limit: price(limit), shares: shares(whole) };
+        let order = NewOrder::limit(symbol(), side, price(limit), shares(whole));
         match self.apply(Command::PlaceOrder { account, order, client_id: None }) {
             Reply::Opened(order) => order,
             other => panic!("refused: {other:?}"),
@@ -78,7 +78,7 @@ impl Exchange {
         let (symbol, limit, shares) = (symbol(), price(limit), shares(10));
         self.apply(Command::PlaceOrder {
             account,
-            order: NewOrder { symbol, side, limit, shares },
+            order: NewOrder::limit(symbol, side, limit, shares),
             client_id: Some(id),
         })
     }
@@ -248,7 +248,7 @@ fn an_order_needs_an_account_then_a_symbol_then_funds_or_shares() {
     let mut x = Exchange::new();
     let place = |number, symbol, side, whole| Command::PlaceOrder {
         account: account(number),
-        order: NewOrder { symbol, side, limit: price(1_000), shares: shares(whole) },
+        order: NewOrder::limit(symbol, side, price(1_000), shares(whole)),
         client_id: None,
     };
     let unknown = Symbol::parse(b"Y").unwrap();
@@ -288,11 +288,7 @@ fn events_say_what_happened_in_order() {
     let order = x.order(1, Buy, 15, 102);
     let (buyer, seller, symbol) = (AccountIndex(1), AccountIndex(0), SymbolIndex(0));
     let expected = [
-        Event::OrderOpened {
-            order,
-            account: buyer,
-            placed: NewOrder { symbol, side: Buy, limit: price(102), shares: shares(15) },
-        },
+        Event::OrderOpened { order, account: buyer, placed: NewOrder::limit(symbol, Buy, price(102), shares(15)) },
         Event::Executed {
             symbol,
             maker: OrderId(1),
@@ -324,11 +320,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let order = x.order(0, Buy, 10, 104);
     let (account, symbol) = (AccountIndex(0), SymbolIndex(0));
     let expected = [
-        Event::OrderOpened {
-            order,
-            account,
-            placed: NewOrder { symbol, side: Buy, limit: price(104), shares: shares(10) },
-        },
+        Event::OrderOpened { order, account, placed: NewOrder::limit(symbol, Buy, price(104), shares(10)) },
         Event::Executed {
             symbol,
             maker,
@@ -353,7 +345,7 @@ fn the_same_order_under_the_same_client_order_id_is_placed_once() {
         Event::OrderOpened {
             order: OrderId(1),
             account: AccountIndex(0),
-            placed: NewOrder { symbol: SymbolIndex(0), side: Buy, limit: price(100), shares: shares(10) },
+            placed: NewOrder::limit(SymbolIndex(0), Buy, price(100), shares(10)),
         },
         Event::ClientOrderIdGiven { order: OrderId(1), id: client_id("a") },
     ];
@@ -373,7 +365,7 @@ fn the_same_order_under_the_same_client_order_id_is_placed_once() {
 fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     let mut x = Exchange::new();
     x.client_order("a", 0, Buy, 100);
-    let same = OrderDifference { symbol: false, side: false, limit: false, shares: false };
+    let same = OrderDifference::default();
     let taken = |differs| Reply::Rejected(Reject::ClientOrderIdTaken { order: OrderId(1), differs });
     assert_eq!(x.client_order("a", 0, Buy, 101), taken(OrderDifference { limit: true, ..same }));
     assert_eq!(x.client_order("a", 0, Sell, 100), taken(OrderDifference { side: true, ..same }));
@@ -383,7 +375,7 @@ fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     // Even of a symbol that does not exist: the id is looked at first.
     let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
     let (side, limit, shares) = (Buy, price(100), shares(9));
-    let order = NewOrder { symbol: nothing, side, limit, shares };
+    let order = NewOrder::limit(nothing, side, limit, shares);
     let reply = x.apply(Command::PlaceOrder { account, order, client_id: Some(id) });
     assert_eq!(reply, taken(OrderDifference { symbol: true, shares: true, ..same }));
     x.check(OrderId(1), 6, 0, &[(4, 100)]);

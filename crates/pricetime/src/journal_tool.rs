@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{Command, Entry, NewOrder, OrderName, Side};
+use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, Side};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
 
@@ -101,18 +101,32 @@ fn describe(command: &Command) -> String {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
         Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
-        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None } => {
-            format!("order of account {account}: {} {shares} {symbol} at {limit}", word(*side))
+        Command::PlaceOrder { account, order, client_id: None } => placed(account, order),
+        Command::PlaceByFunds { account, order, client_id } => {
+            let FundsOrder { symbol, side, funds } = order;
+            let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
+            format!("order of account {account}: {} {symbol} for {funds} at any price{id}", word(*side))
         }
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
         }
-        Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: Some(id) } => {
-            let side = word(*side);
-            format!("order of account {account}: {side} {shares} {symbol} at {limit}, client order id {id}")
+        Command::PlaceOrder { account, order, client_id: Some(id) } => {
+            format!("{}, client order id {id}", placed(account, order))
         }
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
+        }
+    }
+}
+
+fn placed(account: &AccountId, order: &NewOrder) -> String {
+    let NewOrder { symbol, side, limit, shares, kind } = order;
+    let order = format!("order of account {account}: {} {shares} {symbol}", word(*side));
+    match kind {
+        OrderKind::Limit => format!("{order} at {limit}"),
+        OrderKind::Market => format!("{order} at any price"),
+        OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
+            format!("{order} at {limit}, {}", kind.name())
         }
     }
 }
@@ -159,7 +173,7 @@ fn kind(command: &Command) -> usize {
         Command::CreateAccount { .. } => 0,
         Command::CreateSymbol { .. } => 1,
         Command::IssueShares { .. } => 2,
-        Command::PlaceOrder { .. } => 3,
+        Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } => 3,
         Command::CancelOrder { .. } => 4,
     }
 }

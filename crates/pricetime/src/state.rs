@@ -134,6 +134,7 @@ pub struct DoneClientOrderState {
     pub order: u64,
     pub symbol: String,
     pub side: &'static str,
+    pub kind: &'static str,
     pub limit: String,
     pub shares: String,
     /// When the order was done, in seconds since the Unix epoch.
@@ -245,10 +246,11 @@ impl State {
         }
         for done in &self.client_order_ids_of_done_orders {
             text += &format!(
-                "client order id {} of account {}: order {}, {} {} {} at {}, done at {}\n",
+                "client order id {} of account {}: order {}, {} {} {} {} at {}, done at {}\n",
                 done.client_order_id,
                 done.account,
                 done.order,
+                done.kind,
                 done.side,
                 done.shares,
                 done.symbol,
@@ -315,7 +317,7 @@ impl Gathered {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
             StateItem::ClientOrder { order, id, account, placed, done: Some(done) } => {
-                let NewOrder { symbol, side, limit, shares } = placed;
+                let NewOrder { symbol, side, limit, shares, kind } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),
                     account: self.accounts[account.0 as usize].0.clone(),
@@ -325,6 +327,7 @@ impl Gathered {
                         Side::Buy => "buy",
                         Side::Sell => "sell",
                     },
+                    kind: kind.name(),
                     limit: limit.to_string(),
                     shares: shares.to_string(),
                     done: done.seconds(),

@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use common::client::frame;
 use common::folder::Folder;
+use common::order_xml::{as_on_the_wire, funds_attributes, order_attributes};
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Entry, Execution, Money, NewOrder, Op, OrderId, OrderName, Query, Reject, Reply, Sequence,
-    Side, StateItem, Status, Symbol, Time,
+    AccountId, Command, Entry, Execution, Money, Op, OrderId, OrderName, Query, Reject, Reply, Sequence, Side,
+    StateItem, Status, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -44,7 +45,7 @@ impl Oracle {
     fn new(seed: u64) -> Oracle {
         Oracle {
             model: Model::new(),
-            workload: Workload::new(seed),
+            workload: Workload::new(seed).with_all_kinds(),
             random: Random::new(!seed),
             sequence: Sequence::ZERO,
             next: None,
@@ -112,6 +113,7 @@ impl Oracle {
     }
 
     fn command(&mut self, command: Command, children: &mut String, answers: &mut String) {
+        let command = as_on_the_wire(command);
         let echo = match command {
             Command::CreateAccount { account, balance } => {
                 write!(children, "<account id=\"{account}\" balance=\"{balance}\"/>").unwrap();
@@ -130,9 +132,13 @@ impl Oracle {
                 self.apply(Command::CreateSymbol { symbol });
                 format!(" sym=\"{symbol}\" id=\"{account}\"")
             }
-            Command::PlaceOrder { order: NewOrder { symbol, side, limit, shares }, .. } => {
-                let sign = if side == Side::Buy { "" } else { "-" };
-                let echo = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"");
+            Command::PlaceOrder { order, .. } => {
+                let echo = order_attributes(&order);
+                write!(children, "<order{echo}/>").unwrap();
+                echo
+            }
+            Command::PlaceByFunds { order, .. } => {
+                let echo = funds_attributes(&order);
                 write!(children, "<order{echo}/>").unwrap();
                 echo
             }
@@ -158,7 +164,11 @@ impl Oracle {
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(Query { account, .. })
-        | Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
+        | Op::Command(
+            Command::PlaceOrder { account, .. }
+            | Command::PlaceByFunds { account, .. }
+            | Command::CancelOrder { account, .. },
+        ) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
     }
 }

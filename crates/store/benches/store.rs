@@ -110,12 +110,12 @@ impl Flow {
         }
         let command = Command::PlaceOrder {
             account,
-            order: NewOrder {
-                symbol: symbol(self.random.below(SYMBOLS)),
+            order: NewOrder::limit(
+                symbol(self.random.below(SYMBOLS)),
                 side,
-                limit: Price::from_units(cents * 1_000_000).unwrap(),
-                shares: Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
-            },
+                Price::from_units(cents * 1_000_000).unwrap(),
+                Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
+            ),
             client_id: None,
         };
         self.apply(command);

@@ -115,6 +115,13 @@ impl<T: Put> ToSql for Single<T> {
     to_sql_checked!();
 }
 
+impl Put for &str {
+    fn put(&self, out: &mut BytesMut) -> IsNull {
+        out.put_slice(self.as_bytes());
+        IsNull::No
+    }
+}
+
 impl Put for u64 {
     fn put(&self, out: &mut BytesMut) -> IsNull {
         out.put_i64(i64::try_from(*self).expect("invariant: what is counted stays below 2^63"));

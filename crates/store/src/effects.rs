@@ -5,8 +5,8 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares,
-    Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -95,6 +95,7 @@ pub(crate) struct OrderRow {
     pub side: Side,
     pub limit: Price,
     pub shares: Shares,
+    pub kind: OrderKind,
     /// What is left of it after these commands.
     pub open: Shares,
     pub sequence: Sequence,
@@ -206,9 +207,10 @@ impl Effects {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
-            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares } } => {
-                let row = OrderRow { order, account, symbol, side, limit, shares, open: shares, sequence, time };
-                self.orders.push(row);
+            Event::OrderOpened { order, account, placed } => {
+                let NewOrder { symbol, side, limit, shares, kind } = placed;
+                let open = shares;
+                self.orders.push(OrderRow { order, account, symbol, side, limit, shares, kind, open, sequence, time });
             }
             Event::ClientOrderIdGiven { order, id } => {
                 let placed = self.orders.last().filter(|row| row.order == order);

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use engine::{Money, Position, Price, Shares, Time};
+use engine::{Money, OrderKind, Position, Price, Shares, Time};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
@@ -73,6 +73,12 @@ impl Take<'_> for u64 {
 impl Take<'_> for u32 {
     fn take(raw: &[u8]) -> Option<u32> {
         u32::try_from(u64::take(raw)?).ok()
+    }
+}
+
+impl Take<'_> for OrderKind {
+    fn take(raw: &[u8]) -> Option<OrderKind> {
+        OrderKind::named(std::str::from_utf8(raw).ok()?)
     }
 }
 

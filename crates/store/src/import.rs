@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, OrderId, Position, Price,
-    Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, OrderId, OrderKind, Position,
+    Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 
 use tokio_postgres::types::ToSql;
@@ -48,11 +48,12 @@ const POSITIONS: &str = "
     INSERT INTO pricetime.positions (account, symbol, shares)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
 const ORDERS: &str = "
-    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares)
+    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares, kind)
     SELECT u.id, u.account, u.symbol,
-        CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[])
-        AS u(id, account, symbol, buys, limit_price, shares)";
+        CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares,
+        u.kind::pricetime.order_kind
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[])
+        AS u(id, account, symbol, buys, limit_price, shares, kind)";
 const RESTING: &str = "
     INSERT INTO pricetime.resting (order_id, open) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
 const EXECUTIONS: &str = "
@@ -64,6 +65,10 @@ const CANCELLATIONS: &str = "
 const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
+/// What open orders are, as far as their client order ids tell.
+const KINDS: &str = "
+    UPDATE pricetime.orders o SET kind = u.kind::pricetime.order_kind FROM unnest($1::bigint[], $2::text[]) AS u(id, kind)
+    WHERE o.id = u.id";
 const HEAD: &str = "
     UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
     WHERE sequence = 0 AND next_order = 1";
@@ -78,6 +83,8 @@ struct Rows {
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
+    /// Of open orders that are no limit orders, as far as their client order ids tell.
+    kinds: Vec<(OrderId, &'static str)>,
     /// What done orders asked for, as far as their client order ids tell.
     asked: HashMap<OrderId, OrderTerms>,
     /// All accounts so far.
@@ -87,7 +94,7 @@ struct Rows {
 }
 
 /// What an order asked for, but for its shares.
-type OrderTerms = (SymbolIndex, Side, Price);
+type OrderTerms = (SymbolIndex, Side, Price, OrderKind);
 
 struct Order {
     order: OrderId,
@@ -187,7 +194,13 @@ impl Rows {
             }
             StateItem::Position { account, symbol, shares } => self.positions.push((account, symbol, shares)),
             StateItem::Order { order, account, symbol, side, limit, open } => {
-                self.orders.push(Order { order, account, asked: Some((symbol, side, limit)), open, shares: open });
+                self.orders.push(Order {
+                    order,
+                    account,
+                    asked: Some((symbol, side, limit, OrderKind::Limit)),
+                    open,
+                    shares: open,
+                });
             }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: the engine took this execution");
@@ -197,8 +210,10 @@ impl Rows {
             }
             StateItem::ClientOrder { order, id, account, placed, done } => {
                 self.client_orders.push((order, account, id, done));
-                if done.is_some() {
-                    self.asked.insert(order, (placed.symbol, placed.side, placed.limit));
+                match done {
+                    Some(_) => drop(self.asked.insert(order, (placed.symbol, placed.side, placed.limit, placed.kind))),
+                    None if placed.kind != OrderKind::Limit => self.kinds.push((order, placed.kind.name())),
+                    None => {}
                 }
             }
         }
@@ -238,7 +253,8 @@ impl Rows {
         execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;
         execute(session, POSITIONS, columns!(&self.positions, row => row.0.0, row.1.0, row.2)).await?;
         let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.0.0),
-            row.asked.map(|asked| asked.1 == Side::Buy), row.asked.map(|asked| asked.2), row.shares);
+            row.asked.map(|asked| asked.1 == Side::Buy), row.asked.map(|asked| asked.2), row.shares,
+            row.asked.map(|asked| asked.3.name()));
         execute(session, ORDERS, orders).await?;
         execute(session, RESTING, columns!(&self.orders, if rests, row => row.order.0, row.open)).await?;
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
@@ -246,6 +262,7 @@ impl Rows {
         execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1.0, row.2, row.3)).await?;
         let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
         execute(session, CLIENT_ORDERS, client_orders).await?;
+        execute(session, KINDS, columns!(&self.kinds, row => row.0.0, row.1)).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -253,6 +270,7 @@ impl Rows {
         self.executions.clear();
         self.cancellations.clear();
         self.client_orders.clear();
+        self.kinds.clear();
         Ok(())
     }
 }

@@ -51,7 +51,7 @@ const EXECUTIONS: &str = "
 
 /// Those whose client order ids stand for them at the time of the last command.
 const CLIENT_ORDERS: &str = "
-    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, c.done
+    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours'
     ORDER BY o.id";
@@ -147,7 +147,8 @@ async fn visit_client_orders(
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
         let side = if fields.next()? { Side::Buy } else { Side::Sell };
-        let placed = NewOrder { symbol, side, limit: fields.next()?, shares: fields.next()? };
+        let (limit, shares, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        let placed = NewOrder { symbol, side, limit, shares, kind };
         visit(StateItem::ClientOrder { order, id, account, placed, done: fields.maybe()? })
     })
     .await

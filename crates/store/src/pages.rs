@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use engine::{AccountIndex, ClientOrderId, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{
+    AccountIndex, ClientOrderId, Money, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time,
+};
 
 use crate::column::{Column, Put, Single};
 use crate::error::{StoreError, Told};
@@ -61,6 +63,8 @@ pub struct OpenedRow {
     pub limit: Price,
     /// What was ordered.
     pub shares: Shares,
+    /// What it might do when it arrived.
+    pub kind: OrderKind,
     /// When it was placed.
     pub time: Time,
     /// The command that placed it.
@@ -122,7 +126,7 @@ pub(crate) const TRADE: &str =
 /// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
 /// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
 const PLACED: &str = "
-    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.time, o.sequence,
+    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.time, o.sequence,
         n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
@@ -475,6 +479,7 @@ pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreErro
         side: side(fields.next()?),
         limit: fields.next()?,
         shares: fields.next()?,
+        kind: fields.next()?,
         time: fields.next()?,
         sequence: Sequence(fields.next()?),
         client_id: client_id(fields)?,

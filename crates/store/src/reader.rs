@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{OrderId, Sequence, Time};
+use engine::{OrderId, OrderKind, Sequence, Time};
 use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -43,7 +43,7 @@ fn standing() -> String {
 
 /// When the orders on the books were placed; imported ones do not say.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
+    SELECT o.id, o.time, o.kind FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
 
 impl Reader {
     /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
@@ -59,13 +59,13 @@ impl Reader {
         Ok(Reader { session: Some(session), runtime, connector, stop })
     }
 
-    /// When the orders that are open now were placed, as far as the rows say. Errors: as of `trades_of_symbol`.
-    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time)>, StoreError> {
+    /// When the orders that are open now were placed, as far as the rows say, and as what. Errors: as of `trades_of_symbol`.
+    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time, OrderKind)>, StoreError> {
         let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             // Whole tables, unlike all other questions.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
-            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?)))?)
+            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?, fields.next()?)))?)
         });
         Ok(placed?.0)
     }

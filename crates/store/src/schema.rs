@@ -25,6 +25,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, name: "0004_client_orders.sql", sql: include_str!("../migrations/0004_client_orders.sql") },
     Migration { version: 5, name: "0005_history.sql", sql: include_str!("../migrations/0005_history.sql") },
     Migration { version: 6, name: "0006_parts.sql", sql: include_str!("../migrations/0006_parts.sql") },
+    Migration { version: 7, name: "0007_kinds.sql", sql: include_str!("../migrations/0007_kinds.sql") },
 ];
 
 /// What `migrate` did.

@@ -96,7 +96,7 @@ impl World {
         let mut random = Random::new(seed);
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
-        let workload = Rc::new(RefCell::new(Workload::with_client_orders(random.any())));
+        let workload = Rc::new(RefCell::new(Workload::with_client_orders(random.any()).with_all_kinds()));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }
 

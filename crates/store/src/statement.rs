@@ -8,12 +8,12 @@ use crate::effects::{Effects, OrderRow};
 use crate::standing::Epoch;
 
 /// Parameters of `pricetime.write_batch`.
-const BATCH_PARAMETERS: usize = 46;
+const BATCH_PARAMETERS: usize = 47;
 /// Those of `pricetime.write_client_orders`, behind them.
 const CLIENT_ORDER_PARAMETERS: usize = 6;
 const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS;
 
-/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…, $48)`.
+/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…, $53)`.
 pub(crate) fn write_batch() -> String {
     let list = |numbers: std::ops::RangeInclusive<usize>| {
         let parameters: Vec<String> = numbers.map(|number| format!("${number}")).collect();
@@ -42,7 +42,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(balances, row => row.account.0, row.balance));
     all.extend(columns!(positions, row => row.account.0, row.symbol.0, row.shares));
     all.extend(columns!(orders, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
-        row.side == Side::Buy, row.limit, row.shares));
+        row.side == Side::Buy, row.limit, row.shares, u64::from(row.kind.code())));
     all.extend(columns!(orders, if rests, row => row.order.0, row.open));
     all.extend(columns!(taken, row => row.order.0, row.shares));
     all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,

@@ -19,7 +19,7 @@ fn every_row_is_what_the_model_says() {
     for seed in 0..12 {
         let database = database();
         let mut writer = database.writer("one");
-        let mut market = Market::new(seed);
+        let mut market = Market::of_all_kinds(seed);
         for _ in 0..4 {
             market.run(&mut writer, 400);
             market.check(&database);
@@ -32,7 +32,7 @@ fn a_recovery_finds_the_market_where_it_was() {
     let mut named_done = 0;
     for seed in 20..28 {
         let database = database();
-        let mut market = Market::new(seed);
+        let mut market = Market::of_all_kinds(seed);
         for server in 0..4 {
             let mut writer = database.writer(&format!("server {server}"));
             let loaded = writer.load(seed, DoneOrders::Keep).unwrap();
@@ -54,7 +54,7 @@ fn a_recovery_finds_the_market_where_it_was() {
 fn a_done_order_is_found_by_its_id() {
     let database = database();
     let mut writer = database.writer("one");
-    let mut market = Market::new(3);
+    let mut market = Market::of_all_kinds(3);
     market.run(&mut writer, 1500);
     let mut history = History::connect(&database.url(), "history", Duration::from_secs(60), Stop::new()).unwrap();
     let ids: Vec<OrderId> = (0..=market.model.orders_placed() + 1).map(OrderId).collect();
@@ -71,7 +71,7 @@ fn a_done_order_is_found_by_its_id() {
 fn no_more_executions_are_read_than_there_is_room_for() {
     let database = database();
     let mut writer = database.writer("one");
-    let mut market = Market::new(3);
+    let mut market = Market::of_all_kinds(3);
     market.run(&mut writer, 1500);
     let mut history = History::connect(&database.url(), "history", Duration::from_secs(5), Stop::new()).unwrap();
     let all = market.done_orders();
@@ -101,7 +101,7 @@ fn no_more_executions_are_read_than_there_is_room_for() {
 fn amounts_at_their_caps_are_exact() {
     let database = database();
     let mut writer = database.writer("one");
-    let mut market = Market::new(1);
+    let mut market = Market::of_all_kinds(1);
     let account = |digits: &str| AccountId::parse(digits.as_bytes()).unwrap();
     let (rich, tiny) = (account("99999999999999999999999999999999"), account("00"));
     let symbol = Symbol::parse(&[b'Z'; 32]).unwrap();
@@ -114,17 +114,17 @@ fn amounts_at_their_caps_are_exact() {
         // The least of the dearest, and the most of the cheapest.
         Command::PlaceOrder {
             account: rich,
-            order: NewOrder { symbol, side: Side::Buy, limit: Price::MAX, shares: Shares::from_units(1).unwrap() },
+            order: NewOrder::limit(symbol, Side::Buy, Price::MAX, Shares::from_units(1).unwrap()),
             client_id: None,
         },
         Command::PlaceOrder {
             account: tiny,
-            order: NewOrder { symbol, side: Side::Sell, limit: Price::MAX, shares: Shares::MAX },
+            order: NewOrder::limit(symbol, Side::Sell, Price::MAX, Shares::MAX),
             client_id: None,
         },
         Command::PlaceOrder {
             account: rich,
-            order: NewOrder { symbol, side: Side::Buy, limit: Price::from_units(1).unwrap(), shares: Shares::MAX },
+            order: NewOrder::limit(symbol, Side::Buy, Price::from_units(1).unwrap(), Shares::MAX),
             client_id: None,
         },
     ] {
@@ -145,7 +145,7 @@ fn an_empty_database_is_an_empty_market() {
     let loaded = writer.load(1, DoneOrders::Keep).unwrap();
     assert_eq!(loaded.engine.state_hash(), Engine::new(2, DoneOrders::Keep).state_hash());
     // A refused command is a command: it moves the sequence and nothing else.
-    let mut market = Market::new(1);
+    let mut market = Market::of_all_kinds(1);
     let nobody = AccountId::parse(b"1").unwrap();
     let cancel = Command::CancelOrder { account: nobody, order: OrderId(1).into() };
     let entry = engine::Entry { sequence: engine::Sequence(1), time: engine::Time(1), command: cancel };
@@ -160,7 +160,7 @@ fn an_empty_database_is_an_empty_market() {
 fn the_queries_in_the_document_run() {
     let database = database();
     let mut writer = database.writer("one");
-    let mut market = Market::new(12);
+    let mut market = Market::of_all_kinds(12);
     market.run(&mut writer, 500);
     let document = include_str!("../../../docs/POSTGRES.md");
     let queries: Vec<&str> =

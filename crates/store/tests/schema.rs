@@ -80,6 +80,13 @@ const UNDO: &[(i64, &str)] = &[
          ALTER INDEX pricetime.executions_1_seller_id_idx RENAME TO executions_by_seller;
          ALTER TABLE pricetime.imported_executions ADD FOREIGN KEY (order_id) REFERENCES pricetime.orders",
     ),
+    // Its function and its views took the place of others: see `take_back`.
+    (
+        7,
+        "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
+         DROP FUNCTION pricetime.write_batch;
+         ALTER TABLE pricetime.orders DROP COLUMN kind; DROP TYPE pricetime.order_kind",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -103,10 +110,16 @@ fn take_back(database: &Database, version: i64) {
             let views = MIGRATIONS.iter().find(|migration| migration.version == 3).unwrap();
             database.sql(views.sql);
         }
+        let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
+        let views_of = |version: i64| &sql_of(version)[sql_of(version).find("CREATE OR REPLACE VIEW").unwrap()..];
         if migration.version == 6 {
-            let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
             database.sql(sql_of(3));
-            database.sql(&sql_of(4)[sql_of(4).find("CREATE OR REPLACE VIEW").unwrap()..]);
+            database.sql(views_of(4));
+        }
+        if migration.version == 7 {
+            [sql_of(3), views_of(4), views_of(6)].iter().for_each(|sql| drop(database.sql(sql)));
+            let writing = sql_of(5);
+            database.sql(&writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..]);
         }
         if migration.version == 5 {
             let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;

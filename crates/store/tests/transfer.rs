@@ -24,7 +24,7 @@ fn given<T>(items: Vec<T>) -> impl Iterator<Item = Result<T, Infallible>> {
 #[test]
 fn a_market_goes_in_and_comes_out_the_same() {
     for seed in 0..6 {
-        let mut market = Market::new(seed);
+        let mut market = Market::of_all_kinds(seed);
         market.play(1500);
         let (state, done) = (state(&market.engine), market.done_orders());
         let database = database();
@@ -72,7 +72,7 @@ fn a_market_goes_in_and_comes_out_the_same() {
 
 #[test]
 fn an_import_that_fails_leaves_the_database_empty() {
-    let mut market = Market::new(7);
+    let mut market = Market::of_all_kinds(7);
     market.play(1000);
     let (state, mut done) = (state(&market.engine), market.done_orders());
     let database = database();

@@ -141,6 +141,12 @@ pub(crate) fn position(text: &str) -> Result<Position, Problem> {
     amount("shares", text, Decimal::position)
 }
 
+/// Dollars above zero.
+pub(crate) fn funds(text: &str) -> Result<Money, Problem> {
+    let funds = amount("funds", text, Decimal::money)?;
+    if funds == Money::ZERO { Err(fault("funds", AmountError::Zero)) } else { Ok(funds) }
+}
+
 pub(crate) fn balance(text: &str) -> Result<Money, Problem> {
     amount("balance", text, Decimal::money)
 }

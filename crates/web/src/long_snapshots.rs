@@ -62,7 +62,7 @@ impl Rows for Levels {
 struct Orders {
     account: String,
     names: HashMap<SymbolIndex, Symbol>,
-    orders: Vec<(Open, Option<ClientOrderId>, Option<u64>)>,
+    orders: Vec<(Open, Option<ClientOrderId>)>,
 }
 
 /// All open orders of an account. Errors: the history does not say when one of them was placed.
@@ -72,7 +72,7 @@ pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Re
     let mut names = HashMap::new();
     for open in view.orders_of(account) {
         names.entry(open.symbol).or_insert_with(|| view.listing(open.symbol).name);
-        orders.push((open, view.client_id(open.order), scene.placed_at(&open)?.map(|time| time.0)));
+        orders.push((scene.as_placed(&open)?, view.client_id(open.order)));
     }
     let shape = crate::json::text(&AccountShape::of(view, account));
     let head = format!(
@@ -89,16 +89,16 @@ impl Rows for Orders {
     }
 
     fn bytes_each(&self) -> usize {
-        size_of::<(Open, Option<ClientOrderId>, Option<u64>)>()
+        size_of::<(Open, Option<ClientOrderId>)>()
     }
 
     fn write(&self, row: usize, into: &mut String) {
         if row > 0 {
             into.push(',');
         }
-        let (open, client_id, time) = &self.orders[row];
+        let (open, client_id) = &self.orders[row];
         let symbol = self.names.get(&open.symbol).map(Symbol::to_string).unwrap_or_default();
-        let shape = OrderShape::still_open(self.account.clone(), symbol, open, *client_id, *time);
+        let shape = OrderShape::still_open(self.account.clone(), symbol, open, *client_id);
         into.push_str(&crate::json::text(&shape));
     }
 }

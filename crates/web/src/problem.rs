@@ -117,6 +117,10 @@ impl Problem {
             Reject::InsufficientShares { .. } => {
                 (Is::UNPROCESSABLE_ENTITY, "insufficient-shares", "Insufficient shares")
             }
+            Reject::WouldTake { .. } => (Is::UNPROCESSABLE_ENTITY, "would-take", "Would execute at once"),
+            Reject::FundsTradeNothing { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "funds-trade-nothing", "Nothing can be traded for these funds")
+            }
             Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
             Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),

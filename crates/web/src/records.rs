@@ -122,8 +122,8 @@ impl From<HistoryError> for Trouble {
 impl Past {
     /// An order as a database has it.
     pub fn of(order: PastOrder, open: Shares, money: Money) -> Past {
-        let PastOrder { order: id, account, symbol, side, limit, shares, time, .. } = order;
-        let open = Open { order: id, account, symbol, side, limit, shares, open, money, time };
+        let PastOrder { order: id, account, symbol, side, limit, shares, kind, time, .. } = order;
+        let open = Open { order: id, account, symbol, side, limit, shares, open, money, kind, time };
         Past { order, open: order.ended.is_none().then_some(open) }
     }
 }

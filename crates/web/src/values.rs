@@ -80,12 +80,18 @@ values! {
     LimitAsked "LimitAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "125");
     /// Shares to order: at most 8 decimals, above 0, at most 92233720368.54775807.
     SharesAsked "SharesAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "10");
+    /// Dollars to trade for: at most 8 decimals, above 0, at most 10^20.
+    FundsAsked "FundsAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
     /// Shares to issue: at most 8 decimals, at most 10^20 of a symbol together.
     SharesIssued "SharesIssued" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "100");
     /// Dollars to begin with: at most 8 decimals, at most 10^20 in all accounts together.
     BalanceAsked "BalanceAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
     /// Which way an order goes.
     Side "Side" one_of(&["buy", "sell"]);
+    /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. The
+    /// others never rest: `immediate_or_cancel` ones execute what they can up to their limit, `fill_or_kill` ones all or
+    /// nothing, `market` ones at any price.
+    OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
     /// The maker's order was there first; the aggressor's executed with it as it came.

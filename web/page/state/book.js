@@ -2,7 +2,7 @@
 // what is wrong, and who feeds it subscribes again.
 
 import { bookChecksum } from "../checksum.js";
-import { exact } from "../decimal.js";
+import { affordable, exact, total } from "../decimal.js";
 import { Watched } from "./watched.js";
 
 /** @import { BookMessage, Side, WireLevel } from "../types.js" */
@@ -78,6 +78,41 @@ export class Book extends Watched {
   /** @param {Side} side @returns {Level[]} best first */
   side(side) {
     return side === "buy" ? this.bids : this.asks;
+  }
+
+  /**
+   * What so many shares cost, or bring, at the prices that there are; null if there are not so many.
+   * @param {Side} side of the order
+   * @param {bigint} shares
+   * @returns {bigint|null}
+   */
+  atAnyPrice(side, shares) {
+    let left = shares;
+    let money = 0n;
+    for (const level of side === "buy" ? this.asks : this.bids) {
+      const taken = left < level.amount ? left : level.amount;
+      money += total(level.price, taken);
+      left -= taken;
+      if (left === 0n) return money;
+    }
+    return null;
+  }
+
+  /**
+   * The shares that a balance buys at the prices that there are.
+   * @param {bigint} balance
+   * @returns {bigint}
+   */
+  buys(balance) {
+    let left = balance;
+    let shares = 0n;
+    for (const level of this.asks) {
+      const paid = affordable(left, level.price);
+      if (paid < level.amount) return shares + paid;
+      shares += level.amount;
+      left -= total(level.price, level.amount);
+    }
+    return shares;
   }
 
   /** @param {number} checksum @returns {BookFault|null} */

@@ -34,7 +34,7 @@ export function accountView({ market, holdings, frames, api }) {
     caption: "Open orders",
     columns: openColumns,
     key: (order) => String(order.order_id),
-    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${order.limit}`, run: cancel },
+    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order)}`, run: cancel },
   });
   const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns, key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
   const executions = new Table(find("panel-executions"), {
@@ -131,6 +131,16 @@ export function accountView({ market, holdings, frames, api }) {
   }
 }
 
+/** @param {Order} order */
+function limitOf(order) {
+  return order.limit === null ? "market" : group(order.limit);
+}
+
+/** @param {Order} order */
+function kindOf(order) {
+  return order.kind.replaceAll("_", " ");
+}
+
 /** @param {Order} a @param {Order} b */
 function newestFirst(a, b) {
   return b.order_id - a.order_id;
@@ -163,10 +173,11 @@ const openColumns = [
   { head: "Order", text: (order) => String(order.order_id), kind: "id" },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: (order) => group(order.limit), kind: "number" },
+  { head: "Limit", text: limitOf, kind: "number" },
   { head: "Open", text: (order) => group(order.open), kind: "number" },
   { head: "Shares", text: (order) => group(order.shares), kind: "number wide" },
   { head: "Executed", text: (order) => group(order.executed), kind: "number wide" },
+  { head: "Kind", text: kindOf, kind: "wide" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
 ];
 
@@ -175,10 +186,11 @@ const historyColumns = [
   { head: "Order", text: (order) => String(order.order_id), kind: "id" },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: (order) => group(order.limit), kind: "number" },
+  { head: "Limit", text: limitOf, kind: "number" },
   { head: "Average", text: (order) => (order.average_price ? group(order.average_price) : "–"), kind: "number wide" },
   { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number" },
   { head: "Status", text: (order) => order.status },
+  { head: "Kind", text: kindOf, kind: "wide" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
   { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide" },
 ];

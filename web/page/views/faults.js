@@ -27,6 +27,6 @@ export function showFault(form, field, text) {
 /** The trimmed text of a field. @param {HTMLFormElement} form @param {string} name */
 export function valueOf(form, name) {
   const input = form.elements.namedItem(name);
-  if (input instanceof HTMLInputElement || input instanceof RadioNodeList) return input.value.trim();
+  if (input instanceof HTMLInputElement || input instanceof HTMLSelectElement || input instanceof RadioNodeList) return input.value.trim();
   throw new Error(`the form has no field "${name}"`);
 }

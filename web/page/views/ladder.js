@@ -124,7 +124,7 @@ function drawSide(rows, levels, { decimals, deepest, mine, side }) {
 function limitsOf(holdings, symbol) {
   /** @type {Record<Side, Set<string>>} */
   const limits = { buy: new Set(), sell: new Set() };
-  for (const order of holdings.open.values()) if (order.symbol === symbol) limits[order.side].add(order.limit);
+  for (const order of holdings.open.values()) if (order.symbol === symbol) if (order.limit !== null) limits[order.side].add(order.limit);
   return limits;
 }
 

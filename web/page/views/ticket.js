@@ -9,7 +9,7 @@ import { clearFaults, showFault, valueOf } from "./faults.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { NewOrder, Side } from "../types.js" */
+/** @import { NewOrder, OrderKind, Side } from "../types.js" */
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -17,6 +17,7 @@ const FIELD_OF_CODE = {
   "too-much-money": "total",
   "insufficient-shares": "shares",
   "too-many-shares": "shares",
+  "would-take": "limit",
 };
 
 /**
@@ -33,9 +34,12 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
+  const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
+  const limitField = find("ticket-limit-field");
   const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
   const availableName = find("ticket-available-name");
   const available = find("ticket-available");
+  const sumName = find("ticket-total-name");
   const sum = find("ticket-total");
   const done = find("ticket-done");
   /** The order whose fate is unknown; sent again it keeps its id, and cannot be placed twice. @type {NewOrder|null} */
@@ -43,19 +47,23 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
   let sending = false;
 
   const side = () => /** @type {Side} */ (valueOf(form, "side"));
+  const atAnyPrice = () => kind.value === "market";
 
   /** What can be sold, or bought at the limit; null when that cannot be said. */
   function most() {
     if (!holdings.account || !market.symbol) return null;
     if (side() === "sell") return exact(holdings.position(market.symbol)?.shares ?? "0");
+    const balance = exact(holdings.account.balance, MONEY_DECIMALS);
+    if (atAnyPrice()) return market.book.buys(balance);
     const price = parse(limit.value.trim());
-    return price !== null && price > 0n ? affordable(exact(holdings.account.balance, MONEY_DECIMALS), price) : null;
+    return price !== null && price > 0n ? affordable(balance, price) : null;
   }
 
-  /** Price times shares; null when one of them is none. */
+  /** Price times shares; null when one of them is none. Of a market order what it would come to now. */
   function cost() {
-    const price = parse(limit.value.trim());
     const amount = parse(shares.value.trim());
+    if (atAnyPrice()) return amount !== null && amount > 0n ? market.book.atAnyPrice(side(), amount) : null;
+    const price = parse(limit.value.trim());
     return price !== null && amount !== null && price > 0n && amount > 0n ? total(price, amount) : null;
   }
 
@@ -68,6 +76,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     else if (selling) setText(available, market.symbol ? `${group(holdings.position(market.symbol)?.shares ?? "0")} ${market.symbol}` : "–");
     else setText(available, group(account.balance));
 
+    limitField.hidden = atAnyPrice();
+    setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
     const amount = parse(shares.value.trim());
@@ -91,7 +101,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
 
   /** Whether the fields can be an order; if not, says at each what is wrong. */
   function check() {
-    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", fault(valueOf(form, "limit"), "Limit")]]);
+    const limitFault = atAnyPrice() ? null : fault(valueOf(form, "limit"), "Limit");
+    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
     return faults.every(([, text]) => text === null);
   }
@@ -103,14 +114,15 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     setText(done, "");
     if (!check()) return;
     const order = unanswered ?? {
-      account: holdings.id, symbol: market.symbol, side: side(), limit: valueOf(form, "limit"), shares: valueOf(form, "shares"), client_order_id: newId(),
+      account: holdings.id, symbol: market.symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), shares: valueOf(form, "shares"),
+      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }), client_order_id: newId(),
     };
     sending = true;
     mark();
     try {
       const placed = await api.place(order);
       unanswered = null;
-      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${group(placed.limit)}`);
+      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : group(placed.limit)}`);
       setAttribute(done, "data-order", String(placed.order_id));
       shares.value = "";
     } catch (error) {
@@ -126,6 +138,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
 
   /** @param {string} text */
   function take(text) {
+    // Who chooses a price wants no other.
+    if (atAnyPrice()) kind.value = "limit";
     limit.value = text;
     changed();
   }
@@ -173,7 +187,7 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     begin(chosen) {
       within(form, "input", `[name=side][value=${chosen}]`).checked = true;
       changed();
-      (limit.value === "" ? limit : shares).focus();
+      (limit.value === "" && !atAnyPrice() ? limit : shares).focus();
     },
   };
 }

@@ -227,7 +227,7 @@ impl Maker {
         let limit = Price::from_units(cents * CENT).expect("above zero");
         let shares = Shares::from_units(shares * SHARE).expect("above zero");
         let account = account(self.random.below(ACCOUNTS) as u32);
-        let order = NewOrder { symbol: symbol(number), side, limit, shares };
+        let order = NewOrder::limit(symbol(number), side, limit, shares);
         Op::Command(Command::PlaceOrder { account, order, client_id: None })
     }
 
@@ -270,7 +270,7 @@ impl Maker {
 
     fn learn(&mut self, event: Event) {
         match event {
-            Event::OrderOpened { account, placed: NewOrder { symbol, side, limit, shares }, .. } => {
+            Event::OrderOpened { account, placed: NewOrder { symbol, side, limit, shares, .. }, .. } => {
                 let (symbol, cents) = (symbol.0 as usize, limit.units() / CENT);
                 let placed =
                     Placed { account: account.0, symbol, side, cents, open: shares.units(), at: self.open.len() };

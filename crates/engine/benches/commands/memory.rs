@@ -137,7 +137,7 @@ impl Market {
             let account = flow::account(self.random.below(flow::ACCOUNTS) as u32);
             let limit = Price::from_units(cents * 1_000_000).expect("above zero");
             let shares = Shares::from_units(100_000_000).expect("above zero");
-            let order = NewOrder { symbol: flow::symbol(0), side, limit, shares };
+            let order = NewOrder::limit(flow::symbol(0), side, limit, shares);
             self.apply(Command::PlaceOrder { account, order, client_id: None });
         }
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, OrderName, Position, Price, Query,
-    Reject, Reply, Shares, Side, Time,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, OrderKind, OrderName, Position,
+    Price, Query, Reject, Reply, Shares, Side, Time,
 };
 use model::{Model, Order};
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 74] = [
+pub const ALL: [&str; 96] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -26,6 +26,27 @@ pub const ALL: [&str; 74] = [
     "rejected: unknown order",
     "rejected: nothing open",
     "rejected: client order id taken",
+    "rejected: would take",
+    "rejected: funds trade nothing",
+    "for money: buys",
+    "for money: sells",
+    "for money: trades with several makers",
+    "for money: repeated",
+    "for money: another order under its id",
+    "post-only: rests",
+    "immediate or cancel: executes whole",
+    "immediate or cancel: executes in part",
+    "immediate or cancel: finds nothing",
+    "fill or kill: executes whole",
+    "fill or kill: executes whole with several makers",
+    "fill or kill: finds too little",
+    "fill or kill: finds nothing",
+    "market buy: executes whole",
+    "market buy: ends where the book does",
+    "market buy: ends where the money does",
+    "market sell: executes whole",
+    "market sell: ends where the book does",
+    "market: finds nothing",
     "order: rests whole",
     "order: executes in part, the rest rests",
     "order: executes whole",
@@ -69,6 +90,7 @@ pub const ALL: [&str; 74] = [
     "client order: differs in the side",
     "client order: differs in the limit",
     "client order: differs in the number of shares",
+    "client order: differs in the kind",
     "client order: id used again in the first microsecond",
     "client order: id used again after a day",
     "client order: same id of another account",
@@ -152,6 +174,20 @@ impl Situations {
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         self.after_by_client_id(op, reply, model);
+        if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
+            match (reply, order.side) {
+                (Reply::Opened(_), Side::Buy) => self.count("for money: buys"),
+                (Reply::Opened(_), Side::Sell) => self.count("for money: sells"),
+                (Reply::Repeated(_), _) => self.count("for money: repeated"),
+                (Reply::Rejected(Reject::ClientOrderIdTaken { .. }), _) => {
+                    self.count("for money: another order under its id");
+                }
+                _ => {}
+            }
+            if events.iter().filter(|event| matches!(event, Event::Executed { .. })).count() > 1 {
+                self.count("for money: trades with several makers");
+            }
+        }
         match reply {
             Reply::Created => self.created(op, events),
             Reply::Opened(order) => self.opened(model.order(*order), events, model),
@@ -187,7 +223,9 @@ impl Situations {
             Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
-            Command::PlaceOrder { .. } | Command::CancelOrder { .. } => panic!("creates nothing"),
+            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::CancelOrder { .. } => {
+                panic!("creates nothing")
+            }
         });
     }
 
@@ -261,6 +299,7 @@ impl Situations {
                     (differs.side, "client order: differs in the side"),
                     (differs.limit, "client order: differs in the limit"),
                     (differs.shares, "client order: differs in the number of shares"),
+                    (differs.kind, "client order: differs in the kind"),
                 ] {
                     if differs {
                         self.count(name);
@@ -281,11 +320,13 @@ impl Situations {
                 |event| if let Event::Executed { maker, .. } = event { Some(model.order(*maker)) } else { None },
             )
             .collect();
-        self.count(match (makers.is_empty(), order.open.is_zero()) {
-            (true, _) => "order: rests whole",
-            (false, false) => "order: executes in part, the rest rests",
-            (false, true) => "order: executes whole",
-        });
+        self.opened_as(order, makers.len(), model);
+        match (makers.is_empty(), order.open.is_zero()) {
+            (true, false) => self.count("order: rests whole"),
+            (false, false) => self.count("order: executes in part, the rest rests"),
+            (false, true) if order.canceled.is_none() => self.count("order: executes whole"),
+            (_, true) => {}
+        }
         if makers.len() > 1 {
             self.count("order: executes with several makers");
         }
@@ -312,6 +353,30 @@ impl Situations {
         if own && improved && order.open.is_zero() {
             self.count("execution: with the same account, improved, and whole");
         }
+    }
+
+    /// By kind: what it executed with so many makers.
+    fn opened_as(&mut self, order: &Order, makers: usize, model: &Model) {
+        let left_on_the_book = model.queue(order.symbol, order.side.opposite()).len();
+        self.count(match (order.kind, order.canceled, makers, order.side) {
+            (OrderKind::Limit, ..) => return,
+            (OrderKind::PostOnly, ..) => "post-only: rests",
+            (OrderKind::ImmediateOrCancel, None, ..) => "immediate or cancel: executes whole",
+            (OrderKind::ImmediateOrCancel, Some(_), 0, _) => "immediate or cancel: finds nothing",
+            (OrderKind::ImmediateOrCancel, Some(_), ..) => "immediate or cancel: executes in part",
+            (OrderKind::FillOrKill, None, 1, _) => "fill or kill: executes whole",
+            (OrderKind::FillOrKill, None, ..) => "fill or kill: executes whole with several makers",
+            (OrderKind::FillOrKill, Some(_), ..) if left_on_the_book > 0 => "fill or kill: finds too little",
+            (OrderKind::FillOrKill, Some(_), ..) => "fill or kill: finds nothing",
+            (OrderKind::Market, Some(_), 0, _) => "market: finds nothing",
+            (OrderKind::Market, None, _, Side::Buy) => "market buy: executes whole",
+            (OrderKind::Market, Some(_), _, Side::Buy) if left_on_the_book > 0 => {
+                "market buy: ends where the money does"
+            }
+            (OrderKind::Market, Some(_), _, Side::Buy) => "market buy: ends where the book does",
+            (OrderKind::Market, None, _, Side::Sell) => "market sell: executes whole",
+            (OrderKind::Market, Some(_), _, Side::Sell) => "market sell: ends where the book does",
+        });
     }
 
     fn executed(&mut self, order: &Order, maker: &Order, price: Price, shares: Shares) {
@@ -365,6 +430,8 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::TooManyShares { .. } => "rejected: too many shares",
         Reject::InsufficientFunds { .. } => "rejected: insufficient funds",
         Reject::InsufficientShares { .. } => "rejected: insufficient shares",
+        Reject::WouldTake { .. } => "rejected: would take",
+        Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
         Reject::ClientOrderIdTaken { .. } => "rejected: client order id taken",

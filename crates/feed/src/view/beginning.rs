@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use engine::{Engine, Money, OrderId, Sequence, Side, StateItem, Time};
+use engine::{Engine, Money, OrderId, OrderKind, Sequence, Side, StateItem, Time};
 use history::History;
 
 use super::View;
@@ -16,8 +16,8 @@ use crate::symbols::{Changed, Names};
 pub struct InitialHistory {
     /// The number that the next trade gets.
     pub next_trade: u64,
-    /// When open orders were placed.
-    pub placed: Vec<(OrderId, Time)>,
+    /// When open orders were placed, and as what.
+    pub placed: Vec<(OrderId, Time, OrderKind)>,
     /// Of symbols that were traded.
     pub markets: Vec<FormerMarket>,
 }
@@ -51,9 +51,9 @@ impl View {
     /// Takes in what another history than ours knows of the state that the view began with.
     pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
-        for &(order, time) in &known.placed {
+        for &(order, time, kind) in &known.placed {
             if let Some(slot) = self.orders.find(order) {
-                self.orders.set_time(slot, time);
+                self.orders.set_placed(slot, time, kind);
             }
         }
         for former in &known.markets {
@@ -85,6 +85,7 @@ impl View {
                     shares: open,
                     open,
                     money: Money::ZERO,
+                    kind: OrderKind::Limit,
                     time,
                 });
                 // What is issued includes what open orders hold.

@@ -71,6 +71,12 @@ impl Market {
         }
     }
 
+    /// The same with orders of all kinds.
+    pub fn of_all_kinds(seed: u64) -> Market {
+        let market = Market::new(seed);
+        Market { workload: market.workload.with_all_kinds(), ..market }
+    }
+
     /// A turn of a few commands.
     pub fn turn(&mut self) {
         let mut events = Vec::new();
@@ -212,6 +218,7 @@ impl Market {
                 assert_eq!(history.order(order.order).unwrap(), Some(order));
                 assert_eq!(order.time, self.placed[&order.order]);
                 assert_eq!(order.shares, self.placed_shares(order.order));
+                assert_eq!(order.kind, self.model.order(order.order).kind);
                 assert_eq!(order.client_id, self.named.get(&order.order).copied());
                 let ended = order.ended.map(|ended| (ended.time, ended.canceled));
                 assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);

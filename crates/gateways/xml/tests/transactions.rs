@@ -14,12 +14,12 @@ fn account(id: &str) -> AccountId {
 fn order(side: Side, shares: i64, limit: i64) -> Op {
     Op::Command(Command::PlaceOrder {
         account: account("1"),
-        order: NewOrder {
-            symbol: Symbol::parse(b"SPY").unwrap(),
+        order: NewOrder::limit(
+            Symbol::parse(b"SPY").unwrap(),
             side,
-            limit: Price::from_units(limit).unwrap(),
-            shares: Shares::from_units(shares).unwrap(),
-        },
+            Price::from_units(limit).unwrap(),
+            Shares::from_units(shares).unwrap(),
+        ),
         client_id: None,
     })
 }

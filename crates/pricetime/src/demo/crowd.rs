@@ -182,7 +182,7 @@ impl Crowd {
                 };
                 ops.push(Op::Command(Command::PlaceOrder {
                     account,
-                    order: NewOrder { symbol: *symbol, side, limit, shares },
+                    order: NewOrder::limit(*symbol, side, limit, shares),
                     client_id: None,
                 }));
             }
@@ -211,7 +211,7 @@ impl Crowd {
         };
         let placed = venue.send(&[Op::Command(Command::PlaceOrder {
             account,
-            order: NewOrder { symbol, side, limit, shares },
+            order: NewOrder::limit(symbol, side, limit, shares),
             client_id: None,
         })])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };

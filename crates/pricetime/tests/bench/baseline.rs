@@ -47,10 +47,12 @@ struct Both {
     executed: Vec<String>,
 }
 
-/// The baseline knows no client order ids: an order that has one is placed without.
-fn without_client_id(op: Op) -> Op {
+/// The baseline knows limit orders without client order ids.
+fn as_the_baseline_knows_it(op: Op) -> Op {
     match op {
         Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
+            let NewOrder { symbol, side, limit, shares, .. } = order;
+            let order = NewOrder::limit(symbol, side, limit, shares);
             Op::Command(engine::Command::PlaceOrder { account, order, client_id: None })
         }
         other => other,
@@ -59,7 +61,7 @@ fn without_client_id(op: Op) -> Op {
 
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
-        use engine::Command::{CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceOrder};
+        use engine::Command::{CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceByFunds, PlaceOrder};
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
         let accepted = !matches!(reply, Reply::Rejected(_));
@@ -79,7 +81,8 @@ impl Both {
             }
             // There are no bounds on what may be issued.
             CreateAccount { .. } | IssueShares { .. } => {}
-            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None } => {
+            PlaceByFunds { .. } => unreachable!("this workload draws none"),
+            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None } => {
                 let symbol = symbol.to_string();
                 let order = Order {
                     account: number(model, account),
@@ -153,7 +156,7 @@ async fn played(database: &Database, seed: u64) -> Both {
     let mut workload = Workload::new(seed);
     let mut sequence = engine::Sequence::ZERO;
     for _ in 0..COMMANDS {
-        if let Op::Command(command) = without_client_id(workload.next_op(&both.model)) {
+        if let Op::Command(command) = as_the_baseline_knows_it(workload.next_op(&both.model)) {
             sequence = sequence.next();
             let time = Time(1_700_000_000_000_000 + sequence.0);
             both.apply(&Entry { sequence, time, command }).await;

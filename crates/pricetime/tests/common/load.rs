@@ -46,7 +46,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
         let shares = Decimal::parse(amount.as_bytes()).unwrap().order_shares().unwrap();
         let place = Command::PlaceOrder {
             account: id,
-            order: NewOrder { symbol, side: Side::Buy, limit, shares },
+            order: NewOrder::limit(symbol, Side::Buy, limit, shares),
             client_id: None,
         };
         let told = format!("<opened sym=\"SPY\" amount=\"{amount}\"");

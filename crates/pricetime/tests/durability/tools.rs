@@ -114,12 +114,7 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     let id = |text: &str| ClientOrderId::parse(text.as_bytes()).unwrap();
     let place = |text, side, limit| engine::Command::PlaceOrder {
         account,
-        order: NewOrder {
-            symbol,
-            side,
-            limit: decimal(limit).price().unwrap(),
-            shares: decimal("2").order_shares().unwrap(),
-        },
+        order: NewOrder::limit(symbol, side, decimal(limit).price().unwrap(), decimal("2").order_shares().unwrap()),
         client_id: Some(id(text)),
     };
     let folder = Folder::new("client-order-ids");

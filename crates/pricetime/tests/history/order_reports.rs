@@ -33,9 +33,16 @@ struct Open {
 
 impl Ledger {
     /// An order of a naive book: the best limit first, then the one that was there first.
-    fn place(&mut self, order: u64, account: usize, side: &'static str, limit: u64, shares: u64, name: Option<&str>) {
+    fn place(
+        &mut self,
+        order: u64,
+        (account, side): (usize, &'static str),
+        rests: bool,
+        (limit, shares): (u64, u64),
+        name: Option<&str>,
+    ) {
         let told = json!({"report": "placed", "order_id": order, "client_order_id": name, "symbol": "SPY", "side": side,
-            "limit": price(limit), "shares": shares.to_string()});
+            "kind": kind(rests), "limit": price(limit), "shares": shares.to_string()});
         self.reports[account].push(told);
         let mut left = shares;
         while left > 0 {
@@ -64,6 +71,9 @@ impl Ledger {
         }
         if left > 0 {
             self.open.push(Open { order, account, side, limit, shares: left });
+            if !rests {
+                self.cancel(self.open.len() - 1);
+            }
         }
     }
 
@@ -72,6 +82,10 @@ impl Ledger {
         let told = json!({"report": "canceled", "order_id": order, "symbol": "SPY", "side": side, "shares": shares.to_string()});
         self.reports[account].push(told);
     }
+}
+
+fn kind(rests: bool) -> &'static str {
+    if rests { "limit" } else { "immediate_or_cancel" }
 }
 
 /// A number of tenths of a dollar.
@@ -95,13 +109,14 @@ fn act(http: &Http, ledger: &mut Ledger, random: &mut Random, number: u64) {
     let (account, side) = (random.below(2), random.pick(&["buy", "sell"]));
     let (limit, shares) = (95 + random.below(11) as u64, 1 + random.below(9) as u64);
     let name = random.percent(30).then(|| format!("mine/{number}"));
-    let mut body = json!({"account": (account + 1).to_string(), "symbol": "SPY", "side": side, "limit": price(limit),
+    let rests = random.percent(80);
+    let mut body = json!({"account": (account + 1).to_string(), "symbol": "SPY", "side": side, "kind": kind(rests), "limit": price(limit),
         "shares": shares.to_string()});
     if let Some(name) = &name {
         body["client_order_id"] = name.as_str().into();
     }
     let placed = http.make("/api/v1/orders", &body);
-    ledger.place(placed["order_id"].as_u64().unwrap(), account, side, limit, shares, name.as_deref());
+    ledger.place(placed["order_id"].as_u64().unwrap(), (account, side), rests, (limit, shares), name.as_deref());
 }
 
 /// Someone who follows one account, and remembers up to where everything was told.

@@ -9,5 +9,6 @@ mod binance_streams;
 mod guard;
 mod large_market;
 mod one_market;
+mod order_kinds;
 mod rest;
 mod websocket;

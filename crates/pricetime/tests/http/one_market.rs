@@ -11,8 +11,12 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::here::Here;
 use crate::common::http::{Answer, Http};
+use crate::common::order_xml::{as_on_the_wire, funds_attributes, order_attributes};
 use crate::common::server::{connect, state_of};
-use engine::{AccountId, Command, DOLLAR, Entry, Money, NewOrder, Op, OrderId, OrderName, Query, Sequence, Side, Time};
+use engine::{
+    AccountId, Command, DOLLAR, Entry, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, OrderName, Query, Sequence,
+    Side, Time,
+};
 use market::timekeeper::Clock;
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -77,10 +81,11 @@ fn by_xml(client: &mut Client, op: &Op) -> Told {
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             format!("<create><symbol sym=\"{symbol}\"><account id=\"{account}\">{shares}</account></symbol></create>")
         }
-        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
-            let sign = if *side == Side::Buy { "" } else { "-" };
-            let order = format!("<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>");
-            format!("<transactions id=\"{account}\">{order}</transactions>")
+        Op::Command(Command::PlaceOrder { account, order, .. }) => {
+            format!("<transactions id=\"{account}\"><order{}/></transactions>", order_attributes(order))
+        }
+        Op::Command(Command::PlaceByFunds { account, order, .. }) => {
+            format!("<transactions id=\"{account}\"><order{}/></transactions>", funds_attributes(order))
         }
         Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
             format!("<transactions id=\"{account}\"><cancel id=\"{}\"/></transactions>", order.0)
@@ -129,10 +134,21 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             let body = json!({"account": account.to_string(), "shares": shares.to_string()});
             (http.post(&format!("/api/v1/symbols/{symbol}/shares"), &body), |_| Told::Made)
         }
-        Op::Command(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, .. }) => {
+        Op::Command(Command::PlaceOrder { account, order, .. }) => {
+            let NewOrder { symbol, side, limit, shares, kind } = order;
+            let side = if *side == Side::Buy { "buy" } else { "sell" };
+            let mut body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
+                "kind": kind.name(), "shares": shares.to_string()});
+            if *kind != OrderKind::Market {
+                body["limit"] = limit.to_string().into();
+            }
+            (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
+        }
+        Op::Command(Command::PlaceByFunds { account, order, .. }) => {
+            let FundsOrder { symbol, side, funds } = order;
             let side = if *side == Side::Buy { "buy" } else { "sell" };
             let body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
-                "limit": limit.to_string(), "shares": shares.to_string()});
+                "kind": "market", "funds": funds.to_string()});
             (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
         }
         Op::Command(Command::CancelOrder { account, order: OrderName::Id(order) }) => {
@@ -221,11 +237,15 @@ fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
     let rest = Served::start(&folder.path().join("rest"), clock(&time));
     let mut client = connect(xml.gateway.local_addr());
     let http = rest.here.http();
-    let mut source = Source { model: Model::new(), workload: Workload::new(seed), sequence: Sequence::ZERO };
+    let mut source =
+        Source { model: Model::new(), workload: Workload::new(seed).with_all_kinds(), sequence: Sequence::ZERO };
     let mut random = Random::new(!seed);
     let mut seen = BTreeMap::new();
     for number in 0..ops {
-        let op = source.next();
+        let op = match source.next() {
+            Op::Command(command) => Op::Command(as_on_the_wire(command)),
+            query @ Op::Query(_) => query,
+        };
         if !is_sayable(&op) || makes_a_symbol_in_xml_alone(&http, &op) {
             continue;
         }

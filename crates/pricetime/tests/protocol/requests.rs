@@ -241,11 +241,11 @@ fn orders_are_refused_for_each_of_their_faults_and_spend_no_id() {
     talk.trades(
         "1",
         "<order amount=\"1\" limit=\"1\"/><order sym=\"SPY\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\"/>\
-         <order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"day\"/>",
+         <order sym=\"SPY\" amount=\"1\" limit=\"1\" color=\"red\"/>",
         "<error amount=\"1\" limit=\"1\">order has no sym attribute</error>\
          <error sym=\"SPY\" limit=\"1\">order has no amount attribute</error>\
          <error sym=\"SPY\" amount=\"1\">order has no limit attribute</error>\
-         <error sym=\"SPY\" amount=\"1\" limit=\"1\">order has an unknown attribute tif</error>",
+         <error sym=\"SPY\" amount=\"1\" limit=\"1\">order has an unknown attribute color</error>",
     );
     // What was sent is echoed as it was sent, escaped again.
     talk.trades(

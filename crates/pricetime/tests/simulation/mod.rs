@@ -11,6 +11,8 @@ pub mod faults;
 pub mod follower;
 pub mod ledger;
 pub mod node;
+#[path = "../common/order_xml.rs"]
+pub mod order_xml;
 pub mod panics;
 pub mod past;
 pub mod point;

@@ -3,11 +3,13 @@
 
 use std::fmt::Write;
 
-use engine::{AccountId, Command, Money, NewOrder, Op, OrderName, Query, Side};
+use engine::{AccountId, Command, Money, Op, OrderName, Query};
 use exchange::Requests;
 use model::Model;
 use model::workload::{Random, Workload};
 use xml::{Documents, Limits};
+
+use super::order_xml::{as_on_the_wire, funds_attributes, order_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
 /// Money has 16 decimals, a balance over the wire at most 8.
@@ -23,7 +25,7 @@ pub struct Clients {
 impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
-        Clients { workload: Workload::with_client_orders(seed), random: Random::new(!seed) }
+        Clients { workload: Workload::with_client_orders(seed).with_all_kinds(), random: Random::new(!seed) }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -101,7 +103,9 @@ enum Request {
 
 fn names_client_order(op: &Op) -> bool {
     match op {
-        Op::Command(Command::PlaceOrder { client_id, .. }) => client_id.is_some(),
+        Op::Command(Command::PlaceOrder { client_id, .. } | Command::PlaceByFunds { client_id, .. }) => {
+            client_id.is_some()
+        }
         Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => {
             matches!(order, OrderName::Client(_))
         }
@@ -113,7 +117,11 @@ fn names_client_order(op: &Op) -> bool {
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(query) => Some(query.account),
-        Op::Command(Command::PlaceOrder { account, .. } | Command::CancelOrder { account, .. }) => Some(*account),
+        Op::Command(
+            Command::PlaceOrder { account, .. }
+            | Command::PlaceByFunds { account, .. }
+            | Command::CancelOrder { account, .. },
+        ) => Some(*account),
         Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
     }
 }
@@ -130,20 +138,24 @@ fn push_create(body: &mut String, op: &Op) {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
         }
-        Op::Command(Command::PlaceOrder { .. } | Command::CancelOrder { .. }) | Op::Query(_) => {
+        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::CancelOrder { .. })
+        | Op::Query(_) => {
             unreachable!("transactions create nothing")
         }
     }
 }
 
 fn push_transaction(body: &mut String, op: &Op) {
+    let op = match *op {
+        Op::Command(command) => &Op::Command(as_on_the_wire(command)),
+        Op::Query(_) => op,
+    };
     match op {
-        Op::Command(Command::PlaceOrder { order: NewOrder { symbol, side, limit, shares }, .. }) => {
-            let sign = match side {
-                Side::Buy => "",
-                Side::Sell => "-",
-            };
-            write!(body, "<order sym=\"{symbol}\" amount=\"{sign}{shares}\" limit=\"{limit}\"/>").unwrap();
+        Op::Command(Command::PlaceOrder { order, .. }) => {
+            write!(body, "<order{}/>", order_attributes(order)).unwrap();
+        }
+        Op::Command(Command::PlaceByFunds { order, .. }) => {
+            write!(body, "<order{}/>", funds_attributes(order)).unwrap();
         }
         Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
             write!(body, "<cancel id=\"{order}\"/>").unwrap();

@@ -92,8 +92,8 @@ impl Rows {
         }
         let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
         for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
-            let OrderRow { account, symbol, side, limit, shares, .. } = self.orders[&order];
-            let placed = NewOrder { symbol, side, limit, shares };
+            let OrderRow { account, symbol, side, limit, shares, kind, .. } = self.orders[&order];
+            let placed = NewOrder { symbol, side, limit, shares, kind };
             items.push(StateItem::ClientOrder { order, id, account, placed, done });
         }
         items

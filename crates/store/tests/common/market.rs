@@ -45,6 +45,12 @@ impl Market {
         }
     }
 
+    /// The same with orders of all kinds.
+    pub fn of_all_kinds(seed: u64) -> Market {
+        let market = Market::new(seed);
+        Market { workload: market.workload.with_all_kinds(), ..market }
+    }
+
     /// Applies so many random commands and adds what they did to the effects.
     pub fn play(&mut self, commands: usize) {
         let mut played = 0;
@@ -174,9 +180,10 @@ impl Market {
             let (order, (sequence, time)) = (model.order(id), self.placed[&id]);
             let side = if order.side == Side::Buy { "buy" } else { "sell" };
             let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
-            format!("{id}|{}|{}|{side}|{}|{shares}|{sequence}|{}", order.account.0, order.symbol.0, order.limit, time.0)
+            let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
+            format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}", order.limit, time.0)
         });
-        let sql = "SELECT id, account, symbol, side, trim_scale(limit_price), trim_scale(shares), sequence,
+        let sql = "SELECT id, account, symbol, side, kind, trim_scale(limit_price), trim_scale(shares), sequence,
             (extract(epoch FROM time) * 1000000)::bigint FROM pricetime.orders ORDER BY id";
         equal("orders", sql, orders.collect());
         let open = ids().map(|id| model.order(id)).filter(|order| !order.open.is_zero());

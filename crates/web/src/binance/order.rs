@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, Money, Op, OrderId, Price, Query, Reply, Shares, Side, Symbol,
-    Time,
+    AccountId, AccountIndex, ClientOrderId, Command, Money, Op, OrderId, OrderKind, Price, Query, Reply, Shares, Side,
+    Symbol, Time,
 };
 use exchange::Answer as Answered;
 use feed::{Open, ReadModel, View};
@@ -37,6 +37,7 @@ pub(super) struct Order {
     pub(super) side: Side,
     pub(super) limit: Price,
     pub(super) shares: Shares,
+    pub(super) kind: OrderKind,
     pub(super) executed: Shares,
     pub(super) canceled: Shares,
     /// What was paid for those that are executed; none where nobody knows.
@@ -49,8 +50,8 @@ pub(super) struct Order {
 impl Order {
     /// One that is open.
     fn of_open(scene: &ReadModel<Hub>, open: &Open) -> Result<Order, Refusal> {
-        let time = scene.placed_at(open).map_err(Refusal::unreadable)?;
-        Ok(Order { time, ..Order::of(&scene.view, open, scene.view.client_id(open.order)) })
+        let open = scene.as_placed(open).map_err(Refusal::unreadable)?;
+        Ok(Order::of(&scene.view, &open, scene.view.client_id(open.order)))
     }
 
     /// One of the history.
@@ -67,6 +68,7 @@ impl Order {
             side: past.side,
             limit: past.limit,
             shares: past.shares,
+            kind: past.kind,
             executed: past.shares.less(canceled),
             canceled,
             money: past.ended.map(|ended| ended.money),
@@ -84,10 +86,11 @@ impl Order {
             side: open.side,
             limit: open.limit,
             shares: open.shares,
+            kind: open.kind,
             executed: open.shares.less(open.open),
             canceled: Shares::ZERO,
             money: Some(open.money),
-            time: Some(open.time).filter(|time| *time != Time::ZERO),
+            time: open.placed_at(),
             done: None,
         }
     }
@@ -102,11 +105,17 @@ impl Order {
 
     pub(super) fn status(&self) -> &'static str {
         match (self.canceled.is_zero(), self.executed) {
+            (false, _) if !self.kind.rests() => "EXPIRED",
             (false, _) => "CANCELED",
             (true, executed) if executed == self.shares => "FILLED",
             (true, Shares::ZERO) => "NEW",
             (true, _) => "PARTIALLY_FILLED",
         }
+    }
+
+    /// Zero for a market order.
+    pub(super) fn price_text(&self) -> String {
+        price_text(self.kind, self.limit)
     }
 
     pub(super) fn side_name(&self) -> &'static str {
@@ -130,14 +139,14 @@ impl Order {
             "orderId": self.id.0,
             "orderListId": -1,
             "clientOrderId": self.client_name(),
-            "price": numbers::price(self.limit),
+            "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
             "executedQty": numbers::shares(self.executed),
             "origQuoteOrderQty": numbers::zero(),
             "cummulativeQuoteQty": self.money_text(),
             "status": self.status(),
-            "timeInForce": "GTC",
-            "type": "LIMIT",
+            "timeInForce": time_in_force(self.kind),
+            "type": type_name(self.kind),
             "side": self.side_name(),
             "stopPrice": numbers::zero(),
             "icebergQty": numbers::zero(),
@@ -157,17 +166,38 @@ impl Order {
             "orderListId": -1,
             "clientOrderId": self.client_name(),
             "transactTime": self.done.map_or(0, numbers::milliseconds),
-            "price": numbers::price(self.limit),
+            "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
             "executedQty": numbers::shares(self.executed),
             "origQuoteOrderQty": numbers::zero(),
             "cummulativeQuoteQty": self.money_text(),
             "status": self.status(),
-            "timeInForce": "GTC",
-            "type": "LIMIT",
+            "timeInForce": time_in_force(self.kind),
+            "type": type_name(self.kind),
             "side": self.side_name(),
             "selfTradePreventionMode": "NONE",
         })
+    }
+}
+
+/// A limit; zero for a market order, which has none.
+pub(super) fn price_text(kind: OrderKind, limit: Price) -> String {
+    if kind == OrderKind::Market { numbers::zero().to_owned() } else { numbers::price(limit) }
+}
+
+pub(super) fn type_name(kind: OrderKind) -> &'static str {
+    match kind {
+        OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => "LIMIT",
+        OrderKind::PostOnly => "LIMIT_MAKER",
+        OrderKind::Market => "MARKET",
+    }
+}
+
+pub(super) fn time_in_force(kind: OrderKind) -> &'static str {
+    match kind {
+        OrderKind::Limit | OrderKind::PostOnly | OrderKind::Market => "GTC",
+        OrderKind::ImmediateOrCancel => "IOC",
+        OrderKind::FillOrKill => "FOK",
     }
 }
 

@@ -1,16 +1,16 @@
-//! Placing orders. There are only limit orders that stay until they are executed or canceled.
+//! Placing orders: LIMIT orders of every time in force, LIMIT_MAKER and MARKET orders.
 
 use axum::Json;
 use axum::extract::State;
 use engine::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, NewOrder, Op, OrderId, Position, Price, Reply, Shares,
-    Side, Symbol, Time,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Position, Price, Reply, Shares, Side, Symbol, Time,
 };
 use feed::{RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 
 use super::market::Answer;
-use super::order::{ask, of_account, side_name};
+use super::order::{ask, of_account, price_text, side_name, time_in_force, type_name};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
@@ -18,12 +18,13 @@ use crate::hub::Hub;
 use crate::site::Site;
 
 /// All parameters that an order may have. Any other one would ask for something that would not be done.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "symbol",
     "side",
     "type",
     "timeInForce",
     "quantity",
+    "quoteOrderQty",
     "price",
     "newClientOrderId",
     "newOrderRespType",
@@ -36,12 +37,20 @@ const KNOWN: [&str; 13] = [
 
 /// An order as it is asked for.
 struct Placing {
-    name: Symbol,
+    symbol: Symbol,
     side: Side,
+    kind: OrderKind,
     limit: Price,
-    shares: Shares,
+    amount: Amount,
     client_id: Option<ClientOrderId>,
     tell: Tell,
+}
+
+/// How much is to be traded.
+#[derive(Clone, Copy)]
+enum Amount {
+    Shares(Shares),
+    Funds(Money),
 }
 
 /// How much is answered.
@@ -55,9 +64,7 @@ enum Tell {
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked)?;
-    let Placing { name, side, limit, shares, client_id, .. } = placing;
-    let order = NewOrder { symbol: name, side, limit, shares };
-    match ask(&site, Op::Command(Command::PlaceOrder { account, order, client_id })).await? {
+    match ask(&site, Op::Command(placing.command(account))).await? {
         // It is placed: whoever cannot be told of it must not be told to try again.
         Reply::Opened(order) => {
             placing.tell(&site, account, order).await.map(Json).map_err(|_| Refusal::unknown_outcome())
@@ -74,7 +81,7 @@ pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer 
     asked.account(&site)?;
     let placing = Placing::read(&asked)?;
     site.ascertain().await?;
-    match site.look(move |scene| scene.view.find_symbol(placing.name)).await? {
+    match site.look(move |scene| scene.view.find_symbol(placing.symbol)).await? {
         Some(_) => Ok(Json(json!({}))),
         None => Err(Refusal::unknown_symbol()),
     }
@@ -82,29 +89,55 @@ pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer 
 
 impl Placing {
     fn read(asked: &Parameters) -> Result<Placing, Refusal> {
-        let name = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
+        let symbol = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
         let side = match asked.needed("side")? {
             "BUY" => Side::Buy,
             "SELL" => Side::Sell,
             _ => return Err(Refusal::new(-1117, "Invalid side.")),
         };
-        if asked.needed("type")? != "LIMIT" {
-            return Err(Refusal::new(-1116, "Invalid orderType. There are LIMIT orders only."));
+        let order_type = asked.needed("type")?;
+        if !["LIMIT", "LIMIT_MAKER", "MARKET"].contains(&order_type) {
+            return Err(Refusal::new(-1116, "Invalid orderType. There are LIMIT, LIMIT_MAKER and MARKET orders only."));
         }
         if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name)) {
-            return Err(Refusal::new(-1106, format!("Parameter '{unknown}' sent when not required.")));
+            return Err(Refusal::not_required(unknown));
         }
-        if asked.needed("timeInForce")? != "GTC" {
-            return Err(Refusal::new(-1115, "Invalid timeInForce. There is GTC only."));
-        }
+        let kind = match (order_type, asked.text("timeInForce")) {
+            ("LIMIT", None) => return Err(Refusal::missing("timeInForce")),
+            ("LIMIT", Some("GTC")) => OrderKind::Limit,
+            ("LIMIT", Some("IOC")) => OrderKind::ImmediateOrCancel,
+            ("LIMIT", Some("FOK")) => OrderKind::FillOrKill,
+            ("LIMIT", Some(_)) => return Err(Refusal::new(-1115, "Invalid timeInForce. There are GTC, IOC and FOK.")),
+            (_, Some(_)) => return Err(Refusal::not_required("timeInForce")),
+            ("LIMIT_MAKER", None) => OrderKind::PostOnly,
+            (_, None) => OrderKind::Market,
+        };
         if asked.text("selfTradePreventionMode").is_some_and(|mode| mode != "NONE") {
             return Err(Refusal::invalid("selfTradePreventionMode", "there is NONE only"));
         }
-        let shares = amount(asked.needed("quantity")?, "quantity", "LOT_SIZE", |decimal| match decimal.negative {
-            true => Err(AmountError::Negative),
-            false => decimal.order_shares(),
-        })?;
-        let limit = amount(asked.needed("price")?, "price", "PRICE_FILTER", Decimal::price)?;
+        let amount_asked = match (kind, asked.text("quantity"), asked.text("quoteOrderQty")) {
+            (OrderKind::Market, None, Some(funds)) => {
+                let funds = amount(funds, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
+                    Money::ZERO => Err(AmountError::Zero),
+                    funds => Ok(funds),
+                });
+                Amount::Funds(funds?)
+            }
+            (_, _, Some(_)) => return Err(Refusal::not_required("quoteOrderQty")),
+            (_, _, None) => {
+                let shares =
+                    amount(asked.needed("quantity")?, "quantity", "LOT_SIZE", |decimal| match decimal.negative {
+                        true => Err(AmountError::Negative),
+                        false => decimal.order_shares(),
+                    });
+                Amount::Shares(shares?)
+            }
+        };
+        let limit = match (kind, asked.text("price")) {
+            (OrderKind::Market, None) => side.any_price(),
+            (OrderKind::Market, Some(_)) => return Err(Refusal::not_required("price")),
+            _ => amount(asked.needed("price")?, "price", "PRICE_FILTER", Decimal::price)?,
+        };
         let client_id = asked.text("newClientOrderId").map(|id| {
             let allowed = "^[a-zA-Z0-9._:/-]{1,36}$";
             ClientOrderId::parse(id.as_bytes()).map_err(|_| Refusal::illegal("newClientOrderId", allowed))
@@ -115,18 +148,30 @@ impl Placing {
             Some("ACK") => Tell::Ack,
             Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
         };
-        Ok(Placing { name, side, limit, shares, client_id: client_id.transpose()?, tell })
+        Ok(Placing { symbol, side, kind, limit, amount: amount_asked, client_id: client_id.transpose()?, tell })
+    }
+
+    fn command(&self, account: AccountId) -> Command {
+        let Placing { symbol, side, kind, limit, client_id, .. } = *self;
+        match self.amount {
+            Amount::Shares(shares) => {
+                Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id }
+            }
+            Amount::Funds(funds) => {
+                Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id }
+            }
+        }
     }
 
     /// What the order was answered with: what it executed with when it was placed, not what came later.
     async fn tell(&self, site: &Site, account: AccountId, order: OrderId) -> Result<Value, Refusal> {
-        let name = self.name;
+        let Placing { symbol: name, side, kind, limit, .. } = *self;
         let (time, fills) =
             of_account(site, account, move |scene, _| Ok((time_of(scene, order)?, fills(scene, name, order)?))).await?;
         let time = fills.iter().flatten().next().map(|trade| trade.time).or(time);
         let time = time.map_or_else(numbers::now, numbers::milliseconds);
         let mut told = json!({
-            "symbol": names::pair(self.name),
+            "symbol": names::pair(name),
             "orderId": order.0,
             "orderListId": -1,
             "clientOrderId": self.client_id.as_ref().map_or("", ClientOrderId::as_str),
@@ -134,22 +179,28 @@ impl Placing {
         });
         let Some(fills) = fills.filter(|_| self.tell != Tell::Ack) else { return Ok(told) };
         let executed = fills.iter().fold(Position::ZERO, |sum, trade| sum.plus(trade.shares.position()));
-        let money = fills.iter().fold(engine::Money::ZERO, |sum, trade| sum.plus(trade.money()));
+        let money = fills.iter().fold(Money::ZERO, |sum, trade| sum.plus(trade.money()));
+        let (shares, funds) = match self.amount {
+            Amount::Shares(shares) => (shares.position(), Money::ZERO),
+            // All that it executed: the engine chose as many shares as there were.
+            Amount::Funds(funds) => (executed, funds),
+        };
         let status = match executed {
+            executed if executed == shares => "FILLED",
+            _ if !kind.rests() => "EXPIRED",
             Position::ZERO => "NEW",
-            executed if executed == self.shares.position() => "FILLED",
             _ => "PARTIALLY_FILLED",
         };
         let more = json!({
-            "price": numbers::price(self.limit),
-            "origQty": numbers::shares(self.shares),
+            "price": price_text(kind, limit),
+            "origQty": numbers::position(shares),
             "executedQty": numbers::position(executed),
-            "origQuoteOrderQty": numbers::zero(),
+            "origQuoteOrderQty": numbers::money(funds),
             "cummulativeQuoteQty": numbers::money(money),
             "status": status,
-            "timeInForce": "GTC",
-            "type": "LIMIT",
-            "side": side_name(self.side),
+            "timeInForce": time_in_force(kind),
+            "type": type_name(kind),
+            "side": side_name(side),
             "workingTime": time,
             "selfTradePreventionMode": "NONE",
         });

@@ -92,6 +92,10 @@ impl Refusal {
         Refusal::new(-1130, format!("Data sent for parameter '{parameter}' is not valid: {why}."))
     }
 
+    pub(super) fn not_required(parameter: &str) -> Refusal {
+        Refusal::new(-1106, format!("Parameter '{parameter}' sent when not required."))
+    }
+
     pub(super) fn unknown_symbol() -> Refusal {
         Refusal::new(-1121, "Invalid symbol.")
     }
@@ -133,6 +137,8 @@ impl Refusal {
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => {
                 Refusal::new(-2010, "Account has insufficient balance for requested action.")
             }
+            Reject::WouldTake { .. } => Refusal::new(-2010, "Order would immediately match and take."),
+            Reject::FundsTradeNothing { .. } => Refusal::new(-2010, format!("{reject}.")),
             Reject::ClientOrderIdTaken { .. } => Refusal::duplicate(),
             Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),
             Reject::UnknownSymbol => Refusal::unknown_symbol(),

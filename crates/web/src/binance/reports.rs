@@ -6,7 +6,7 @@ use engine::{AccountIndex, Money, OrderId, Position, Shares, Side, Time};
 use feed::{Account, Holding, Holdings, News, Trade, View};
 use serde_json::{Value, json};
 
-use super::order::Order;
+use super::order::{Order, time_in_force, type_name};
 use super::{names, numbers};
 
 /// What the stream of an account was told.
@@ -148,7 +148,10 @@ impl Standing {
                 ("TRADE", "FILLED", numbers::milliseconds(trade.time))
             }
             Happened::Executed(trade, _) => ("TRADE", "PARTIALLY_FILLED", numbers::milliseconds(trade.time)),
-            Happened::Canceled(time) => ("CANCELED", "CANCELED", numbers::milliseconds(time)),
+            Happened::Canceled(time) if self.order.kind.rests() => {
+                ("CANCELED", "CANCELED", numbers::milliseconds(time))
+            }
+            Happened::Canceled(time) => ("EXPIRED", "EXPIRED", numbers::milliseconds(time)),
         };
         let canceled = kind == "CANCELED";
         let order = &self.order;
@@ -158,10 +161,10 @@ impl Standing {
             "s": names::pair(order.name),
             "c": order.client_name(),
             "S": order.side_name(),
-            "o": "LIMIT",
-            "f": "GTC",
+            "o": type_name(order.kind),
+            "f": time_in_force(order.kind),
             "q": numbers::shares(order.shares),
-            "p": numbers::price(order.limit),
+            "p": order.price_text(),
             "P": numbers::zero(),
             "F": numbers::zero(),
             "g": -1,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 29] = [
+const CODES: [(&str, u16, &str); 31] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -22,6 +22,8 @@ const CODES: [(&str, u16, &str); 29] = [
     ("not-json", 415, "The header `content-type: application/json` is missing"),
     ("insufficient-funds", 422, "The account has not enough money"),
     ("insufficient-shares", 422, "The account has not enough shares"),
+    ("would-take", 422, "A post-only order would execute at once"),
+    ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
     ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
     (
         "too-many-shares",
@@ -104,6 +106,8 @@ mod tests {
             Reject::UnknownSymbol,
             Reject::TooMuchMoney { issued: Money::ZERO },
             Reject::TooManyShares { issued: Position::ZERO },
+            Reject::WouldTake { price: engine::Price::MAX },
+            Reject::FundsTradeNothing { funds: Money::ZERO },
             Reject::UnknownOrder,
             Reject::NothingOpen,
             Reject::Full,

@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::{AccountId, Command, NewOrder, Op, OrderId, Query, Reply, Side, SymbolIndex};
+use engine::{
+    AccountId, Command, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Query, Reply, Shares, Side, SymbolIndex,
+};
 use feed::HistoryError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -18,7 +20,7 @@ use crate::open_orders::{self, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
 use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
-use crate::shapes::{OrderShape, PlacedShape, side_name};
+use crate::shapes::{OrderShape, PlacedShape};
 use crate::site::Site;
 use crate::values;
 
@@ -33,10 +35,18 @@ pub(crate) struct PlaceOrderBody {
     symbol: String,
     #[schema(value_type = values::Side)]
     side: SideName,
-    #[schema(value_type = values::LimitAsked)]
-    limit: String,
-    #[schema(value_type = values::SharesAsked)]
-    shares: String,
+    /// `limit` if none is given.
+    #[schema(value_type = Option<values::OrderKind>)]
+    kind: Option<KindName>,
+    /// Needed, but for a market order, which has none.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    limit: Option<String>,
+    /// Needed, unless a market order has `funds`.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    shares: Option<String>,
+    /// Of a market order without `shares`: the dollars to spend, or to bring in at most.
+    #[schema(value_type = Option<values::FundsAsked>)]
+    funds: Option<String>,
     /// A name by which the order can be sent again without being placed twice.
     #[schema(value_type = Option<values::ClientOrder>)]
     client_order_id: Option<String>,
@@ -49,13 +59,35 @@ enum SideName {
     Sell,
 }
 
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KindName {
+    Limit,
+    PostOnly,
+    ImmediateOrCancel,
+    FillOrKill,
+    Market,
+}
+
+impl From<KindName> for OrderKind {
+    fn from(name: KindName) -> OrderKind {
+        match name {
+            KindName::Limit => OrderKind::Limit,
+            KindName::PostOnly => OrderKind::PostOnly,
+            KindName::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
+            KindName::FillOrKill => OrderKind::FillOrKill,
+            KindName::Market => OrderKind::Market,
+        }
+    }
+}
+
 /// Places an order.
 #[utoipa::path(
     post, path = "/orders", operation_id = "placeOrder", tag = "Orders",
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -66,10 +98,29 @@ pub(crate) async fn place(
         SideName::Sell => Side::Sell,
     };
     let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
-    let (limit, shares) = (input::limit(&asked.limit)?, input::order_shares(&asked.shares)?);
+    let kind = asked.kind.map_or(OrderKind::Limit, OrderKind::from);
+    let limit = match (kind, &asked.limit) {
+        (OrderKind::Market, None) => side.any_price(),
+        (OrderKind::Market, Some(_)) => return Err(Problem::field("limit", "a market order has no limit".to_owned())),
+        (_, Some(limit)) => input::limit(limit)?,
+        (_, None) => return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned())),
+    };
     let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
-    let order = NewOrder { symbol, side, limit, shares };
-    let command = Command::PlaceOrder { account, order, client_id };
+    let amount = match (&asked.shares, &asked.funds) {
+        (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
+        (None, Some(_)) if kind != OrderKind::Market => {
+            return Err(Problem::field("funds", "funds are for market orders".to_owned()));
+        }
+        (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
+        (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
+        (Some(_), Some(_)) => return Err(Problem::field("funds", "shares and funds exclude each other".to_owned())),
+    };
+    let command = match amount {
+        Amount::Shares(shares) => {
+            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id }
+        }
+        Amount::Funds(funds) => Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id },
+    };
     let (status, order) = match ask(&site, Op::Command(command)).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
@@ -77,16 +128,24 @@ pub(crate) async fn place(
             return Err(Problem::unknown_outcome());
         }
     };
-    let placed = PlacedShape {
-        order_id: order.0,
-        client_order_id: asked.client_order_id,
-        account: asked.account,
-        symbol: asked.symbol,
-        side: side_name(side),
-        limit: limit.to_string(),
-        shares: shares.to_string(),
+    let shares = match amount {
+        Amount::Shares(shares) => shares,
+        // It is placed: whoever cannot be told of it must not be told to try again.
+        Amount::Funds(_) => shares_of(&site, order).await.ok_or_else(Problem::unknown_outcome)?,
     };
-    Ok((status, Json(placed)))
+    let placed = NewOrder { symbol, side, limit, shares, kind };
+    Ok((status, Json(PlacedShape::of(order, asked.client_order_id, asked.account, &placed))))
+}
+
+/// How much is to be traded.
+enum Amount {
+    Shares(Shares),
+    Funds(Money),
+}
+
+/// What an order that is done was placed for.
+async fn shares_of(site: &Site, order: OrderId) -> Option<Shares> {
+    Some(past::orders(site, vec![order]).await.ok()?.first()?.order.shares)
 }
 
 /// Has one op done.

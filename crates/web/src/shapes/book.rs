@@ -91,7 +91,7 @@ impl QueuedShape {
             account: scene.view.account(open.account).id.to_string(),
             limit: open.limit.to_string(),
             open: open.open.to_string(),
-            time: scene.placed_at(open)?.map(|time| time.0),
+            time: scene.as_placed(open)?.placed_at().map(|time| time.0),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Orders: as they were placed, and with all that became of them.
 
-use engine::{ClientOrderId, Money, Price, Shares, Time};
+use engine::{ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Shares, Time};
 use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,10 +24,38 @@ pub(crate) struct PlacedShape {
     pub(crate) symbol: String,
     #[schema(value_type = values::Side)]
     pub(crate) side: &'static str,
-    #[schema(value_type = values::Price)]
-    pub(crate) limit: String,
+    #[schema(value_type = values::OrderKind)]
+    pub(crate) kind: &'static str,
+    /// None of a market order.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    pub(crate) limit: Option<String>,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
+}
+
+impl PlacedShape {
+    pub(crate) fn of(
+        order: OrderId,
+        client_order_id: Option<String>,
+        account: String,
+        placed: &NewOrder,
+    ) -> PlacedShape {
+        PlacedShape {
+            order_id: order.0,
+            client_order_id,
+            account,
+            symbol: placed.symbol.to_string(),
+            side: side_name(placed.side),
+            kind: placed.kind.name(),
+            limit: limit_text(placed.kind, placed.limit),
+            shares: placed.shares.to_string(),
+        }
+    }
+}
+
+/// A limit as it is shown; none of a market order.
+pub(super) fn limit_text(kind: OrderKind, limit: Price) -> Option<String> {
+    (kind != OrderKind::Market).then(|| limit.to_string())
 }
 
 /// An order with all that became of it.
@@ -44,8 +72,11 @@ pub(crate) struct OrderShape {
     symbol: String,
     #[schema(value_type = values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Price)]
-    limit: String,
+    #[schema(value_type = values::OrderKind)]
+    kind: &'static str,
+    /// None of a market order.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    limit: Option<String>,
     #[schema(value_type = values::Shares)]
     shares: String,
     #[schema(value_type = values::Shares)]
@@ -66,14 +97,13 @@ pub(crate) struct OrderShape {
 
 impl OrderShape {
     pub(crate) fn open(scene: &ReadModel<impl Sized>, open: &Open) -> Result<OrderShape, HistoryError> {
-        let (view, time) = (&scene.view, scene.placed_at(open)?.map(|time| time.0));
-        Ok(OrderShape::new(Names::of(view, open), open, view.client_id(open.order), Shares::ZERO, time, None))
+        let (view, open) = (&scene.view, scene.as_placed(open)?);
+        Ok(OrderShape::new(Names::of(view, &open), &open, view.client_id(open.order), Shares::ZERO, None))
     }
 
     pub(crate) fn ended(scene: &ReadModel<impl Sized>, ended: &Ended) -> Result<OrderShape, HistoryError> {
-        let time = scene.placed_at(&ended.order)?.map(|time| time.0);
-        let names = Names::of(&scene.view, &ended.order);
-        Ok(OrderShape::new(names, &ended.order, ended.client_id, ended.canceled, time, Some(ended.time)))
+        let order = scene.as_placed(&ended.order)?;
+        Ok(OrderShape::new(Names::of(&scene.view, &order), &order, ended.client_id, ended.canceled, Some(ended.time)))
     }
 
     /// One that is open, of which all is known.
@@ -82,24 +112,21 @@ impl OrderShape {
         symbol: String,
         open: &Open,
         client_id: Option<ClientOrderId>,
-        time: Option<u64>,
     ) -> OrderShape {
-        OrderShape::new(Names { account, symbol }, open, client_id, Shares::ZERO, time, None)
+        OrderShape::new(Names { account, symbol }, open, client_id, Shares::ZERO, None)
     }
 
     /// One of the history.
     pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
-        let PastOrder { order, account, symbol, side, limit, shares, time, client_id, .. } = past.order;
+        let PastOrder { order, account, symbol, side, limit, shares, kind, time, client_id, .. } = past.order;
         match (past.open, past.order.ended) {
-            (Some(open), _) => {
-                OrderShape::new(Names::of(view, &open), &open, client_id, Shares::ZERO, Some(time.0), None)
-            }
+            (Some(open), _) => OrderShape::new(Names::of(view, &open), &open, client_id, Shares::ZERO, None),
             (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
-                let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, time };
+                let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, kind, time };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
                 let done_time = ended.map(|ended| ended.time);
-                OrderShape::new(Names::of(view, &done), &done, client_id, canceled, Some(time.0), done_time)
+                OrderShape::new(Names::of(view, &done), &done, client_id, canceled, done_time)
             }
         }
     }
@@ -109,7 +136,6 @@ impl OrderShape {
         order: &Open,
         client_id: Option<ClientOrderId>,
         canceled: Shares,
-        time: Option<u64>,
         done: Option<Time>,
     ) -> OrderShape {
         let executed = order.shares.less(order.open).less(canceled);
@@ -124,13 +150,14 @@ impl OrderShape {
             account: names.account,
             symbol: names.symbol,
             side: side_name(order.side),
-            limit: order.limit.to_string(),
+            kind: order.kind.name(),
+            limit: limit_text(order.kind, order.limit),
             shares: order.shares.to_string(),
             open: order.open.to_string(),
             executed: executed.to_string(),
             canceled: canceled.to_string(),
             status,
-            time,
+            time: order.placed_at().map(|time| time.0),
             done_time: done.map(|time| time.0),
             average_price: average(order.money, executed),
         }

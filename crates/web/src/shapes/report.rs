@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
+use super::order::limit_text;
 use super::side_name;
 use super::trade::role;
 
@@ -34,8 +35,11 @@ pub(crate) struct PlacedReport {
     symbol: String,
     #[schema(value_type = values::Side)]
     side: &'static str,
-    #[schema(value_type = values::Price)]
-    limit: String,
+    #[schema(value_type = values::OrderKind)]
+    kind: &'static str,
+    /// None of a market order.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    limit: Option<String>,
     #[schema(value_type = values::Shares)]
     shares: String,
 }
@@ -91,7 +95,8 @@ impl ReportShape {
                 client_order_id: order.client_id.map(|id| id.to_string()),
                 symbol: name(order.symbol),
                 side: side_name(order.side),
-                limit: order.limit.to_string(),
+                kind: order.kind.name(),
+                limit: limit_text(order.kind, order.limit),
                 shares: order.shares.to_string(),
             }),
             Report::Executed(trade, side) => ReportShape::Executed(ExecutedReport {

@@ -124,12 +124,26 @@ impl fmt::Display for Why<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChildFault<'a> {
     UnknownElement(&'a [u8]),
-    UnknownAttribute { element: &'static str, name: &'a [u8] },
-    MissingAttribute { element: &'static str, name: &'static str },
+    UnknownAttribute {
+        element: &'static str,
+        name: &'a [u8],
+    },
+    MissingAttribute {
+        element: &'static str,
+        name: &'static str,
+    },
     NoShares,
-    Amount { field: &'static str, error: AmountError },
-    Id { field: &'static str, error: IdError },
+    Amount {
+        field: &'static str,
+        error: AmountError,
+    },
+    Id {
+        field: &'static str,
+        error: IdError,
+    },
     UnknownOrder,
+    /// An order that cannot be: in words.
+    Order(&'static str),
 }
 
 impl fmt::Display for ChildFault<'_> {
@@ -144,6 +158,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Amount { field, error } => write!(f, "{field} {error}"),
             ChildFault::Id { field, error } => write!(f, "{field} {error}"),
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
+            ChildFault::Order(fault) => f.write_str(fault),
         }
     }
 }

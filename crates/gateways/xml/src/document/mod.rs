@@ -5,6 +5,7 @@ mod chars;
 mod documents;
 mod escape;
 mod fault;
+mod order_kind;
 mod reader;
 mod reply;
 mod request;

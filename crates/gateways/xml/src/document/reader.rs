@@ -89,6 +89,14 @@ impl<'a> Value<'a> {
     pub(super) fn decoded(self) -> Cow<'a, [u8]> {
         if self.verbatim { Cow::Borrowed(self.raw) } else { chars::decode(self.raw, TextContext::Attribute) }
     }
+
+    /// The same without the white space around it.
+    pub(super) fn trimmed(self) -> Cow<'a, [u8]> {
+        match self.decoded() {
+            Cow::Borrowed(value) => Cow::Borrowed(chars::trim(value)),
+            Cow::Owned(value) => Cow::Owned(chars::trim(&value).to_vec()),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {

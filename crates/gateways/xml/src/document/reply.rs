@@ -152,7 +152,7 @@ impl Writer<'_> {
                 self.echo(part);
                 self.out.extend_from_slice(b"/>");
             }
-            // No request of this protocol gives an order a client order id: to it both would be the same.
+            // The same order once more, under its client order id, is told what it was told first.
             Answer::Reply(Reply::Opened(order) | Reply::Repeated(order)) => {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);

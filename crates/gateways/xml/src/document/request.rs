@@ -3,12 +3,16 @@
 
 use std::borrow::Cow;
 
-use engine::{AccountId, AmountError, Command, Decimal, NewOrder, Op, OrderId, Query, Side, Symbol};
+use engine::{
+    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    OrderName, Query, Side, Symbol,
+};
 
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, Refusal, Why};
+use super::order_kind::{self, order_kind};
 use super::reader::{Reader, Tag, Token, Value};
 
 /// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
@@ -80,7 +84,7 @@ impl<'a> Grammar<'a, '_> {
         let command = fields.all("account", &NAMES).and_then(|[id, balance]| {
             Ok(Command::CreateAccount {
                 account: account_id(id)?,
-                balance: decimal("balance", &trimmed(balance), Decimal::money)?,
+                balance: decimal("balance", &balance.trimmed(), Decimal::money)?,
             })
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
@@ -168,12 +172,10 @@ impl<'a> Grammar<'a, '_> {
             match tag.name {
                 b"order" => self.order(account),
                 b"query" => {
-                    self.named_order("query", account, |account, order| {
-                        Op::Query(Query { account, order: order.into() })
-                    });
+                    self.named_order("query", account, |account, order| Op::Query(Query { account, order }));
                 }
                 b"cancel" => self.named_order("cancel", account, |account, order| {
-                    Op::Command(Command::CancelOrder { account, order: order.into() })
+                    Op::Command(Command::CancelOrder { account, order })
                 }),
                 _ => {
                     self.unknown_element(&tag, Span::default())?;
@@ -186,40 +188,69 @@ impl<'a> Grammar<'a, '_> {
     }
 
     fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
-        const NAMES: [&str; 3] = ["sym", "amount", "limit"];
+        const KINDS: [&str; 3] = order_kind::NAMES;
+        const NAMES: [&str; 8] = ["sym", "amount", "limit", KINDS[0], KINDS[1], KINDS[2], "funds", "client-id"];
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
         for (name, value) in NAMES.into_iter().zip(fields.values) {
             self.echo(name, value);
         }
         let command = account.and_then(|account| {
-            let [sym, amount, limit] = fields.all("order", &NAMES)?;
+            fields.known("order")?;
+            let [sym, amount, limit, kind, tif, post_only, funds, client_id] = fields.values;
+            let kind = order_kind([kind, tif, post_only])?;
+            let sym = given(sym, "order", "sym")?;
+            let client_id = client_id.map(client_order_id).transpose()?;
+            if let Some(funds) = funds {
+                if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
+                    return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
+                }
+                let symbol = symbol(sym)?;
+                let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
+                return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id });
+            }
+            let amount = given(amount, "order", "amount")?;
+            let limit = match (kind, limit) {
+                (OrderKind::Market, None) => None,
+                (OrderKind::Market, Some(_)) => return Err(ChildFault::Order("a market order has no limit")),
+                (_, limit) => Some(given(limit, "order", "limit")?),
+            };
             let symbol = symbol(sym)?;
-            let (side, shares) = decimal("amount", &trimmed(amount), |amount| {
-                let side = if amount.negative { Side::Sell } else { Side::Buy };
-                Ok((side, amount.order_shares()?))
-            })?;
-            let limit = decimal("limit", &trimmed(limit), Decimal::price)?;
-            Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares }, client_id: None })
+            let (side, shares) =
+                decimal("amount", &amount.trimmed(), |amount| Ok((side_of(amount), amount.order_shares()?)))?;
+            let limit = match limit {
+                Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
+                None => side.any_price(),
+            };
+            Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id })
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
     }
 
-    /// A query or cancel, which `op` makes of the account and the order's id.
+    /// A query or cancel, which `op` makes of the account and the order's name.
     fn named_order(
         &mut self,
         element: &'static str,
         account: Result<AccountId, ChildFault<'a>>,
-        op: fn(AccountId, OrderId) -> Op,
+        op: fn(AccountId, OrderName) -> Op,
     ) {
-        const NAMES: [&str; 1] = ["id"];
+        const NAMES: [&str; 2] = ["id", "client-id"];
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
-        self.echo("id", fields.values[0]);
+        for (name, value) in NAMES.into_iter().zip(fields.values) {
+            self.echo(name, value);
+        }
         let op = account.and_then(|account| {
-            let [id] = fields.all(element, &NAMES)?;
-            // What is no order id names no order.
-            let order = OrderId::parse(&trimmed(id)).ok_or(ChildFault::UnknownOrder)?;
+            fields.known(element)?;
+            let order = match fields.values {
+                [Some(_), Some(_)] => return Err(ChildFault::Order("id and client-id name the same: give one")),
+                [None, Some(id)] => client_order_id(id)?.into(),
+                [id, None] => {
+                    // What is no order id names no order.
+                    let id = OrderId::parse(&given(id, element, "id")?.trimmed());
+                    id.ok_or(ChildFault::UnknownOrder)?.into()
+                }
+            };
             Ok(op(account, order))
         });
         self.part(PartKind::Answered, Span::default(), start, op);
@@ -331,11 +362,17 @@ impl<'a, const N: usize> Fields<'a, N> {
         fields
     }
 
+    /// Errors: there is another one.
+    fn known(&self, element: &'static str) -> Result<(), ChildFault<'a>> {
+        match self.unknown {
+            Some(name) => Err(ChildFault::UnknownAttribute { element, name }),
+            None => Ok(()),
+        }
+    }
+
     /// All values, if all are there and no other.
     fn all(&self, element: &'static str, names: &[&'static str; N]) -> Result<[Value<'a>; N], ChildFault<'a>> {
-        if let Some(name) = self.unknown {
-            return Err(ChildFault::UnknownAttribute { element, name });
-        }
+        self.known(element)?;
         match self.values.iter().zip(names).find(|(value, _)| value.is_none()) {
             Some((_, name)) => Err(ChildFault::MissingAttribute { element, name }),
             None => Ok(self.values.map(Option::unwrap_or_default)),
@@ -343,20 +380,32 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 }
 
-/// The decoded value without the white space around it.
-fn trimmed(value: Value<'_>) -> Cow<'_, [u8]> {
-    match value.decoded() {
-        Cow::Borrowed(value) => Cow::Borrowed(chars::trim(value)),
-        Cow::Owned(value) => Cow::Owned(chars::trim(&value).to_vec()),
+fn given<'a>(value: Option<Value<'a>>, element: &'static str, name: &'static str) -> Result<Value<'a>, ChildFault<'a>> {
+    value.ok_or(ChildFault::MissingAttribute { element, name })
+}
+
+/// Above zero buys, below sells.
+fn side_of(amount: Decimal) -> Side {
+    if amount.negative { Side::Sell } else { Side::Buy }
+}
+
+fn side_and_funds(funds: Decimal) -> Result<(Side, Money), AmountError> {
+    match (Decimal { negative: false, ..funds }).money()? {
+        Money::ZERO => Err(AmountError::Zero),
+        money => Ok((side_of(funds), money)),
     }
 }
 
 fn account_id(value: Value<'_>) -> Result<AccountId, ChildFault<'static>> {
-    AccountId::parse(&trimmed(value)).map_err(|error| ChildFault::Id { field: "account id", error })
+    AccountId::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "account id", error })
+}
+
+fn client_order_id(value: Value<'_>) -> Result<ClientOrderId, ChildFault<'static>> {
+    ClientOrderId::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "client-id", error })
 }
 
 fn symbol(value: Value<'_>) -> Result<Symbol, ChildFault<'static>> {
-    Symbol::parse(&trimmed(value)).map_err(|error| ChildFault::Id { field: "sym", error })
+    Symbol::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "sym", error })
 }
 
 /// Reads `text` as a decimal and then as what `form` makes of it.

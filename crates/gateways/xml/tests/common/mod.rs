@@ -34,7 +34,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
-        Op::Command(Command::PlaceOrder { .. }) => {
+        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. }) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
         }

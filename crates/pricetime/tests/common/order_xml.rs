@@ -1,0 +1,35 @@
+//! Orders as the XML protocol says them.
+
+use engine::{Command, FundsOrder, Money, NewOrder, OrderKind, Side};
+
+/// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
+pub fn order_attributes(order: &NewOrder) -> String {
+    let NewOrder { symbol, side, limit, shares, kind } = order;
+    let sign = if *side == Side::Buy { "" } else { "-" };
+    let start = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\"");
+    match kind {
+        OrderKind::Limit => format!("{start} limit=\"{limit}\""),
+        OrderKind::PostOnly => format!("{start} limit=\"{limit}\" post-only=\"true\""),
+        OrderKind::ImmediateOrCancel => format!("{start} limit=\"{limit}\" tif=\"IOC\""),
+        OrderKind::FillOrKill => format!("{start} limit=\"{limit}\" tif=\"FOK\""),
+        OrderKind::Market => format!("{start} type=\"market\""),
+    }
+}
+
+/// Dollars over the wire have at most 8 decimals, and in the engine 16.
+const DOLLAR_STEP: i128 = 100_000_000;
+
+/// The command with funds that can be said over the wire, if it has any.
+pub fn as_on_the_wire(command: Command) -> Command {
+    let Command::PlaceByFunds { account, order, client_id } = command else { return command };
+    let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
+    let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
+    Command::PlaceByFunds { account, order, client_id }
+}
+
+/// The attributes of an `<order>` for money.
+pub fn funds_attributes(order: &FundsOrder) -> String {
+    let FundsOrder { symbol, side, funds } = order;
+    let sign = if *side == Side::Buy { "" } else { "-" };
+    format!(" sym=\"{symbol}\" type=\"market\" funds=\"{sign}{funds}\"")
+}
