@@ -98,9 +98,23 @@ refused(ccxt.OrderNotFound, lambda: exchange.fetch_order(999999, "SPY/USD"))
 refused(ccxt.AuthenticationError, lambda: client(secret="wrong").fetch_balance())
 refused(ccxt.AuthenticationError, lambda: client(key="wrong").fetch_balance())
 refused(ccxt.BadSymbol, lambda: exchange.public_get_depth({"symbol": "NONEUSD"}))
-refused(ccxt.InvalidOrder, lambda: exchange.create_market_buy_order("SPY/USD", 1), "not a valid order type")
-refused(ccxt.BadRequest, lambda: exchange.create_limit_buy_order("SPY/USD", 1, 1, {"timeInForce": "IOC"}), "GTC only")
+refused(ccxt.InvalidOrder, lambda: exchange.create_stop_limit_order("SPY/USD", "buy", 1, 150, 149))
+refused(ccxt.OrderImmediatelyFillable, lambda: exchange.create_limit_buy_order("SPY/USD", 1, 150, {"postOnly": True}))
 refused(ccxt.InvalidNonce, lambda: exchange.private_get_account({"timestamp": 1}))
 
 assert exchange.fetch_balance()["SPY"]["total"] == 505.25
+
+# Orders of other kinds. There are 6 shares at 145.67 and 5 at 145.68000001.
+kinds = lambda order: (order["type"], order["timeInForce"], order["postOnly"], order["status"], order["filled"])
+for order, expected in [
+    (exchange.create_market_buy_order("SPY/USD", 1), ("market", "GTC", False, "closed", 1.0)),
+    (exchange.create_market_buy_order_with_cost("SPY/USD", 291.34), ("market", "GTC", False, "closed", 2.0)),
+    (exchange.create_limit_buy_order("SPY/USD", 4, 145.67, {"timeInForce": "IOC"}), ("limit", "IOC", False, "expired", 3.0)),
+    (exchange.create_limit_buy_order("SPY/USD", 6, 150, {"timeInForce": "FOK"}), ("limit", "FOK", False, "expired", 0.0)),
+    (exchange.create_limit_buy_order("SPY/USD", 1, 120, {"postOnly": True}), ("limit", "GTC", True, "open", 0.0)),
+]:
+    assert kinds(order) == expected, order
+    assert kinds(exchange.fetch_order(order["id"], "SPY/USD")) == expected, order
+    if order["status"] == "open":
+        exchange.cancel_order(order["id"], "SPY/USD")
 print("ccxt: markets, book, balance, orders, trades, candles and refusals are as they should be")

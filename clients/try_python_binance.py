@@ -58,7 +58,19 @@ def rest():
     code(-2013, lambda: client.get_order(symbol="SPYUSD", orderId=999999))
     code(-1121, lambda: client.get_order_book(symbol="NONEUSD"))
     code(-1116, lambda: client.create_order(**buy, type="STOP_LOSS_LIMIT", timeInForce="GTC", stopPrice="1"))
-    code(-1115, lambda: client.create_order(**buy, type="LIMIT", timeInForce="IOC"))
+    code(-1115, lambda: client.create_order(**buy, type="LIMIT", timeInForce="GTD"))
+    code(-2010, lambda: client.create_order(**{**buy, "price": "150"}, type="LIMIT_MAKER"))
+    # Orders of other kinds: 6 of the 10 shares at 145.67 are left.
+    market = client.order_market_buy(symbol="SPYUSD", quantity="1")
+    assert (market["status"], market["executedQty"], market["type"]) == ("FILLED", "1.00000000", "MARKET"), market
+    for_money = client.order_market_buy(symbol="SPYUSD", quoteOrderQty="291.34")
+    assert (for_money["status"], for_money["executedQty"]) == ("FILLED", "2.00000000"), for_money
+    at_once = client.order_limit_buy(symbol="SPYUSD", quantity="9", price="145.67", timeInForce=Client.TIME_IN_FORCE_FOK)
+    assert (at_once["status"], at_once["executedQty"]) == ("EXPIRED", "0.00000000"), at_once
+    some = client.order_limit_buy(symbol="SPYUSD", quantity="1", price="145.67", timeInForce=Client.TIME_IN_FORCE_IOC)
+    assert (some["status"], some["timeInForce"]) == ("FILLED", "IOC"), some
+    maker = client.create_order(symbol="SPYUSD", side="BUY", type="LIMIT_MAKER", quantity="1", price="100")
+    assert maker["status"] == "NEW" and client.cancel_order(symbol="SPYUSD", orderId=maker["orderId"])["type"] == "LIMIT_MAKER"
     code(-1022, lambda: Client(KEY, "wrong").get_account())
     code(-2015, lambda: Client("wrong", SECRET).get_account())
     listen_key = client.stream_get_listen_key()
@@ -94,7 +106,7 @@ async def streams():
             assert told == [("NEW", "NEW", "0.00000000"), ("TRADE", "PARTIALLY_FILLED", "0.50000000"),
                             ("CANCELED", "CANCELED", "0.50000000")], told
             assert {report["i"] for report in reports} == {placed["orderId"]} and reports[0]["c"] == "watched", reports
-            dollars = {"a": "USD", "f": "99548.88250000", "l": "0.00000000"}
+            dollars = {"a": "USD", "f": "98966.20250000", "l": "0.00000000"}
             await next_of(user, "the balance", lambda event: dollars in event.get("B", []))
             trade = await next_of(trades, "a trade", lambda event: event["q"] == "0.50000000")
             assert (trade["e"], trade["p"], trade["m"]) == ("trade", "90.00000000", True), trade

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
 import * as ours from "../page/checksum.js";
+import { exact } from "../page/decimal.js";
 import { Book } from "../page/state/book.js";
 
 /** @import { BookMessage, WireLevel } from "../page/types.js" */
@@ -55,6 +56,19 @@ test("a snapshot is the whole book", () => {
   assert.deepEqual(limits(book), { bids: ["145.6", "145.5"], asks: ["145.7", "146"] });
   book.snapshot(message(9, [], [["150", "1", 1]], "150:1"));
   assert.deepEqual(limits(book), { bids: [], asks: ["150"] });
+});
+
+test("what an order comes to at any price, and what money buys", () => {
+  const book = begun();
+  // 100 shares at 145.7 and 40 at 146; 300 bid at 145.6 and 10 at 145.5.
+  assert.equal(book.atAnyPrice("buy", exact("120")), exact("17490", 16));
+  assert.equal(book.atAnyPrice("buy", exact("140")), exact("20410", 16));
+  assert.equal(book.atAnyPrice("buy", exact("140.00000001")), null);
+  assert.equal(book.atAnyPrice("sell", exact("305")), exact("44407.5", 16));
+  assert.equal(book.buys(exact("145.7", 16)), exact("1"));
+  assert.equal(book.buys(exact("17490", 16)), exact("120"));
+  assert.equal(book.buys(exact("1000000", 16)), exact("140"));
+  assert.equal(new Book().buys(exact("1", 16)), 0n);
 });
 
 test("levels change, appear between others, at both ends, and go", () => {
