@@ -111,19 +111,26 @@ struct LifeState {
     begun: Instant,
     /// Our address that the client connected to.
     here: IpAddr,
+    /// The client's.
+    there: IpAddr,
     /// It has one of the reserved places.
     is_reserved: bool,
 }
 
 impl Life {
-    fn begin(here: IpAddr, is_reserved: bool) -> Life {
+    fn begin(here: IpAddr, there: IpAddr, is_reserved: bool) -> Life {
         let begun = Instant::now();
-        Life(Arc::new(LifeState { doing: Mutex::new(Doing::Idle(begun)), begun, here, is_reserved }))
+        Life(Arc::new(LifeState { doing: Mutex::new(Doing::Idle(begun)), begun, here, there, is_reserved }))
     }
 
     /// Our address that the client connected to.
     pub(crate) fn here(&self) -> IpAddr {
         self.0.here
+    }
+
+    /// The address that the client connected from.
+    pub(crate) fn there(&self) -> IpAddr {
+        self.0.there
     }
 
     fn lock(&self) -> MutexGuard<'_, Doing> {
@@ -229,7 +236,7 @@ impl Listener for Bounded {
         };
         // Of a connection that is gone already, nothing will be read.
         let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
-        let life = Life::begin(here, matches!(place, Permit::Reserved(_)));
+        let life = Life::begin(here, address.ip().to_canonical(), matches!(place, Permit::Reserved(_)));
         let bounds = self.bounds;
         let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));
         (Placed { stream, life, bounds, look, place, _counted: self.connections.enter() }, address)

@@ -158,6 +158,7 @@ async fn serve(
         .layer(from_fn_with_state(site.clone(), ascertain))
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
+        .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))
         .with_state(site.clone());
     let connections = site.instruments().connections.clone();
     let listener = Bounded::new(listener, places, connections, bounds);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::history::{TRADES, Wanted, gather};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use super::{names, numbers};
+use super::{names, numbers, used_weight};
 use crate::hub::Hub;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
@@ -36,7 +36,7 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
     let about = json!({
         "timezone": "UTC",
         "serverTime": numbers::now(),
-        "rateLimits": [],
+        "rateLimits": used_weight::limits(),
         "exchangeFilters": [],
     });
     pieces::answer(&site, Frame::field(&about, "symbols"), chosen, |site, chosen| async move {

@@ -18,6 +18,7 @@ mod socket_api;
 mod stream;
 mod streams;
 mod tickers;
+mod used_weight;
 
 use axum::Router;
 use axum::extract::Request;
@@ -27,6 +28,7 @@ use crate::site::Site;
 
 pub(crate) use refusal::Refusal;
 pub(crate) use streams::Streams;
+pub(crate) use used_weight::{UsedWeights, tell_used_weight};
 
 /// All of it is under this.
 const PREFIX: &str = "/binance";

@@ -1,0 +1,109 @@
+//! What each address asked for in the current minute, which every answer says. It is counted, and nobody is refused for it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use crate::clock::now;
+use crate::listener::Life;
+
+/// Clients slow down as they come near to a limit. There is none: this is more than anybody can ask for.
+const LIMIT: u32 = 1_000_000_000;
+/// Addresses that are counted apart in a minute; those that come later are counted together.
+const ADDRESSES_MAX: usize = 1 << 14;
+const MINUTE_MICROS: u64 = 60_000_000;
+const HEADERS: [HeaderName; 2] =
+    [HeaderName::from_static("x-mbx-used-weight"), HeaderName::from_static("x-mbx-used-weight-1m")];
+
+/// By the client's address. Clones count together.
+#[derive(Clone, Default)]
+pub(crate) struct UsedWeights(Arc<Mutex<Minute>>);
+
+#[derive(Default)]
+struct Minute {
+    /// Since 1970.
+    number: u64,
+    used: HashMap<IpAddr, u64>,
+    /// Of all addresses that are not counted apart.
+    used_by_others: u64,
+}
+
+/// Each request weighs 1, whatever becomes of it.
+pub(crate) async fn tell_used_weight(
+    State(weights): State<UsedWeights>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !super::is_for(&request) {
+        return next.run(request).await;
+    }
+    let used = weights.0.lock().unwrap_or_else(PoisonError::into_inner).add(life.there(), now() / MINUTE_MICROS);
+    let mut response = next.run(request).await;
+    for header in HEADERS {
+        response.headers_mut().insert(header, HeaderValue::from(used));
+    }
+    response
+}
+
+impl Minute {
+    /// Counts one more of this address, and gives how many those are.
+    fn add(&mut self, address: IpAddr, minute: u64) -> u64 {
+        if self.number != minute {
+            *self = Minute { number: minute, ..Minute::default() };
+        }
+        let is_counted_apart = self.used.len() < ADDRESSES_MAX || self.used.contains_key(&address);
+        let used = match is_counted_apart {
+            true => self.used.entry(address).or_default(),
+            false => &mut self.used_by_others,
+        };
+        *used += 1;
+        *used
+    }
+}
+
+/// What `exchangeInfo` says of them.
+pub(super) fn limits() -> Value {
+    let limit = |kind: &str, interval: &str, count: u32| {
+        json!({"rateLimitType": kind, "interval": interval, "intervalNum": count, "limit": LIMIT})
+    };
+    json!([
+        limit("REQUEST_WEIGHT", "MINUTE", 1),
+        limit("ORDERS", "SECOND", 10),
+        limit("ORDERS", "DAY", 1),
+        limit("RAW_REQUESTS", "MINUTE", 5),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn address(number: usize) -> IpAddr {
+        Ipv4Addr::from_bits(u32::try_from(number).expect("few")).into()
+    }
+
+    #[test]
+    fn each_address_is_counted_apart_minute_by_minute() {
+        let mut counted = Minute::default();
+        let used = [(1, 7), (1, 7), (2, 7), (1, 8), (2, 8), (1, 8)].map(|(of, minute)| counted.add(address(of), minute));
+        assert_eq!(used, [1, 2, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn those_who_come_when_there_are_too_many_are_counted_together() {
+        let mut counted = Minute::default();
+        (0..ADDRESSES_MAX).for_each(|of| assert_eq!(counted.add(address(of), 1), 1));
+        assert_eq!([0, 1].map(|of| counted.add(address(ADDRESSES_MAX + of), 1)), [1, 2]);
+        assert_eq!(counted.add(address(0), 1), 2, "who was there before is not one of them");
+        assert_eq!(counted.used.len(), ADDRESSES_MAX);
+    }
+}
