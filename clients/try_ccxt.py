@@ -9,10 +9,12 @@ def client(key=KEY, secret=SECRET):
     exchange = ccxt.binance({
         "apiKey": key,
         "secret": secret,
-        "options": {"defaultType": "spot", "fetchMarkets": {"types": ["spot"]}, "fetchMargins": False, "fetchCurrencies": False},
+        "options": {"defaultType": "spot", "fetchMarkets": {"types": ["spot"]}},
     })
     for api in ["public", "private"]:
         exchange.urls["api"][api] = f"http://{HTTP}/binance/api/v3"
+    exchange.urls["api"]["v1"] = f"http://{HTTP}/binance/api/v1"
+    exchange.urls["api"]["sapi"] = f"http://{HTTP}/binance/sapi/v1"
     return exchange
 
 
@@ -24,6 +26,11 @@ market = markets["SPY/USD"]
 assert (market["id"], market["base"], market["quote"], market["active"]) == ("SPYUSD", "SPY", "USD", True), market
 assert market["precision"]["price"] == market["precision"]["amount"] == 1e-8, market["precision"]
 assert exchange.price_to_precision("SPY/USD", 145.67) == "145.67"
+assert not market["margin"] and market["limits"]["market"] == {"min": 1e-8, "max": 92233720368.54776}, market
+assert exchange.fetch_status()["status"] == "ok"
+assert (exchange.fetch_trading_fee("SPY/USD")["taker"], exchange.fetch_trading_fees()["QQQ/USD"]["maker"]) == (0, 0)
+currency = exchange.currencies["SPY"]
+assert (currency["name"], currency["networks"]) == ("SPY", {}), currency
 assert abs(exchange.fetch_time() - exchange.milliseconds()) < 60_000
 
 # The book is that of XML.
@@ -86,6 +93,12 @@ assert (candles[0][1], max(c[2] for c in candles), min(c[3] for c in candles), c
     145.67, 145.67, 141.25, 141.25), candles
 assert exchange.fetch_ohlcv("SPY/USD", "1m", since=0) == candles
 assert exchange.fetch_ohlcv("SPY/USD", "1m", since=candles[-1][0] + 1) == []
+for timeframe in exchange.timeframes:
+    longer = exchange.fetch_ohlcv("SPY/USD", timeframe)
+    assert (sum(candle[5] for candle in longer), longer[0][1], longer[-1][4]) == (5.25, 145.67, 141.25), (timeframe, longer)
+    assert exchange.fetch_ohlcv("SPY/USD", timeframe, since=longer[-1][0], limit=5) == longer[-1:], timeframe
+rolling = exchange.public_get_ticker({"symbol": "SPYUSD", "windowSize": "7d"})
+assert (rolling["count"], rolling["volume"]) == (2, "5.25000000"), rolling
 ticker = exchange.fetch_ticker("SPY/USD")
 assert (ticker["last"], ticker["baseVolume"], ticker["bid"], ticker["ask"]) == (141.25, 5.25, 140.5, 145.67), ticker
 assert exchange.fetch_tickers(["SPY/USD"])["SPY/USD"]["last"] == 141.25

@@ -11,10 +11,11 @@ def client():
     exchange = ccxt.pro.binance({
         "apiKey": KEY,
         "secret": SECRET,
-        "options": {"defaultType": "spot", "fetchMarkets": {"types": ["spot"]}, "fetchMargins": False, "fetchCurrencies": False},
+        "options": {"defaultType": "spot", "fetchMarkets": {"types": ["spot"]}},
     })
     api = exchange.urls["api"]
     api["public"] = api["private"] = f"http://{HTTP}/binance/api/v3"
+    api["sapi"] = f"http://{HTTP}/binance/sapi/v1"
     api["ws"]["spot"] = f"ws://{HTTP}/binance/ws"
     api["ws"]["ws-api"]["spot"] = f"ws://{HTTP}/binance/ws-api/v3"
     return exchange
@@ -100,7 +101,10 @@ async def follows_the_rest(exchange):
     other, third = XmlUser(2), XmlUser(3)
     for what, watch in [
         ("candles", lambda: exchange.watch_ohlcv("QQQ/USD", "1m")),
+        ("candles of four hours", lambda: exchange.watch_ohlcv("QQQ/USD", "4h")),
         ("ticker", lambda: exchange.watch_ticker("QQQ/USD")),
+        ("tickers", lambda: exchange.watch_tickers(["QQQ/USD"])),
+        ("all tickers", lambda: exchange.watch_tickers()),
         ("best prices", lambda: exchange.watch_bids_asks(["QQQ/USD"])),
     ]:
         watching = asyncio.ensure_future(watch())

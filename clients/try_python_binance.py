@@ -10,6 +10,7 @@ from market import HTTP, KEY, SECRET, Crowd, XmlUser, refused, soon
 
 for kind in [Client, AsyncClient]:
     kind.API_URL = f"http://{HTTP}/binance/api"
+    kind.MARGIN_API_URL = f"http://{HTTP}/binance/sapi"
     kind.WS_API_URL = f"ws://{HTTP}/binance/ws-api/v3"
 BinanceSocketManager.STREAM_URL = f"ws://{HTTP}/binance/"
 
@@ -17,6 +18,13 @@ BinanceSocketManager.STREAM_URL = f"ws://{HTTP}/binance/"
 def rest():
     client, other = Client(KEY, SECRET), XmlUser(2)
     assert client.get_symbol_info("SPYUSD")["baseAsset"] == "SPY"
+    assert int(client.response.headers["x-mbx-used-weight-1m"]) > 0, client.response.headers
+    assert client.get_system_status() == {"status": 0, "msg": "normal"}
+    assert client.get_trade_fee(symbol="SPYUSD") == [{"symbol": "SPYUSD", "makerCommission": "0", "takerCommission": "0"}]
+    assert not client.get_asset_details()["SPY"]["withdrawStatus"]
+    assert {coin["coin"]: coin["free"] for coin in client.get_all_coins_info()} == {
+        "USD": "100000.00000000", "SPY": "500.00000000", "QQQ": "0.00000000"}
+    assert client.v3_get_account_commission(symbol="SPYUSD")["standardCommission"]["maker"] == "0.00000000"
     quotes = [other.order(-10, "145.67"), other.order(2, "140")]
     depth = client.get_order_book(symbol="SPYUSD")
     assert (depth["bids"], depth["asks"]) == ([["140.00000000", "2.00000000"]], [["145.67000000", "10.00000000"]])
@@ -43,6 +51,18 @@ def rest():
     assert len(client.get_aggregate_trades(symbol="SPYUSD")) == 2
     candles = client.get_klines(symbol="SPYUSD", interval=Client.KLINE_INTERVAL_1MINUTE)
     assert sum(Decimal(candle[5]) for candle in candles) == Decimal("5.25"), candles
+    intervals = [getattr(Client, name) for name in dir(Client) if name.startswith("KLINE_INTERVAL_")]
+    assert len(intervals) == 16, intervals
+    for interval in intervals:
+        # Where it begins is looked for first.
+        longer = client.get_historical_klines("SPYUSD", interval, "1 hour ago UTC" if interval == "1s" else "1 Jan, 2020")
+        assert sum(Decimal(candle[5]) for candle in longer) == Decimal("5.25"), (interval, longer)
+        assert client.get_ui_klines(symbol="SPYUSD", interval=interval) == longer, interval
+    rolling = client.get_symbol_ticker_window(symbol="SPYUSD", windowSize="1h")
+    assert (rolling["volume"], rolling["firstId"], rolling["lastId"]) == ("5.25000000", mine[0]["id"], mine[1]["id"]), rolling
+    today = client.v3_get_ticker_trading_day(symbol="SPYUSD", timeZone="0")
+    assert today["closeTime"] - today["openTime"] == 86_399_999, today
+    assert len(client.get_historical_trades(symbol="SPYUSD")) == 2
     assert client.get_ticker(symbol="SPYUSD")["lastPrice"] == "141.25000000"
     assert client.get_symbol_ticker(symbol="SPYUSD")["price"] == "141.25000000"
     assert client.get_orderbook_ticker(symbol="SPYUSD")["bidPrice"] == "140.00000000"
@@ -110,7 +130,8 @@ async def streams():
             await next_of(user, "the balance", lambda event: dollars in event.get("B", []))
             trade = await next_of(trades, "a trade", lambda event: event["q"] == "0.50000000")
             assert (trade["e"], trade["p"], trade["m"]) == ("trade", "90.00000000", True), trade
-        names = ["spyusd@depth@100ms", "spyusd@kline_1m", "spyusd@bookTicker", "spyusd@ticker", "spyusd@trade"]
+        names = ["spyusd@depth@100ms", "spyusd@kline_1m", "spyusd@bookTicker", "spyusd@ticker", "spyusd@trade",
+                 "spyusd@kline_3d", "spyusd@ticker_4h", "spyusd@avgPrice", "!ticker@arr", "!miniTicker@arr"]
         seen = set()
         async with manager.multiplex_socket(names) as many:
             price = 100

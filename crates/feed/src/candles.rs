@@ -54,15 +54,15 @@ fn kept(
 ) -> Result<Vec<Candle>, HistoryError> {
     let Some(series) = view.listing(symbol).series(interval) else { return Ok(Vec::new()) };
     let early = |candle: &&Candle| before.is_none_or(|before| candle.start < before);
-    let in_memory = series.closed.iter().chain(&series.current).filter(early);
+    let in_memory = series.closed.iter().chain(&series.current).rev().filter(early).take(limit);
     let mut candles: Vec<Candle> = in_memory.copied().collect();
+    candles.reverse();
     if let Some(history) = history.filter(|_| candles.len() < limit) {
         let earliest = candles.first().map(|candle| candle.start).or(before);
         let mut older = history.closed_candles(symbol, interval, earliest, limit - candles.len())?;
         older.append(&mut candles);
         candles = older;
     }
-    candles.drain(..candles.len().saturating_sub(limit));
     Ok(candles)
 }
 

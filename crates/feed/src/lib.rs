@@ -27,6 +27,7 @@ pub use history::{
     Sweep, Trade,
 };
 pub use holdings::{Holding, Holdings};
-pub use market::{Day, FormerMarket, Listing, RECALLED, RECENT_MAX};
+pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};
 pub use orders::Open;
+pub use symbols::SymbolFollowers;
 pub use view::{Ended, InitialHistory, News, View};

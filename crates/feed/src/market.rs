@@ -27,6 +27,8 @@ pub struct Listing {
     pub last: Option<Trade>,
     recent: VecDeque<Trade>,
     series: [Series; KEPT.len()],
+    /// By minute, oldest first, the number of its first trade; only of minutes that began since the start.
+    first_trades: VecDeque<(Time, u64)>,
     /// Somebody is told what happens in it.
     pub(crate) watched: bool,
     /// Levels that changed since watchers were told.
@@ -35,15 +37,17 @@ pub struct Listing {
     pub(crate) news: Vec<Trade>,
 }
 
-/// The last 24 hours, by the minute.
+/// What was traded from some minute on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Day {
+pub struct Traded {
     pub open: Price,
     pub high: Price,
     pub low: Price,
     pub volume: Position,
     pub money: Money,
     pub trades: u64,
+    /// The number of the first of them; none where memory does not reach back to it.
+    pub first_trade: Option<u64>,
 }
 
 /// What a history that is not in our files knows of a symbol's market.
@@ -77,6 +81,7 @@ impl Listing {
             last: None,
             recent: VecDeque::new(),
             series: Default::default(),
+            first_trades: VecDeque::new(),
             watched: false,
             touched: Vec::new(),
             news: Vec::new(),
@@ -89,19 +94,34 @@ impl Listing {
     }
 
     /// The last 24 hours before `now`; none without a trade in them.
-    pub fn day(&self, now: Time) -> Option<Day> {
-        let from = now.0.saturating_sub(DAY_MICROS);
+    pub fn day(&self, now: Time) -> Option<Traded> {
+        self.traded_since(Time(now.0.saturating_sub(DAY_MICROS)))
+    }
+
+    /// All minutes that began at `from` or later, which is a day ago at most; none without a trade in them.
+    pub fn traded_since(&self, from: Time) -> Option<Traded> {
         let minutes = &self.series[0];
-        let inside = minutes.closed.iter().chain(&minutes.current).filter(|candle| candle.start.0 >= from);
-        let mut joined: Option<Candle> = None;
-        for candle in inside {
-            match &mut joined {
-                Some(joined) => joined.extend(candle),
-                None => joined = Some(*candle),
-            }
-        }
-        let Candle { open, high, low, volume, money, trades, .. } = joined?;
-        Some(Day { open, high, low, volume, money, trades })
+        let begin = minutes.closed.partition_point(|candle| candle.start < from);
+        let current = minutes.current.iter().filter(|candle| candle.start >= from);
+        let mut inside = minutes.closed.range(begin..).chain(current);
+        let first = *inside.next()?;
+        let mut joined = first;
+        inside.for_each(|candle| joined.extend(candle));
+        let Candle { open, high, low, volume, money, trades, .. } = joined;
+        let first_trade = self.first_trade(first.start, trades);
+        Some(Traded { open, high, low, volume, money, trades, first_trade })
+    }
+
+    /// The number of the first trade of a minute, of which and of those behind it there are so many trades.
+    fn first_trade(&self, minute: Time, trades: u64) -> Option<u64> {
+        let known = self.first_trades.binary_search_by_key(&minute, |(minute, _)| *minute);
+        known.ok().map(|at| self.first_trades[at].1).or_else(|| self.trade_back(trades))
+    }
+
+    /// The number of the trade that is the last but so many less one, if memory has it.
+    pub fn trade_back(&self, trades: u64) -> Option<u64> {
+        let back = usize::try_from(trades).ok()?.checked_sub(1)?;
+        self.recent().nth(back).map(|trade| trade.id)
     }
 
     /// Candles of one of the kept intervals.
@@ -119,6 +139,12 @@ impl Listing {
                 current => {
                     if let Some(full) = current.replace(next) {
                         series.keep(full);
+                    }
+                    if interval == Interval::Minute {
+                        if self.first_trades.len() > CANDLES_MAX {
+                            self.first_trades.pop_front();
+                        }
+                        self.first_trades.push_back((next.start, trade.id));
                     }
                 }
             }
@@ -222,5 +248,20 @@ mod tests {
         assert_eq!(shown(DAY + 2), Some((5, 5, 4, 2)));
         assert_eq!(shown(2 * DAY), Some((4, 4, 4, 1)));
         assert_eq!(shown(2 * DAY + 1), None);
+    }
+
+    #[test]
+    fn the_first_trade_is_known_as_far_back_as_memory_goes() {
+        let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
+        // Before the start: minutes of which only the last trades are remembered.
+        let minute = |minute: u64, trades: u64| Candle { trades, ..Candle::of(&trade(minute, 1), Interval::Minute) };
+        listing.recall(Interval::Minute, vec![minute(1, 2), minute(2, 1)], Some(minute(3, 1)));
+        [2, 3].into_iter().for_each(|minute| listing.remember(trade(minute, 1)));
+        listing.traded(&trade(3, 1));
+        listing.traded(&Trade { id: 5, ..trade(4, 1) });
+        listing.traded(&Trade { id: 9, ..trade(4, 1) });
+        let first = |minute: u64| listing.traded_since(Time(minute * 60_000_000)).and_then(|traded| traded.first_trade);
+        assert_eq!([4, 3, 2, 1, 0].map(first), [Some(5), Some(4), Some(3), None, None]);
+        assert_eq!([0, 1, 5, 6].map(|back| listing.trade_back(back)), [None, Some(9), Some(3), None]);
     }
 }

@@ -45,24 +45,53 @@ fn capitals(name: Symbol) -> Symbol {
     Symbol::parse(&name.as_bytes().to_ascii_uppercase()).unwrap_or(name)
 }
 
+/// Who is told which symbols changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolFollowers {
+    /// Those of our own interface.
+    Native,
+    /// Those of the compatible one.
+    Compatible,
+}
+
+/// Which symbols changed since each of them was told.
+#[derive(Debug, Default)]
+pub(crate) struct Changed([ChangedFor; 2]);
+
+impl Changed {
+    /// Whether they want to know from now on.
+    pub(crate) fn follow(&mut self, who: SymbolFollowers, followed: bool) {
+        self.0[who as usize].follow(followed);
+    }
+
+    pub(crate) fn add(&mut self, symbol: SymbolIndex) {
+        self.0.iter_mut().for_each(|changed| changed.add(symbol));
+    }
+
+    /// The first `most` of them.
+    pub(crate) fn take(&mut self, who: SymbolFollowers, most: usize) -> Vec<SymbolIndex> {
+        self.0[who as usize].take(most)
+    }
+}
+
 /// Symbols that changed, each once, in the order in which they first did.
 #[derive(Debug, Default)]
-pub(crate) struct Changed {
+struct ChangedFor {
     followed: bool,
     queue: VecDeque<SymbolIndex>,
     /// By symbol, whether it is in the queue.
     queued: Vec<bool>,
 }
 
-impl Changed {
+impl ChangedFor {
     /// Whether anybody wants to know from now on.
-    pub(crate) fn follow(&mut self, followed: bool) {
+    fn follow(&mut self, followed: bool) {
         if self.followed != followed {
-            *self = Changed { followed, ..Changed::default() };
+            *self = ChangedFor { followed, ..ChangedFor::default() };
         }
     }
 
-    pub(crate) fn add(&mut self, symbol: SymbolIndex) {
+    fn add(&mut self, symbol: SymbolIndex) {
         if !self.followed {
             return;
         }
@@ -76,7 +105,7 @@ impl Changed {
     }
 
     /// The first `most` of them.
-    pub(crate) fn take(&mut self, most: usize) -> Vec<SymbolIndex> {
+    fn take(&mut self, most: usize) -> Vec<SymbolIndex> {
         let taken: Vec<SymbolIndex> = self.queue.drain(..self.queue.len().min(most)).collect();
         taken.iter().for_each(|symbol| self.queued[symbol.0 as usize] = false);
         taken
@@ -114,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_told_once_and_some_at_a_time() {
-        let mut changed = Changed::default();
+        let mut changed = ChangedFor::default();
         changed.add(SymbolIndex(1));
         assert_eq!(changed.take(9), [], "nobody wanted to know");
         changed.follow(true);

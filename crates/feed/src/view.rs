@@ -19,7 +19,7 @@ use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders, Terms};
-use crate::symbols::{Changed, Names};
+use crate::symbols::{Changed, Names, SymbolFollowers};
 
 /// The market as it stands after a command.
 #[derive(Debug)]
@@ -182,14 +182,14 @@ impl View {
         self.listings[symbol.0 as usize].watched = watched;
     }
 
-    /// Whether somebody is to be told of all symbols from now on.
-    pub fn follow_symbols(&mut self, followed: bool) {
-        self.changed.follow(followed);
+    /// Whether these are to be told of all symbols from now on.
+    pub fn follow_symbols(&mut self, who: SymbolFollowers, followed: bool) {
+        self.changed.follow(who, followed);
     }
 
-    /// The first `most` symbols that changed since those who follow all of them were told.
-    pub fn take_changed_symbols(&mut self, most: usize) -> Vec<SymbolIndex> {
-        self.changed.take(most)
+    /// The first `most` symbols that changed since these were told.
+    pub fn take_changed_symbols(&mut self, who: SymbolFollowers, most: usize) -> Vec<SymbolIndex> {
+        self.changed.take(who, most)
     }
 
     /// Whether somebody is to be told of this account from now on.

@@ -10,9 +10,9 @@ use crate::binance;
 use crate::site::Site;
 
 /// Where the market is read.
-const BASES: [&str; 2] = ["/api/v1/", "/binance/api/v3/"];
+const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/binance/sapi/v1/"];
 /// Paths under them that are about the server itself. They are answered also while the database is away.
-const OF_THE_SERVER: [&str; 5] = ["status", "time", "ping", "openapi.json", "asyncapi.json"];
+const OF_THE_SERVER: [&str; 6] = ["status", "time", "ping", "openapi.json", "asyncapi.json", "system/status"];
 
 /// Lets a request through once what it reads is certain. A request that writes is certain by its commit, or checks by
 /// itself.
@@ -42,7 +42,16 @@ mod tests {
             assert!(reads_the_market(&Method::GET, path) && reads_the_market(&Method::HEAD, path), "{path}");
             assert!(!reads_the_market(&Method::POST, path), "{path}");
         }
-        for path in ["/api/v1/status", "/binance/api/v3/ping", "/ready", "/metrics", "/ws/v1", "/", "/binance/ws"] {
+        for path in [
+            "/api/v1/status",
+            "/binance/api/v3/ping",
+            "/binance/sapi/v1/system/status",
+            "/ready",
+            "/metrics",
+            "/ws/v1",
+            "/",
+            "/binance/ws",
+        ] {
             assert!(!reads_the_market(&Method::GET, path), "{path}");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, Price, Side, SymbolIndex};
-use feed::{Interval, News, ReadModel, Report, ReportKey, Trade, View, Watcher};
+use feed::{Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
 
 use crate::account_news::by_account;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
@@ -48,8 +48,11 @@ pub(crate) trait Streams: Send {
     /// Somebody follows a topic that nobody followed. All that happened so far was told.
     fn begin(&mut self, view: &View, topic: Topic);
 
-    /// Nobody follows this topic any more. `others` says whether anybody follows the same account by another one.
-    fn end(&mut self, topic: Topic, others: bool);
+    /// Nobody follows this topic any more.
+    fn end(&mut self, topic: Topic);
+
+    /// Tells what was gathered for a topic, before it is due.
+    fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic);
 
     /// Takes in what happened to a symbol, and tells what is told as it happens.
     fn follow_symbol(
@@ -64,7 +67,7 @@ pub(crate) trait Streams: Send {
     fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]);
 
     /// Tells what is due, after all that happened was taken in. Gives when the next is due.
-    fn tell_due(&mut self, scene: &ReadModel<Hub>) -> Option<Instant>;
+    fn tell_due(&mut self, scene: &mut ReadModel<Hub>) -> Option<Instant>;
 }
 
 /// All subscriptions.
@@ -172,6 +175,17 @@ impl Hub {
         true
     }
 
+    /// A subscriber is told the same by another topic from now on. What was gathered for either is told first, so that it
+    /// misses nothing and is told nothing twice.
+    pub(crate) fn exchange(scene: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
+        Hub::publish(scene);
+        Hub::with_streams(scene, |streams, scene| {
+            [from, to].into_iter().for_each(|topic| streams.tell_gathered(scene, topic));
+        });
+        Hub::unsubscribe(scene, from, outbox);
+        Hub::subscribe(scene, to, outbox);
+    }
+
     /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,
     /// for the topics that can say much: those are told the same message until there is another command.
     fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<Text> {
@@ -199,9 +213,10 @@ impl Hub {
 
     fn watch(scene: &mut ReadModel<Hub>, topic: Topic, watched: bool) {
         if topic == Topic::Symbols {
-            scene.view.follow_symbols(watched);
+            scene.view.follow_symbols(SymbolFollowers::Native, watched);
         }
         match topic.subject() {
+            Some(Subject::AllSymbols) => scene.view.follow_symbols(SymbolFollowers::Compatible, watched),
             Some(Subject::Symbol(symbol)) => scene.view.watch_symbol(symbol, watched),
             Some(Subject::Account(account)) => scene.view.watch_account(account, watched),
             None => {}
@@ -210,9 +225,7 @@ impl Hub {
 
     /// Nobody has this topic any more; another of the same symbol or account may still be watched.
     fn unwatch(scene: &mut ReadModel<Hub>, topic: Topic) {
-        let subscriptions = &scene.watcher.subscriptions;
-        let others = matches!(topic, Topic::User(account, _) if subscriptions.has_user(account));
-        Hub::with_streams(scene, |streams, _| streams.end(topic, others));
+        Hub::with_streams(scene, |streams, _| streams.end(topic));
         if !topic.subject().is_some_and(|subject| scene.watcher.subscriptions.has_about(subject)) {
             Hub::watch(scene, topic, false);
         }
@@ -245,7 +258,7 @@ impl Hub {
     }
 
     /// Lends `streams` the read model. The hub, which is part of the read model, has no streams meanwhile.
-    fn with_streams<T>(scene: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &ReadModel<Hub>) -> T) -> T {
+    fn with_streams<T>(scene: &mut ReadModel<Hub>, of: impl FnOnce(&mut dyn Streams, &mut ReadModel<Hub>) -> T) -> T {
         let mut streams = scene.watcher.streams.take().expect("invariant: they look at it one at a time");
         let result = of(&mut *streams, scene);
         scene.watcher.streams = Some(streams);

@@ -9,7 +9,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 
 /// Letters and digits of a new key or secret: some 380 bits.
-const LENGTH: usize = 64;
+pub(crate) const LENGTH: usize = 64;
 const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// An API key. Whoever has its secret trades with its account.

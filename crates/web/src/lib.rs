@@ -16,6 +16,7 @@ mod hub;
 mod input;
 mod json;
 mod keys;
+mod kline;
 mod listen_keys;
 mod listener;
 mod live_count;

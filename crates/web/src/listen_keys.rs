@@ -1,15 +1,38 @@
 //! Listen keys: a name for an account's stream that only the account knows, for an hour at a time.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::AccountId;
 
-use crate::keys::random_text;
+use crate::keys::{LENGTH, random_text};
 
 /// How long a listen key is good for after it was last asked for or kept.
 const GOOD_FOR: Duration = Duration::from_secs(3600);
+
+/// The text of a listen key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ListenKeyText([u8; LENGTH]);
+
+impl ListenKeyText {
+    /// None for what cannot be one.
+    pub(crate) fn of(text: &str) -> Option<ListenKeyText> {
+        text.as_bytes().try_into().ok().map(ListenKeyText)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// It names an account's stream to whoever has it: it does not get into logs.
+impl fmt::Debug for ListenKeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("listen key")
+    }
+}
 
 /// One for each account that asked for it.
 #[derive(Debug, Default)]

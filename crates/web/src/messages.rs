@@ -41,7 +41,9 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
         | Topic::Symbols
         | Topic::Status
         | Topic::Stream(..)
-        | Topic::User(..) => 0,
+        | Topic::Tickers(..)
+        | Topic::User(..)
+        | Topic::UserByKey(..) => 0,
     };
     rows > ROWS_AT_ONCE
 }
@@ -67,7 +69,12 @@ pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Te
             let next = shapes.last().filter(|_| more).map(|last| last.symbol.clone());
             Ok(symbols("snapshot", shapes, next))
         }
-        Topic::Reports(_) | Topic::Status | Topic::Stream(..) | Topic::User(..) => return None,
+        Topic::Reports(_)
+        | Topic::Status
+        | Topic::Stream(..)
+        | Topic::Tickers(..)
+        | Topic::User(..)
+        | Topic::UserByKey(..) => return None,
     };
     match made {
         Ok(message) => Some(message),

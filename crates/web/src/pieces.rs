@@ -53,6 +53,11 @@ impl Frame {
         Frame { head: "[".to_owned(), tail: "]" }
     }
 
+    /// An object whose fields are the elements: each is written with its name.
+    pub(crate) fn fields() -> Frame {
+        Frame { head: "{".to_owned(), tail: "}" }
+    }
+
     /// An object, with the list as its last field.
     pub(crate) fn field(object: &impl Serialize, name: &str) -> Frame {
         let mut head = crate::json::text(object);

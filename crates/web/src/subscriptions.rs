@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use engine::{AccountIndex, Sequence};
+use engine::Sequence;
 
 use crate::outbox::Outbox;
 use crate::text::{Remembered, Text};
-use crate::topic::{Envelope, Subject, Topic};
+use crate::topic::{Subject, Topic};
 
 /// Those who are told of one topic.
 #[derive(Default)]
@@ -90,11 +90,6 @@ impl Subscriptions {
     /// Whether anybody is subscribed to anything about this.
     pub(crate) fn has_about(&self, subject: Subject) -> bool {
         self.about.contains_key(&subject)
-    }
-
-    /// Whether anybody follows an account as clients of the compatible interface do.
-    pub(crate) fn has_user(&self, account: AccountIndex) -> bool {
-        Envelope::ALL.into_iter().any(|envelope| self.has(Topic::User(account, envelope)))
     }
 
     /// Those who are subscribed to a topic.

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use engine::{SymbolIndex, Time};
-use feed::View;
+use feed::{SymbolFollowers, View};
 
 use crate::clock::now;
 use crate::shapes::SymbolShape;
@@ -27,7 +27,7 @@ impl Ticker {
     pub(crate) fn look(&mut self, view: &mut View) -> Vec<SymbolShape> {
         let (time, there) = (Time(now()), view.listings().len());
         self.told.resize(there, None);
-        let mut looked_at = view.take_changed_symbols(AT_ONCE);
+        let mut looked_at = view.take_changed_symbols(SymbolFollowers::Native, AT_ONCE);
         for _ in looked_at.len()..AT_ONCE.min(there) {
             self.next = if self.next + 1 < there { self.next + 1 } else { 0 };
             looked_at.extend(u32::try_from(self.next).ok().map(SymbolIndex));

@@ -5,6 +5,9 @@ use std::time::Duration;
 use engine::{AccountIndex, SymbolIndex};
 use feed::Interval;
 
+use crate::kline::KlineInterval;
+use crate::listen_keys::ListenKeyText;
+
 /// What can be subscribed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
@@ -18,7 +21,11 @@ pub(crate) enum Topic {
     Status,
     /// Of the compatible interface.
     Stream(SymbolIndex, Stream, Envelope),
+    /// Of all symbols that changed.
+    Tickers(Tickers, Envelope),
     User(AccountIndex, Envelope),
+    /// The same, each event with the listen key that it was asked for by: `{"stream":…,"data":…}`.
+    UserByKey(AccountIndex, ListenKeyText),
 }
 
 impl Topic {
@@ -27,19 +34,23 @@ impl Topic {
             Topic::Book(symbol) | Topic::Trades(symbol) | Topic::Candles(symbol, _) | Topic::Stream(symbol, ..) => {
                 Some(Subject::Symbol(symbol))
             }
-            Topic::Orders(account) | Topic::Reports(account) | Topic::User(account, _) => {
-                Some(Subject::Account(account))
-            }
+            Topic::Orders(account)
+            | Topic::Reports(account)
+            | Topic::User(account, _)
+            | Topic::UserByKey(account, _) => Some(Subject::Account(account)),
+            Topic::Tickers(..) => Some(Subject::AllSymbols),
             Topic::Symbols | Topic::Status => None,
         }
     }
 }
 
-/// The symbol or account that a topic is about, if it is about one.
+/// What a topic is about whose followers are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Symbol(SymbolIndex),
     Account(AccountIndex),
+    /// All symbols, as the compatible interface tells of them.
+    AllSymbols,
 }
 
 /// What is told of a symbol.
@@ -52,10 +63,50 @@ pub(crate) enum Stream {
     Trade,
     /// The same, each trade as an aggregate of its own.
     AggregateTrade,
-    Kline(Interval),
+    Kline(KlineInterval),
     BookTicker,
     Ticker,
     MiniTicker,
+    WindowTicker(Window),
+    AveragePrice,
+}
+
+/// What is told of all symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Tickers {
+    Day,
+    Mini,
+    Window(Window),
+}
+
+/// How far back a ticker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Window {
+    Hour,
+    FourHours,
+    Day,
+}
+
+impl Window {
+    pub(crate) const ALL: [Window; 3] = [Window::Hour, Window::FourHours, Window::Day];
+
+    /// The name that it goes by.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Window::Hour => "1h",
+            Window::FourHours => "4h",
+            Window::Day => "1d",
+        }
+    }
+
+    pub(crate) fn micros(self) -> u64 {
+        let hours = match self {
+            Window::Hour => 1,
+            Window::FourHours => 4,
+            Window::Day => 24,
+        };
+        hours * Interval::Hour.micros()
+    }
 }
 
 /// The shortest time between two messages about changes of the book.
@@ -83,8 +134,4 @@ pub(crate) enum Envelope {
     Combined,
     /// The number of the subscription: `{"subscriptionId":…,"event":…}`.
     Api,
-}
-
-impl Envelope {
-    pub(crate) const ALL: [Envelope; 3] = [Envelope::Raw, Envelope::Combined, Envelope::Api];
 }

@@ -77,6 +77,16 @@ impl Http {
         (answer.headers().clone(), body)
     }
 
+    /// The status and the headers of an answer.
+    pub fn head(&self, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap) {
+        let mut request = Request::builder().uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = self.agent.run(request.body(()).unwrap()).unwrap();
+        (answer.status().as_u16(), answer.headers().clone())
+    }
+
     /// What is there; panics unless it is.
     pub fn read(&self, path: &str) -> Value {
         let answer = self.get(path);

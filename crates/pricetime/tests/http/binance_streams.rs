@@ -250,7 +250,10 @@ fn reports_of_an_account_add_up_to_its_orders() {
         assert_eq!(kinds.len(), 4, "all of this happened: {kinds:?}");
     }
     assert_eq!(listen("DELETE", &format!("?listenKey={listen_key}")).body, json!({}));
-    assert!(tungstenite::connect(format!("ws://{}/binance/ws/{listen_key}", server.http)).is_err());
+    // A listen key that is over is one of the names that nothing is told of.
+    let mut late = http.listen_at(&format!("/binance/ws/{listen_key}"));
+    late.send(&json!({"method": "LIST_SUBSCRIPTIONS", "id": 1}));
+    assert_eq!(late.next(), json!({"result": [], "id": 1}));
     server.stop();
 }
 
@@ -359,10 +362,6 @@ fn streams_are_asked_for_and_left_as_clients_do() {
         }
     }
     both.close();
-    for path in ["/binance/ws/spyusd@nothing", "/binance/ws/noneusd@trade", "/binance/stream?streams=nothing"] {
-        let refused = tungstenite::connect(format!("ws://{}{path}", server.http)).err().unwrap().to_string();
-        assert!(refused.contains("400"), "{path}: {refused}");
-    }
     server.stop();
 }
 

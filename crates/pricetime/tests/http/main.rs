@@ -5,6 +5,9 @@
 mod common;
 
 mod binance;
+mod binance_followers;
+mod binance_market;
+mod binance_past;
 mod binance_streams;
 mod guard;
 mod large_market;

@@ -130,6 +130,9 @@ fn compare_reports(both: &[Http; 2]) {
     assert!(all > 300, "{all} reports");
 }
 
+const KLINES: [&str; 16] =
+    ["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"];
+
 /// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
 fn compare_compatible(both: &[Http; 2], now: u64) {
     let now = now / 1000;
@@ -137,9 +140,7 @@ fn compare_compatible(both: &[Http; 2], now: u64) {
     let count = |answer: &Value| answer.as_array().unwrap_or_else(|| panic!("{answer}")).len();
     let times = [beginning, beginning + 61_000, (beginning + now) / 2, now - 1, now + 3_600_000];
     for pair in ["SPYUSD", "QQQUSD"] {
-        for (interval, start) in
-            ["1s", "1m", "5m", "15m", "1h", "1d"].into_iter().flat_map(|one| times.map(|time| (one, time)))
-        {
+        for (interval, start) in KLINES.into_iter().flat_map(|one| times.map(|time| (one, time))) {
             for limit in [2, 500] {
                 let path =
                     format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit={limit}&startTime={start}");
@@ -158,7 +159,7 @@ fn compare_compatible(both: &[Http; 2], now: u64) {
             let path = format!("symbol={pair}&limit={limit}");
             trades += count(&same(both, &format!("/binance/api/v3/trades?{path}")));
             for from in [0, 1, 2, 50, 1_000_000, u64::MAX] {
-                trades += count(&same_signed(both, "historicalTrades", &format!("{path}&fromId={from}")));
+                trades += count(&same(both, &format!("/binance/api/v3/historicalTrades?{path}&fromId={from}")));
                 for bounds in [String::new(), format!("&startTime={}", times[2]), format!("&endTime={}", times[2])] {
                     trades += count(&same(both, &format!("/binance/api/v3/aggTrades?{path}&fromId={from}{bounds}")));
                     own += count(&same_signed(both, "myTrades", &format!("{path}&fromId={from}{bounds}")));

@@ -12,6 +12,7 @@ use super::market::Answer;
 use super::order::of_account;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::past;
@@ -25,8 +26,11 @@ const AT_ONCE: usize = 500;
 /// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
 pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
+    asked.only_signed(&["omitZeroBalances"])?;
+    let unit = asked.unit;
     let all = asked.text("omitZeroBalances") != Some("true");
-    let (account, about) = of_account(&site, id, move |scene, account| Ok((account, about(scene, account)))).await?;
+    let (account, about) =
+        of_account(&site, id, move |scene, account| Ok((account, about(scene, account, unit)))).await?;
     let balances = move |site: Site, next: Balances| async move {
         let (shapes, next) = site.look(move |scene| balances(&scene.view, account, next, all)).await?;
         Ok(Piece::of(shapes, next))
@@ -41,7 +45,7 @@ enum Balances {
     Behind(SymbolIndex),
 }
 
-fn about(scene: &ReadModel<Hub>, account: AccountIndex) -> Value {
+fn about(scene: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value {
     let view = &scene.view;
     json!({
         "makerCommission": 0,
@@ -57,7 +61,7 @@ fn about(scene: &ReadModel<Hub>, account: AccountIndex) -> Value {
         "brokered": false,
         "requireSelfTradePrevention": false,
         "preventSor": false,
-        "updateTime": numbers::milliseconds(view.time()),
+        "updateTime": unit.tell(view.time()),
         "accountType": "SPOT",
         "permissions": ["SPOT"],
         "uid": view.account(account).id.to_string().parse::<u64>().ok(),
@@ -97,6 +101,8 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
 
 pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
     let id = asked.account(&site)?;
+    asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "fromId", "limit"])?;
+    let unit = asked.unit;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "fromId")?);
     let order = asked.number("orderId")?;
     let (symbol, account) = of_account(&site, id, move |scene, account| {
@@ -118,14 +124,15 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
             let its = took.into_iter().flatten();
             its.filter(|side| order.is_none_or(|order| trade.order(*side).0 == order)).collect::<Vec<_>>()
         };
-        let shapes = trades.iter().flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&pair, trade, side)));
+        let shapes =
+            trades.iter().flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&pair, trade, side, unit)));
         shapes.collect::<Value>()
     });
     Ok(Json(shown.await?))
 }
 
 /// A trade as one of its two sides sees it.
-fn own_shape(pair: &str, trade: &Trade, side: Side) -> Value {
+fn own_shape(pair: &str, trade: &Trade, side: Side, unit: TimeUnit) -> Value {
     json!({
         "symbol": pair,
         "id": trade.id,
@@ -136,7 +143,7 @@ fn own_shape(pair: &str, trade: &Trade, side: Side) -> Value {
         "quoteQty": numbers::money(trade.money()),
         "commission": numbers::zero(),
         "commissionAsset": names::DOLLARS,
-        "time": numbers::milliseconds(trade.time),
+        "time": unit.tell(trade.time),
         "isBuyer": side == Side::Buy,
         "isMaker": side != trade.aggressor,
         "isBestMatch": true,
@@ -146,6 +153,7 @@ fn own_shape(pair: &str, trade: &Trade, side: Side) -> Value {
 /// These need a key, and no signature.
 pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answer {
     let key = asked.key(&site)?;
+    asked.only(&[])?;
     let listen_key = site.market()?.listen_keys.of(key.account).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
         Refusal::internal()
@@ -154,7 +162,9 @@ pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answe
 }
 
 pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
+    let key = asked.key(&site)?;
+    asked.only(&["listenKey"])?;
+    let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.keep(key.account, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),
@@ -162,7 +172,9 @@ pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) 
 }
 
 pub(super) async fn stop_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let (key, listen_key) = (asked.key(&site)?, asked.needed("listenKey")?);
+    let key = asked.key(&site)?;
+    asked.only(&["listenKey"])?;
+    let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.stop(key.account, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),

@@ -3,15 +3,24 @@
 use std::collections::BTreeSet;
 
 use engine::{AccountIndex, Price, Side, SymbolIndex};
-use feed::{Candle, Interval, Trade, View};
+use feed::{Candle, Trade, View};
 use serde_json::json;
 
-use super::tickers::{DayNumbers, best};
+use super::tickers::{AVERAGED_MINUTES, average, best};
+use super::time_unit::TimeUnit;
+use super::window::WindowNumbers;
 use super::{names, numbers};
+use crate::kline::KlineInterval;
+use crate::topic::Window;
 
 /// An event of one of the streams of a connection.
 pub(super) fn of_stream(name: &str, event: &str) -> String {
     format!(r#"{{"stream":"{name}","data":{event}}}"#)
+}
+
+/// One event of all tickers, each written already.
+pub(super) fn list(tickers: &[String]) -> String {
+    format!("[{}]", tickers.join(","))
 }
 
 /// An event of a subscription of the WebSocket API. The number of an account's subscription is the account's place.
@@ -51,6 +60,8 @@ pub(super) fn trade(view: &View, trade: &Trade) -> String {
         "t": trade.id,
         "p": numbers::price(trade.price),
         "q": numbers::shares(trade.shares),
+        "b": trade.order(Side::Buy).0,
+        "a": trade.order(Side::Sell).0,
         "T": numbers::milliseconds(trade.time),
         "m": trade.aggressor == Side::Sell,
         "M": true,
@@ -75,7 +86,13 @@ pub(super) fn aggregate_trade(view: &View, trade: &Trade) -> String {
     .to_string()
 }
 
-pub(super) fn kline(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle, closed: bool) -> String {
+pub(super) fn kline(
+    view: &View,
+    symbol: SymbolIndex,
+    interval: KlineInterval,
+    candle: &Candle,
+    closed: bool,
+) -> String {
     let (pair, start) = (pair(view, symbol), numbers::milliseconds(candle.start));
     json!({
         "e": "kline",
@@ -83,7 +100,7 @@ pub(super) fn kline(view: &View, symbol: SymbolIndex, interval: Interval, candle
         "s": pair,
         "k": {
             "t": start,
-            "T": start + interval.micros() / 1000 - 1,
+            "T": TimeUnit::Millisecond.tell_end(candle, interval),
             "s": pair,
             "i": interval.name(),
             // Which trades were its first and last is not known.
@@ -111,7 +128,7 @@ pub(super) fn book_ticker(view: &View, symbol: SymbolIndex, [bid, bids, ask, ask
 }
 
 pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
-    let day = DayNumbers::of(view, symbol);
+    let day = WindowNumbers::of_day(view, symbol);
     let [bid, bids, ask, asks] = best(view, symbol);
     json!({
         "e": "24hrTicker",
@@ -132,9 +149,9 @@ pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
         "l": day.low,
         "v": day.volume,
         "q": day.money,
-        "O": day.from,
-        "C": day.to,
-        "F": -1,
+        "O": numbers::milliseconds(day.from),
+        "C": numbers::milliseconds(day.to),
+        "F": day.first_id,
         "L": day.last_id,
         "n": day.trades,
     })
@@ -142,7 +159,7 @@ pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
 }
 
 pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex) -> String {
-    let day = DayNumbers::of(view, symbol);
+    let day = WindowNumbers::of_day(view, symbol);
     json!({
         "e": "24hrMiniTicker",
         "E": numbers::now(),
@@ -153,6 +170,42 @@ pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex) -> String {
         "l": day.low,
         "v": day.volume,
         "q": day.money,
+    })
+    .to_string()
+}
+
+pub(super) fn window_ticker(view: &View, symbol: SymbolIndex, window: Window) -> String {
+    let its = WindowNumbers::of_last(view, symbol, window.micros());
+    json!({
+        "e": format!("{}Ticker", window.name()),
+        "E": numbers::now(),
+        "s": pair(view, symbol),
+        "p": its.change,
+        "P": its.percent,
+        "o": its.open,
+        "h": its.high,
+        "l": its.low,
+        "c": its.last,
+        "w": its.average,
+        "v": its.volume,
+        "q": its.money,
+        "O": numbers::milliseconds(its.from),
+        "C": numbers::milliseconds(its.to),
+        "F": its.first_id,
+        "L": its.last_id,
+        "n": its.trades,
+    })
+    .to_string()
+}
+
+pub(super) fn average_price(view: &View, symbol: SymbolIndex) -> String {
+    json!({
+        "e": "avgPrice",
+        "E": numbers::now(),
+        "s": pair(view, symbol),
+        "i": format!("{AVERAGED_MINUTES}m"),
+        "w": average(view, symbol),
+        "T": view.listing(symbol).last.map_or(0, |trade| numbers::milliseconds(trade.time)),
     })
     .to_string()
 }

@@ -19,9 +19,9 @@ const PAGES_MAX: usize = 200;
 pub(super) struct Wanted {
     /// From this number on.
     pub(super) from: Option<u64>,
-    /// From this time on, and up to this time.
-    pub(super) start: Option<u64>,
-    pub(super) end: Option<u64>,
+    /// From this time on, and before this time.
+    pub(super) start: Option<Time>,
+    pub(super) end: Option<Time>,
     pub(super) limit: usize,
 }
 
@@ -31,19 +31,19 @@ impl Wanted {
         Ok(Wanted {
             from: asked.number(from)?,
             start: asked.time("startTime")?,
-            end: asked.time("endTime")?,
+            end: asked.end("endTime")?,
             limit: asked.limit(TRADES.0, TRADES.1)?,
         })
     }
 
     /// Where it begins; none where the last ones are wanted.
     pub(super) fn since(&self) -> Option<Since> {
-        let since = Since { trade: self.from, time: self.start.map(Time) };
+        let since = Since { trade: self.from, time: self.start };
         (self.from.is_some() || self.start.is_some()).then_some(since)
     }
 
     /// Whether nothing that is older than this is wanted.
-    fn begins_after(&self, number: u64, time: u64) -> bool {
+    fn begins_after(&self, number: u64, time: Time) -> bool {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
@@ -52,21 +52,20 @@ impl Wanted {
         match (self.start, self.from) {
             // The last ones that there are.
             (None, None) => !found.is_empty(),
-            (Some(start), _) => until.0 < start,
+            (Some(start), _) => until < start,
             (None, Some(_)) => false,
         }
     }
 
-    pub(super) fn ends_before(&self, time: u64) -> bool {
-        // Times are asked for in milliseconds: the whole of the last one is meant.
-        self.end.is_some_and(|end| time >= end.saturating_add(1000))
+    pub(super) fn ends_before(&self, time: Time) -> bool {
+        self.end.is_some_and(|end| time >= end)
     }
 }
 
 /// What a history consists of.
 pub(super) trait Dated: Send + 'static {
     fn number(&self) -> u64;
-    fn micros(&self) -> u64;
+    fn time(&self) -> Time;
 }
 
 impl Dated for Trade {
@@ -74,8 +73,8 @@ impl Dated for Trade {
         self.id
     }
 
-    fn micros(&self) -> u64 {
-        self.time.0
+    fn time(&self) -> Time {
+        self.time
     }
 }
 
@@ -84,8 +83,8 @@ impl Dated for Past {
         self.order.order.0
     }
 
-    fn micros(&self) -> u64 {
-        self.order.time.0
+    fn time(&self) -> Time {
+        self.order.time
     }
 }
 
@@ -108,10 +107,10 @@ pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
             }
             Err(trouble) => return Err(Refusal::troubled(trouble)),
         };
-        let past_the_first = some.last().is_some_and(|one| wanted.begins_after(one.number(), one.micros()));
+        let past_the_first = some.last().is_some_and(|one| wanted.begins_after(one.number(), one.time()));
         found.extend(
             some.into_iter()
-                .filter(|one| !wanted.begins_after(one.number(), one.micros()) && !wanted.ends_before(one.micros())),
+                .filter(|one| !wanted.begins_after(one.number(), one.time()) && !wanted.ends_before(one.time())),
         );
         match newest {
             true => found.truncate(wanted.limit),

@@ -6,60 +6,94 @@ use std::sync::OnceLock;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Money, Price, Shares, Side, Symbol, SymbolIndex, Time};
-use feed::{Candle, Interval, ReadModel, Trade, View};
+use engine::{Money, Price, Shares, Side, Symbol, SymbolIndex};
+use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 
 use super::history::{TRADES, Wanted, gather};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
 use super::{names, numbers, used_weight};
 use crate::hub::Hub;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
-use crate::records::Stretch;
 use crate::site::Site;
 
 pub(super) type Answer = Result<Json<Value>, Refusal>;
 
-pub(super) async fn ping() -> Json<Value> {
-    Json(json!({}))
+pub(super) async fn ping(asked: Parameters) -> Answer {
+    asked.only(&[])?;
+    Ok(Json(json!({})))
 }
 
-pub(super) async fn time() -> Json<Value> {
-    Json(json!({"serverTime": numbers::now()}))
+pub(super) async fn time(asked: Parameters) -> Answer {
+    asked.only(&[])?;
+    Ok(Json(json!({"serverTime": asked.unit.now()})))
 }
 
 /// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two.
 pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.only(&["symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"])?;
+    let (unit, is_asked_for, has_sets) = (asked.unit, is_of_all(&asked)?, shows_permission_sets(&asked)?);
     let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
+    let chosen = if is_asked_for { chosen } else { Chosen::Some(VecDeque::new()) };
     let about = json!({
         "timezone": "UTC",
-        "serverTime": numbers::now(),
+        "serverTime": unit.now(),
         "rateLimits": used_weight::limits(),
         "exchangeFilters": [],
     });
-    pieces::answer(&site, Frame::field(&about, "symbols"), chosen, |site, chosen| async move {
+    pieces::answer(&site, Frame::field(&about, "symbols"), chosen, move |site, chosen| async move {
         // The feed gives the names alone.
         let (names, next) = look_at_some(&site, chosen, |view, symbol| view.listing(symbol).name).await?;
-        Ok(Piece::written(names.into_iter().map(pair_text), next))
+        Ok(Piece::written(names.into_iter().map(|name| pair_text(name, has_sets)), next))
     })
     .await
 }
 
+/// Whether pairs that are traded, on the spot, are asked for: there are no others.
+fn is_of_all(asked: &Parameters) -> Result<bool, Refusal> {
+    let status = match asked.text("symbolStatus") {
+        None | Some("TRADING") => true,
+        Some("HALT" | "BREAK" | "END_OF_DAY") => false,
+        Some(_) => return Err(Refusal::invalid("symbolStatus", "it is TRADING, HALT, BREAK or END_OF_DAY")),
+    };
+    let Some(permissions) = asked.text("permissions") else { return Ok(status) };
+    let list: Vec<String> = match permissions.starts_with('[') {
+        true => serde_json::from_str(permissions).map_err(|_| Refusal::illegal("permissions", "a JSON list"))?,
+        false => vec![permissions.to_owned()],
+    };
+    Ok(status && list.iter().any(|permission| permission == SPOT))
+}
+
+fn shows_permission_sets(asked: &Parameters) -> Result<bool, Refusal> {
+    match asked.text("showPermissionSets") {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(Refusal::invalid("showPermissionSets", "it is true or false")),
+    }
+}
+
+/// The permission that every pair has.
+const SPOT: &str = "SPOT";
+
 /// A pair as JSON. All that does not depend on its name is written once: there may be many pairs.
-fn pair_text(name: Symbol) -> String {
-    static SAME: OnceLock<String> = OnceLock::new();
-    let same = SAME.get_or_init(|| same_of_all().to_string());
+fn pair_text(name: Symbol, has_sets: bool) -> String {
+    static SAME: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
+    let same = SAME[usize::from(has_sets)].get_or_init(|| same_of_all(has_sets).to_string());
     // A name is letters and digits.
     format!("{{\"symbol\":\"{}\",\"baseAsset\":\"{name}\",{}", names::pair(name), same.trim_start_matches('{'))
 }
 
+/// More than the highest price of the most shares, and with few enough digits for clients.
+const MOST_NOTIONAL: &str = "10000000000000000000000";
+
 /// What is so of every pair.
-fn same_of_all() -> Value {
+fn same_of_all(has_sets: bool) -> Value {
+    let sets = if has_sets { json!([[SPOT]]) } else { json!([]) };
     let least = numbers::price(Price::from_units(1).expect("invariant: there is a least price"));
     let least_notional = numbers::money(Money::from_units(1));
-    let most_notional = numbers::money(Price::MAX.times(Shares::MAX));
     json!({
         "status": "TRADING",
         "baseAssetPrecision": 8,
@@ -81,11 +115,12 @@ fn same_of_all() -> Value {
         "filters": [
             {"filterType": "PRICE_FILTER", "minPrice": least, "maxPrice": numbers::price(Price::MAX), "tickSize": least},
             {"filterType": "LOT_SIZE", "minQty": least, "maxQty": numbers::shares(Shares::MAX), "stepSize": least},
+            {"filterType": "MARKET_LOT_SIZE", "minQty": least, "maxQty": numbers::shares(Shares::MAX), "stepSize": least},
             {"filterType": "NOTIONAL", "minNotional": least_notional, "applyMinToMarket": false,
-             "maxNotional": most_notional, "applyMaxToMarket": false, "avgPriceMins": 0},
+             "maxNotional": MOST_NOTIONAL, "applyMaxToMarket": false, "avgPriceMins": 0},
         ],
-        "permissions": ["SPOT"],
-        "permissionSets": [["SPOT"]],
+        "permissions": [SPOT],
+        "permissionSets": sets,
         "defaultSelfTradePreventionMode": "NONE",
         "allowedSelfTradePreventionModes": ["NONE"],
     })
@@ -152,6 +187,7 @@ const DEPTH: (usize, usize) = (100, 5000);
 
 /// The book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
 pub(super) async fn depth(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(DEPTH.0, DEPTH.1)?;
     of_symbol(&site, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
 }
@@ -167,22 +203,25 @@ pub(super) fn book_shape(view: &View, symbol: SymbolIndex, limit: usize) -> Valu
 }
 
 pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(TRADES.0, TRADES.1)?;
     let trades = trades_of(&site, &asked, Wanted { limit, ..Wanted::default() }).await?;
-    Ok(Json(trades.iter().map(trade_shape).collect()))
+    Ok(Json(trades.iter().map(|trade| trade_shape(trade, asked.unit)).collect()))
 }
 
 pub(super) async fn historical_trades(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.only(&["symbol", "limit", "fromId"])?;
     let (limit, from) = (asked.limit(TRADES.0, TRADES.1)?, asked.number("fromId")?);
     let trades = trades_of(&site, &asked, Wanted { from, limit, ..Wanted::default() }).await?;
-    Ok(Json(trades.iter().map(trade_shape).collect()))
+    Ok(Json(trades.iter().map(|trade| trade_shape(trade, asked.unit)).collect()))
 }
 
 /// Each trade is an aggregate of its own.
 pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.only(&["symbol", "limit", "fromId", "startTime", "endTime"])?;
     let wanted = Wanted::of(&asked, "fromId")?;
     let trades = trades_of(&site, &asked, wanted).await?;
-    Ok(Json(trades.iter().map(aggregate_shape).collect()))
+    Ok(Json(trades.iter().map(|trade| aggregate_shape(trade, asked.unit)).collect()))
 }
 
 /// Trades of a symbol, oldest first.
@@ -191,74 +230,36 @@ async fn trades_of(site: &Site, asked: &Parameters, wanted: Wanted) -> Result<Ve
     if let Some(since) = wanted.since() {
         let found = past::trades_since(site, symbol, since, wanted.limit).await.map_err(Refusal::troubled)?;
         if let Some(mut trades) = found {
-            trades.retain(|trade| !wanted.ends_before(trade.time.0));
+            trades.retain(|trade| !wanted.ends_before(trade.time));
             return Ok(trades);
         }
     }
     gather(wanted, |before| past::trades_of_symbol(site, symbol, before, TRADES.1)).await
 }
 
-fn trade_shape(trade: &Trade) -> Value {
+fn trade_shape(trade: &Trade, unit: TimeUnit) -> Value {
     json!({
         "id": trade.id,
         "price": numbers::price(trade.price),
         "qty": numbers::shares(trade.shares),
         "quoteQty": numbers::money(trade.money()),
-        "time": numbers::milliseconds(trade.time),
+        "time": unit.tell(trade.time),
         "isBuyerMaker": trade.aggressor == Side::Sell,
         "isBestMatch": true,
     })
 }
 
-fn aggregate_shape(trade: &Trade) -> Value {
+fn aggregate_shape(trade: &Trade, unit: TimeUnit) -> Value {
     json!({
         "a": trade.id,
         "p": numbers::price(trade.price),
         "q": numbers::shares(trade.shares),
         "f": trade.id,
         "l": trade.id,
-        "T": numbers::milliseconds(trade.time),
+        "T": unit.tell(trade.time),
         "m": trade.aggressor == Side::Sell,
         "M": true,
     })
-}
-
-pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
-    let interval = interval(asked.needed("interval")?)?;
-    let limit = asked.limit(500, 1000)?;
-    let (start, end) = (asked.time("startTime")?, asked.time("endTime")?);
-    // A candle that begins at the end is still wanted.
-    let before = end.map(|end| Time(end.saturating_add(1000)));
-    let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
-    let stretch = Stretch { from: start.map(Time), before };
-    let candles = past::candles(&site, symbol, interval, stretch, limit).await.map_err(Refusal::troubled)?;
-    Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval)).collect()))
-}
-
-pub(super) fn interval(name: &str) -> Result<Interval, Refusal> {
-    Interval::parse(name).ok_or_else(|| {
-        let names: Vec<&str> = Interval::ALL.into_iter().map(Interval::name).collect();
-        Refusal::new(-1120, format!("Invalid interval. It is one of {}.", names.join(", ")))
-    })
-}
-
-fn kline_shape(candle: &Candle, interval: Interval) -> Value {
-    let start = numbers::milliseconds(candle.start);
-    json!([
-        start,
-        numbers::price(candle.open),
-        numbers::price(candle.high),
-        numbers::price(candle.low),
-        numbers::price(candle.close),
-        numbers::position(candle.volume),
-        start + interval.micros() / 1000 - 1,
-        numbers::money(candle.money),
-        candle.trades,
-        // Of whom the aggressor was, candles know nothing.
-        numbers::zero(),
-        numbers::zero(),
-        "0",
-    ])
 }
 
 /// What `show` makes of the symbol that is asked for.

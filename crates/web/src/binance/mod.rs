@@ -3,8 +3,11 @@
 //! `/api/v1` asks and does. docs/BINANCE.md is its interface.
 
 mod account;
+mod all_tickers;
+mod cancel_restriction;
 mod events;
 mod history;
+mod klines;
 mod market;
 mod names;
 mod numbers;
@@ -13,12 +16,16 @@ mod parameters;
 mod place;
 mod refusal;
 mod reports;
+mod rolling;
 mod socket;
 mod socket_api;
 mod stream;
 mod streams;
 mod tickers;
+mod time_unit;
 mod used_weight;
+mod wallet;
+mod window;
 
 use axum::Router;
 use axum::extract::Request;
@@ -39,7 +46,40 @@ pub(crate) fn is_for(request: &Request) -> bool {
 }
 
 pub(crate) fn routes() -> Router<Site> {
-    let rest = Router::new()
+    let trading = Router::new()
+        .route("/uiKlines", get(klines::klines))
+        .route("/avgPrice", get(tickers::average_price))
+        .route("/ticker", get(rolling::rolling))
+        .route("/ticker/tradingDay", get(rolling::trading_day))
+        .route("/account", get(account::account))
+        .route("/account/commission", get(wallet::commission))
+        .route("/myTrades", get(account::trades))
+        .route("/order", get(order::one).post(place::place).delete(order::cancel))
+        .route("/order/test", post(place::test))
+        .route("/openOrders", get(order::open).delete(order::cancel_open))
+        .route("/allOrders", get(order::all));
+    let wallet = Router::new()
+        .route("/system/status", get(wallet::system_status))
+        .route("/asset/tradeFee", get(wallet::trade_fee))
+        .route("/asset/assetDetail", get(wallet::asset_detail))
+        .route("/capital/config/getall", get(wallet::coins))
+        .route("/margin/allPairs", get(wallet::no_pairs))
+        .route("/margin/isolated/allPairs", get(wallet::no_pairs));
+    let refusing = |router: Router<Site>| router.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
+    let all = Router::new()
+        .nest("/api/v3", refusing(trading.merge(of_both_versions())))
+        .nest("/api/v1", refusing(of_both_versions()))
+        .nest("/sapi/v1", refusing(wallet))
+        .route("/ws", get(socket::upgrade_bare))
+        .route("/ws/{*streams}", get(socket::upgrade_raw))
+        .route("/stream", get(socket::upgrade_combined))
+        .route("/ws-api/v3", get(socket_api::upgrade));
+    Router::new().nest(PREFIX, refusing(all))
+}
+
+/// What the first version had, and clients still ask there.
+fn of_both_versions() -> Router<Site> {
+    Router::new()
         .route("/ping", get(market::ping))
         .route("/time", get(market::time))
         .route("/exchangeInfo", get(market::exchange_info))
@@ -47,29 +87,11 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/trades", get(market::trades))
         .route("/historicalTrades", get(market::historical_trades))
         .route("/aggTrades", get(market::aggregate_trades))
-        .route("/klines", get(market::klines))
-        .route("/avgPrice", get(tickers::average_price))
+        .route("/klines", get(klines::klines))
         .route("/ticker/24hr", get(tickers::day))
         .route("/ticker/price", get(tickers::price))
         .route("/ticker/bookTicker", get(tickers::book))
-        .route("/account", get(account::account))
-        .route("/myTrades", get(account::trades))
-        .route("/order", get(order::one).post(place::place).delete(order::cancel))
-        .route("/order/test", post(place::test))
-        .route("/openOrders", get(order::open).delete(order::cancel_open))
-        .route("/allOrders", get(order::all))
         .route("/userDataStream", post(account::listen).put(account::keep_listening).delete(account::stop_listening))
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method);
-    let all = Router::new()
-        .nest("/api/v3", rest)
-        .route("/ws", get(socket::upgrade_bare))
-        .route("/ws/{*streams}", get(socket::upgrade_raw))
-        .route("/stream", get(socket::upgrade_combined))
-        .route("/ws-api/v3", get(socket_api::upgrade))
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method);
-    Router::new().nest(PREFIX, all)
 }
 
 async fn nothing_here() -> Refusal {

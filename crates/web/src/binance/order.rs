@@ -13,10 +13,12 @@ use exchange::Answer as Answered;
 use feed::{Open, ReadModel, View};
 use serde_json::{Value, json};
 
+use super::cancel_restriction::CancelRestriction;
 use super::history::{Wanted, gather};
 use super::market::Answer;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::open_orders::{self, Direction, Stopped, Walk};
@@ -132,8 +134,8 @@ impl Order {
         self.money.map_or_else(|| "-1.00000000".to_owned(), numbers::money)
     }
 
-    fn shape(&self) -> Value {
-        let time = self.time.map_or(0, numbers::milliseconds);
+    fn shape(&self, unit: TimeUnit) -> Value {
+        let time = self.time.map_or(0, |time| unit.tell(time));
         json!({
             "symbol": names::pair(self.name),
             "orderId": self.id.0,
@@ -151,21 +153,21 @@ impl Order {
             "stopPrice": numbers::zero(),
             "icebergQty": numbers::zero(),
             "time": time,
-            "updateTime": self.done.map_or(time, numbers::milliseconds),
+            "updateTime": self.done.map_or(time, |done| unit.tell(done)),
             "isWorking": true,
             "workingTime": time,
             "selfTradePreventionMode": "NONE",
         })
     }
 
-    fn canceled_shape(&self) -> Value {
+    fn canceled_shape(&self, unit: TimeUnit) -> Value {
         json!({
             "symbol": names::pair(self.name),
             "origClientOrderId": self.client_name(),
             "orderId": self.id.0,
             "orderListId": -1,
             "clientOrderId": self.client_name(),
-            "transactTime": self.done.map_or(0, numbers::milliseconds),
+            "transactTime": self.done.map_or(0, |done| unit.tell(done)),
             "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
             "executedQty": numbers::shares(self.executed),
@@ -210,6 +212,7 @@ pub(super) fn side_name(side: Side) -> &'static str {
 
 pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
+    asked.only_signed(&["symbol", "orderId", "origClientOrderId"])?;
     let pair = asked.needed("symbol")?.to_owned();
     let order = named(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
     let (symbol, account, open) = of_account(&site, account, move |scene, account| {
@@ -219,18 +222,19 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     })
     .await?;
     if let Some(open) = open {
-        return Ok(Json(open.shape()));
+        return Ok(Json(open.shape(asked.unit)));
     }
     let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
     let past = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
     let past = past.ok_or_else(Refusal::no_such_order)?;
-    Ok(Json(site.look(move |scene| Order::of_past(&scene.view, &past)).await?.shape()))
+    Ok(Json(site.look(move |scene| Order::of_past(&scene.view, &past)).await?.shape(asked.unit)))
 }
 
 /// Oldest first, as many as there are: in pieces, for this protocol has no pages.
 pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let account = asked.account(&site)?;
-    let pair = asked.text("symbol").map(str::to_owned);
+    asked.only_signed(&["symbol"])?;
+    let (pair, unit) = (asked.text("symbol").map(str::to_owned), asked.unit);
     let (account, symbol) = of_account(&site, account, move |scene, account| {
         let find = |pair: String| names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol);
         Ok((account, pair.map(find).transpose()?))
@@ -249,13 +253,14 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
             (found.into_iter().collect::<Result<Vec<Order>, Refusal>>(), more.then_some(walk))
         });
         let (orders, next) = looked.await?;
-        Ok(Piece::of(orders?.iter().map(Order::shape), next))
+        Ok(Piece::of(orders?.iter().map(|order| order.shape(unit)), next))
     })
     .await
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
+    asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "limit"])?;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "orderId")?);
     let (symbol, account) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
@@ -270,12 +275,13 @@ pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
         let orders: Vec<Order> = orders.iter().map(|past| Order::of_past(&scene.view, past)).collect();
         orders
     });
-    Ok(Json(shown.await?.iter().map(Order::shape).collect()))
+    Ok(Json(shown.await?.iter().map(|order| order.shape(asked.unit)).collect()))
 }
 
 pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
-    let pair = asked.needed("symbol")?.to_owned();
+    asked.only_signed(&["symbol", "orderId", "origClientOrderId", "cancelRestrictions"])?;
+    let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
     site.ascertain().await?;
     let order = named(&site, account, &asked).await?.ok_or_else(Refusal::unknown_to_cancel)?;
     let open = of_account(&site, account, move |scene, account| {
@@ -285,14 +291,18 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     });
     // One that is not open any more cannot be canceled, whatever became of it.
     let open = open.await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) {
+        return Err(CancelRestriction::refusal());
+    }
     let canceled = cancel_this(&site, account, open).await?;
-    canceled.map(|order| Json(order.canceled_shape())).ok_or_else(Refusal::unknown_to_cancel)
+    canceled.map(|order| Json(order.canceled_shape(asked.unit))).ok_or_else(Refusal::unknown_to_cancel)
 }
 
 /// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
-    let pair = asked.needed("symbol")?.to_owned();
+    asked.only_signed(&["symbol"])?;
+    let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
     site.ascertain().await?;
     let (account, symbol) = of_account(&site, id, move |scene, account| {
         Ok((account, names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?))
@@ -308,7 +318,7 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
         return Err(Refusal::unknown_to_cancel());
     }
     // All is canceled by now; how it ended is told as fast as the client takes it.
-    pieces::answer(&site, Frame::bare(), canceled, |site, mut canceled: VecDeque<OrderId>| async move {
+    pieces::answer(&site, Frame::bare(), canceled, move |site, mut canceled: VecDeque<OrderId>| async move {
         let some = past::orders(&site, open_orders::take_some(&mut canceled)).await;
         let some = some.map_err(|trouble| match trouble {
             Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
@@ -317,7 +327,10 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
         let orders = site
             .look(move |scene| -> Vec<Order> { some.iter().map(|past| Order::of_past(&scene.view, past)).collect() });
         let shapes = orders.await?;
-        Ok(Piece::of(shapes.iter().map(Order::canceled_shape), Some(canceled).filter(|left| !left.is_empty())))
+        Ok(Piece::of(
+            shapes.iter().map(|order| order.canceled_shape(unit)),
+            Some(canceled).filter(|left| !left.is_empty()),
+        ))
     })
     .await
 }

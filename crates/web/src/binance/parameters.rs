@@ -5,23 +5,28 @@ use std::collections::HashSet;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
-use engine::AccountId;
+use engine::{AccountId, Time};
 
-use super::numbers::now;
 use super::refusal::Refusal;
+use super::time_unit::{self, TimeUnit};
+use crate::clock::now;
 use crate::input::digits;
 use crate::keys::Key;
 use crate::site::Site;
 
-/// How old a signed request may be, in milliseconds, unless it says otherwise, and at most.
-const WINDOW: u64 = 5_000;
-const WINDOW_MAX: u64 = 60_000;
+/// How old a signed request may be, in microseconds, unless it says otherwise, and at most.
+const WINDOW: u64 = 5_000_000;
+const WINDOW_MAX: u64 = 60_000_000;
 /// How far ahead a client's clock may be.
-const AHEAD_MAX: u64 = 1_000;
+const AHEAD_MAX: u64 = 1_000_000;
+/// What every signed request may have.
+const OF_SIGNED: [&str; 3] = ["timestamp", "recvWindow", "signature"];
 
 /// A request's parameters.
 pub(super) struct Parameters {
     key: Option<String>,
+    /// In which times are to be told.
+    pub(super) unit: TimeUnit,
     /// As they came, for the signature.
     query: String,
     body: Bytes,
@@ -33,6 +38,7 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
 
     async fn from_request(request: Request, state: &S) -> Result<Parameters, Refusal> {
         let key = request.headers().get("x-mbx-apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
+        let unit = TimeUnit::of(request.headers())?;
         let query = request.uri().query().unwrap_or_default().to_owned();
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|rejection| match rejection.status() {
@@ -41,7 +47,7 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         })?;
         let mut parameters = parsed(query.as_bytes())?;
         parameters.extend(parsed(&body)?);
-        Ok(Parameters { key, query, body, parameters })
+        Ok(Parameters { key, unit, query, body, parameters })
     }
 }
 
@@ -64,9 +70,31 @@ impl Parameters {
         self.text(name).map(|text| number(name, text)).transpose()
     }
 
-    /// A time, in the market's microseconds.
-    pub(super) fn time(&self, name: &str) -> Result<Option<u64>, Refusal> {
-        Ok(self.number(name)?.map(|milliseconds| milliseconds.saturating_mul(1000)))
+    /// A time.
+    pub(super) fn time(&self, name: &str) -> Result<Option<Time>, Refusal> {
+        Ok(self.number(name)?.map(time_unit::sent))
+    }
+
+    /// The end of what lasts through a time.
+    pub(super) fn end(&self, name: &str) -> Result<Option<Time>, Refusal> {
+        Ok(self.number(name)?.map(time_unit::end_of_sent))
+    }
+
+    /// Errors: the request has a parameter that is none of these: it would ask for something that would not be done.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Refusal> {
+        let is_known = |name: &&str| known.contains(name);
+        match self.names().find(|name| !is_known(name)) {
+            None => Ok(()),
+            Some(unknown) => {
+                let read = self.names().filter(is_known).count();
+                Err(Refusal::unread(read, self.parameters.len(), unknown))
+            }
+        }
+    }
+
+    /// Errors: a signed request has a parameter that is none of these and not of its signing.
+    pub(super) fn only_signed(&self, known: &[&str]) -> Result<(), Refusal> {
+        self.only(&[known, &OF_SIGNED].concat())
     }
 
     /// How many to show; more than there may be is as many as there may be.
@@ -87,13 +115,13 @@ impl Parameters {
     /// Whom the request comes from, if it is signed and of now.
     pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
         let key = self.key(site)?;
-        let timestamp = self.number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
+        let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
         let signature = self.needed("signature")?;
         let (query, body) = (unsigned(self.query.as_bytes()), unsigned(&self.body));
         if !key.signed(&[&query, &body], signature) {
             return Err(Refusal::bad_signature());
         }
-        check_time(timestamp, self.number("recvWindow")?)?;
+        check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
         Ok(key.account)
     }
 }
@@ -117,14 +145,22 @@ pub(super) fn number(name: &str, text: &str) -> Result<u64, Refusal> {
     number.ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
 }
 
-/// Whether a signed request is of now.
-pub(super) fn check_time(timestamp: u64, window: Option<u64>) -> Result<(), Refusal> {
+/// How old a request may be, in microseconds: milliseconds with up to three decimals.
+pub(super) fn window(text: &str) -> Result<u64, Refusal> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_decimal = digits(whole) && digits(decimals) && decimals.len() <= 3;
+    let micros = is_decimal.then(|| format!("{whole}{decimals:0<3}").parse().ok()).flatten();
+    micros.ok_or_else(|| Refusal::illegal("recvWindow", r"^[0-9]{1,17}(\.[0-9]{1,3})?$"))
+}
+
+/// Whether a signed request is of now, whose window is of so many microseconds.
+pub(super) fn check_time(Time(timestamp): Time, window: Option<u64>) -> Result<(), Refusal> {
     let (now, window) = (now(), window.unwrap_or(WINDOW));
     if window > WINDOW_MAX {
-        return Err(Refusal::new(-1131, format!("recvWindow must be less than {WINDOW_MAX}.")));
+        return Err(Refusal::new(-1131, format!("recvWindow must be less than {}.", WINDOW_MAX / 1000)));
     }
     if timestamp > now.saturating_add(AHEAD_MAX) {
-        let msg = format!("Timestamp for this request was {AHEAD_MAX}ms ahead of the server's time.");
+        let msg = format!("Timestamp for this request was {}ms ahead of the server's time.", AHEAD_MAX / 1000);
         return Err(Refusal::new(-1021, msg));
     }
     if timestamp.saturating_add(window) < now {
@@ -151,6 +187,7 @@ fn unsigned(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::window as window_of;
     use super::*;
 
     #[test]
@@ -164,13 +201,28 @@ mod tests {
     #[test]
     fn a_request_is_of_now() {
         let now = now();
-        assert_eq!(check_time(now, None), Ok(()));
-        assert_eq!(check_time(now - 3_000, Some(60_000)), Ok(()));
-        let code = |checked: Result<(), Refusal>| checked.err().map(|refusal| refusal.code);
-        assert_eq!(code(check_time(now - 3_000, Some(1))), Some(-1021));
-        assert_eq!(code(check_time(now + 60_000, None)), Some(-1021));
-        assert_eq!(code(check_time(now, Some(60_001))), Some(-1131));
-        assert_eq!(code(check_time(u64::MAX, Some(60_000))), Some(-1021));
-        assert_eq!(code(check_time(0, None)), Some(-1021));
+        let checked = |timestamp: u64, window: Option<&str>| {
+            let window = window.map(|text| window_of(text).expect("a window"));
+            check_time(Time(timestamp), window).err().map(|refusal| refusal.code)
+        };
+        assert_eq!(checked(now, None), None);
+        assert_eq!(checked(now - 3_000_000, Some("60000")), None);
+        assert_eq!(checked(now - 3_000_000, Some("1")), Some(-1021));
+        assert_eq!(checked(now - 3_000_000, Some("2999.999")), Some(-1021));
+        assert_eq!(checked(now + 60_000_000, None), Some(-1021));
+        assert_eq!(checked(now, Some("60000.0")), None);
+        assert_eq!(checked(now, Some("60000.001")), Some(-1131));
+        assert_eq!(checked(u64::MAX, Some("60000")), Some(-1021));
+        assert_eq!(checked(0, None), Some(-1021));
+    }
+
+    #[test]
+    fn a_window_has_up_to_three_decimals() {
+        for (text, micros) in [("5000", 5_000_000), ("5000.5", 5_000_500), ("0.001", 1), ("6.346", 6_346)] {
+            assert_eq!(window_of(text), Ok(micros), "{text}");
+        }
+        for wrong in ["", ".", "1.", ".1", "1.0000", "-1", "1.-1", "1e3", " 1", "1.2.3", "99999999999999999999"] {
+            assert_eq!(window_of(wrong).err().map(|refusal| refusal.code), Some(-1100), "{wrong}");
+        }
     }
 }

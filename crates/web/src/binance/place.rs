@@ -13,6 +13,7 @@ use super::market::Answer;
 use super::order::{ask, of_account, price_text, side_name, time_in_force, type_name};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
 use super::{names, numbers};
 use crate::hub::Hub;
 use crate::site::Site;
@@ -67,7 +68,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
     match ask(&site, Op::Command(placing.command(account))).await? {
         // It is placed: whoever cannot be told of it must not be told to try again.
         Reply::Opened(order) => {
-            placing.tell(&site, account, order).await.map(Json).map_err(|_| Refusal::unknown_outcome())
+            placing.tell(&site, account, order, asked.unit).await.map(Json).map_err(|_| Refusal::unknown_outcome())
         }
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
@@ -164,12 +165,12 @@ impl Placing {
     }
 
     /// What the order was answered with: what it executed with when it was placed, not what came later.
-    async fn tell(&self, site: &Site, account: AccountId, order: OrderId) -> Result<Value, Refusal> {
+    async fn tell(&self, site: &Site, account: AccountId, order: OrderId, unit: TimeUnit) -> Result<Value, Refusal> {
         let Placing { symbol: name, side, kind, limit, .. } = *self;
         let (time, fills) =
             of_account(site, account, move |scene, _| Ok((time_of(scene, order)?, fills(scene, name, order)?))).await?;
         let time = fills.iter().flatten().next().map(|trade| trade.time).or(time);
-        let time = time.map_or_else(numbers::now, numbers::milliseconds);
+        let time = time.map_or_else(|| unit.now(), |time| unit.tell(time));
         let mut told = json!({
             "symbol": names::pair(name),
             "orderId": order.0,

@@ -96,6 +96,14 @@ impl Refusal {
         Refusal::new(-1106, format!("Parameter '{parameter}' sent when not required."))
     }
 
+    /// A parameter that nobody would have read.
+    pub(super) fn unread(read: usize, sent: usize, parameter: &str) -> Refusal {
+        let msg = format!(
+            "Not all sent parameters were read; read '{read}' parameter(s) but was sent '{sent}': there is no '{parameter}' here."
+        );
+        Refusal::new(-1104, msg)
+    }
+
     pub(super) fn unknown_symbol() -> Refusal {
         Refusal::new(-1121, "Invalid symbol.")
     }

@@ -2,14 +2,16 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use feed::ReadModel;
+use engine::AccountIndex;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::stream;
+use super::time_unit::TimeUnit;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
+use crate::listen_keys::ListenKeyText;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
@@ -19,12 +21,16 @@ use crate::upgrade::Upgrade;
 
 /// Streams that one connection may follow.
 const STREAMS_MAX: usize = 200;
+/// The one property of a connection: whether each event says which stream it is of.
+const COMBINED: &str = "combined";
 
 /// Follows what it asks for later.
 pub(super) async fn upgrade_bare(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
+    asked: Parameters,
 ) -> Result<Response, Refusal> {
+    of_this_unit(&asked, &[])?;
     follow(site, upgrade?, Envelope::Raw, Vec::new()).await
 }
 
@@ -34,7 +40,9 @@ pub(super) async fn upgrade_raw(
     State(site): State<Site>,
     Path(streams): Path<String>,
     upgrade: Result<Upgrade, Problem>,
+    asked: Parameters,
 ) -> Result<Response, Refusal> {
+    of_this_unit(&asked, &[])?;
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let names = streams.split('/').filter(|name| !is_number(name)).map(str::to_owned).collect();
     follow(site, upgrade?, Envelope::Raw, names).await
@@ -46,13 +54,25 @@ pub(super) async fn upgrade_combined(
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
+    of_this_unit(&asked, &["streams"])?;
     let streams = asked.text("streams").unwrap_or_default();
     let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     follow(site, upgrade?, Envelope::Combined, names).await
 }
 
+/// Errors: the address asks for something else than these and milliseconds.
+pub(super) fn of_this_unit(asked: &Parameters, known: &[&str]) -> Result<(), Refusal> {
+    asked.only(&[known, &["timeUnit"]].concat())?;
+    match asked.text("timeUnit").map(TimeUnit::parse) {
+        None | Some(Some(TimeUnit::Millisecond)) => Ok(()),
+        Some(_) => Err(Refusal::invalid("timeUnit", "over a WebSocket it is MILLISECOND")),
+    }
+}
+
+/// A name that nothing is told of refuses no connection, as its client may ask for other streams later.
 async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
-    let topics = find_all(&site, envelope, names).await?;
+    let found = find_all(&site, envelope, names).await?;
+    let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
     Ok(conversation::begin(site, upgrade, move |site, outbox| Follower { site, outbox, envelope, topics }))
 }
 
@@ -96,7 +116,25 @@ impl Party for Follower {
                 let names: Vec<&str> = self.topics.iter().map(|(name, _)| name.as_str()).collect();
                 self.outbox.send(answer(&id, &json!(names)));
             }
-            _ => self.refuse(&id, 2, "Invalid request: method is SUBSCRIBE, UNSUBSCRIBE or LIST_SUBSCRIPTIONS"),
+            Some("SET_PROPERTY") => match (&request["params"][0], &request["params"][1]) {
+                (Value::String(name), Value::Bool(combined)) if name == COMBINED => {
+                    let envelope = if *combined { Envelope::Combined } else { Envelope::Raw };
+                    self.envelop(envelope, answer(&id, &Value::Null)).await;
+                }
+                (Value::String(name), _) if name == COMBINED => {
+                    self.refuse(&id, 1, "Invalid value type: expected Boolean");
+                }
+                _ => self.refuse(&id, 0, "Unknown property"),
+            },
+            Some("GET_PROPERTY") if request["params"][0] == COMBINED => {
+                self.outbox.send(answer(&id, &json!(self.envelope == Envelope::Combined)));
+            }
+            Some("GET_PROPERTY") => self.refuse(&id, 0, "Unknown property"),
+            _ => self.refuse(
+                &id,
+                2,
+                "Invalid request: method is SUBSCRIBE, UNSUBSCRIBE, LIST_SUBSCRIPTIONS, SET_PROPERTY or GET_PROPERTY",
+            ),
         }
     }
 
@@ -115,7 +153,10 @@ impl Follower {
         let invalid = || Refusal::new(2, "Invalid request: params is a list of names of streams");
         let names = request["params"].as_array().ok_or_else(invalid)?;
         let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(invalid));
-        find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await
+        let found = find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await?;
+        // Who asks now can be told at once that it would never be told anything.
+        let unknown = |name: &str| Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
+        found.into_iter().map(|(name, topic)| Ok((name.clone(), topic.ok_or_else(|| unknown(&name))?))).collect()
     }
 
     async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Text>) {
@@ -149,6 +190,25 @@ impl Follower {
         drop(unsubscribed.await);
     }
 
+    /// Events come in another envelope from now on.
+    async fn envelop(&mut self, envelope: Envelope, answer: Text) {
+        self.envelope = envelope;
+        let changed: Vec<(Topic, Topic)> = self
+            .topics
+            .iter()
+            .map(|named| (named.1, enveloped(named, envelope)))
+            .filter(|(from, to)| from != to)
+            .collect();
+        self.topics.iter_mut().for_each(|named| named.1 = enveloped(named, envelope));
+        let outbox = self.outbox.clone();
+        let exchanged = self.site.look(move |scene| {
+            changed.into_iter().for_each(|(from, to)| Hub::exchange(scene, from, to, &outbox));
+            outbox.send(answer);
+        });
+        // As above.
+        drop(exchanged.await);
+    }
+
     fn refuse(&self, id: &Value, code: i32, msg: &str) {
         let refusal = json!({"error": {"code": code, "msg": msg}, "id": id});
         self.outbox.send(refusal.to_string().into());
@@ -159,9 +219,12 @@ fn answer(id: &Value, result: &Value) -> Text {
     json!({"result": result, "id": id}).to_string().into()
 }
 
-/// The streams that these names stand for. Errors: a name stands for none, because a stream that never tells anything
-/// helps nobody.
-async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result<Vec<Named>, Refusal> {
+/// The streams that these names stand for; none where a name stands for none.
+async fn find_all(
+    site: &Site,
+    envelope: Envelope,
+    names: Vec<String>,
+) -> Result<Vec<(String, Option<Topic>)>, Refusal> {
     if names.len() > STREAMS_MAX {
         return Err(Refusal::invalid("streams", &format!("a connection may follow {STREAMS_MAX}")));
     }
@@ -171,19 +234,40 @@ async fn find_all(site: &Site, envelope: Envelope, names: Vec<String>) -> Result
     let found = site.look(move |scene| {
         let find = |(account, name): (Option<engine::AccountId>, String)| {
             let topic = match account {
-                // Its name would have to be part of each event, and is nobody else's business.
-                Some(_) if envelope == Envelope::Combined => None,
-                Some(account) => scene.view.find_account(account).map(|account| Topic::User(account, envelope)),
-                None => find(scene, envelope, &name),
+                Some(account) => {
+                    let account = scene.view.find_account(account);
+                    account.zip(ListenKeyText::of(&name)).map(|(account, key)| of_account(account, key, envelope))
+                }
+                None => stream::find(&scene.view, &name, envelope),
             };
-            let unknown = || Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
-            topic.ok_or_else(unknown).map(|topic| (name.clone(), topic))
+            (name, topic)
         };
-        names.into_iter().map(find).collect::<Result<Vec<_>, Refusal>>()
+        names.into_iter().map(find).collect()
     });
-    found.await?
+    Ok(found.await?)
 }
 
-fn find(scene: &ReadModel<Hub>, envelope: Envelope, name: &str) -> Option<Topic> {
-    stream::find(&scene.view, name).map(|(symbol, stream)| Topic::Stream(symbol, stream, envelope))
+fn of_account(account: AccountIndex, key: ListenKeyText, envelope: Envelope) -> Topic {
+    match envelope {
+        Envelope::Combined => Topic::UserByKey(account, key),
+        Envelope::Raw | Envelope::Api => Topic::User(account, envelope),
+    }
+}
+
+/// The same stream in another envelope.
+fn enveloped((name, topic): &Named, envelope: Envelope) -> Topic {
+    match *topic {
+        Topic::Stream(symbol, stream, _) => Topic::Stream(symbol, stream, envelope),
+        Topic::Tickers(tickers, _) => Topic::Tickers(tickers, envelope),
+        Topic::User(account, _) | Topic::UserByKey(account, _) => {
+            ListenKeyText::of(name).map_or(*topic, |key| of_account(account, key, envelope))
+        }
+        Topic::Book(_)
+        | Topic::Trades(_)
+        | Topic::Candles(..)
+        | Topic::Orders(_)
+        | Topic::Reports(_)
+        | Topic::Symbols
+        | Topic::Status => *topic,
+    }
 }

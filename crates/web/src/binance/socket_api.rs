@@ -5,9 +5,10 @@ use axum::response::Response;
 use engine::AccountId;
 use serde_json::{Map, Value, json};
 
-use super::numbers;
-use super::parameters::{self, check_time, find_key};
+use super::parameters::{self, Parameters, check_time, find_key};
 use super::refusal::Refusal;
+use super::socket::of_this_unit;
+use super::{numbers, time_unit};
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::outbox::Outbox;
@@ -17,7 +18,13 @@ use crate::text::Text;
 use crate::topic::{Envelope, Topic};
 use crate::upgrade::Upgrade;
 
-pub(super) async fn upgrade(State(site): State<Site>, upgrade: Result<Upgrade, Problem>) -> Result<Response, Refusal> {
+pub(super) async fn upgrade(
+    State(site): State<Site>,
+    upgrade: Result<Upgrade, Problem>,
+    asked: Parameters,
+) -> Result<Response, Refusal> {
+    // Its answers tell of no limits, whether they are to or not.
+    of_this_unit(&asked, &["returnRateLimits"])?;
     site.market()?;
     Ok(conversation::begin(site, upgrade?, |site, outbox| Caller { site, outbox, followed: Vec::new() }))
 }
@@ -118,19 +125,16 @@ impl Caller {
 fn signed(site: &Site, parameters: &Map<String, Value>) -> Result<AccountId, Refusal> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     let key = find_key(site, text("apiKey").filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?)?;
-    let number = |name: &str| match parameters.get(name) {
-        None => Ok(None),
-        Some(value) => {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            parameters::number(name, &text).map(Some)
-        }
-    };
-    let timestamp = number("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
+    let written =
+        |name: &str| parameters.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let timestamp = written("timestamp").ok_or_else(|| Refusal::missing("timestamp"))?;
+    let timestamp = time_unit::sent(parameters::number("timestamp", &timestamp)?);
+    let window = written("recvWindow").map(|text| parameters::window(&text)).transpose()?;
     let signature = text("signature").ok_or_else(|| Refusal::missing("signature"))?;
     if !key.signed(&[signed_text(parameters).as_bytes()], signature) {
         return Err(Refusal::bad_signature());
     }
-    check_time(timestamp, number("recvWindow")?)?;
+    check_time(timestamp, window)?;
     Ok(key.account)
 }
 

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use engine::SymbolIndex;
-use feed::{Interval, View};
+use feed::View;
 
 use super::names;
-use crate::topic::{Every, Stream};
+use crate::kline::KlineInterval;
+use crate::topic::{Envelope, Every, Stream, Tickers, Topic, Window};
 
 impl Stream {
     /// What stands behind the pair.
@@ -25,7 +26,9 @@ impl Stream {
             "bookTicker" => Stream::BookTicker,
             "ticker" => Stream::Ticker,
             "miniTicker" => Stream::MiniTicker,
-            _ => Stream::Kline(Interval::parse(kind.strip_prefix("kline_")?)?),
+            "avgPrice" => Stream::AveragePrice,
+            _ if kind.starts_with(WINDOW_TICKER) => Stream::WindowTicker(window(kind)?),
+            _ => Stream::Kline(KlineInterval::parse(kind.strip_prefix("kline_")?)?),
         };
         // Only the book has a pace.
         (kind == name).then_some(stream)
@@ -43,8 +46,17 @@ impl fmt::Display for Stream {
             Stream::BookTicker => f.write_str("bookTicker"),
             Stream::Ticker => f.write_str("ticker"),
             Stream::MiniTicker => f.write_str("miniTicker"),
+            Stream::WindowTicker(window) => write!(f, "{WINDOW_TICKER}{}", window.name()),
+            Stream::AveragePrice => f.write_str("avgPrice"),
         }
     }
+}
+
+const WINDOW_TICKER: &str = "ticker_";
+
+fn window(kind: &str) -> Option<Window> {
+    let window = kind.strip_prefix(WINDOW_TICKER)?;
+    Window::ALL.into_iter().find(|its| its.name() == window)
 }
 
 fn suffix(every: Every) -> &'static str {
@@ -59,10 +71,31 @@ pub(super) fn name(view: &View, symbol: SymbolIndex, stream: Stream) -> String {
     format!("{}@{stream}", names::pair(view.listing(symbol).name).to_ascii_lowercase())
 }
 
+/// The name of a stream of all symbols.
+pub(super) fn name_of_all(tickers: Tickers) -> String {
+    match tickers {
+        Tickers::Day => "!ticker@arr".to_owned(),
+        Tickers::Mini => "!miniTicker@arr".to_owned(),
+        Tickers::Window(window) => format!("!{WINDOW_TICKER}{}@arr", window.name()),
+    }
+}
+
+fn parse_of_all(name: &str) -> Option<Tickers> {
+    let name = name.strip_suffix("@1000ms").unwrap_or(name);
+    match name.strip_prefix('!')?.strip_suffix("@arr")? {
+        "ticker" => Some(Tickers::Day),
+        "miniTicker" => Some(Tickers::Mini),
+        kind => window(kind).map(Tickers::Window),
+    }
+}
+
 /// The stream of this name, if there is one.
-pub(super) fn find(view: &View, name: &str) -> Option<(SymbolIndex, Stream)> {
+pub(super) fn find(view: &View, name: &str, envelope: Envelope) -> Option<Topic> {
+    if let Some(tickers) = parse_of_all(name) {
+        return Some(Topic::Tickers(tickers, envelope));
+    }
     let (pair, stream) = name.split_once('@')?;
-    Some((names::find_in_any_case(view, pair)?, Stream::parse(stream)?))
+    Some(Topic::Stream(names::find_in_any_case(view, pair)?, Stream::parse(stream)?, envelope))
 }
 
 #[cfg(test)]
@@ -81,16 +114,32 @@ mod tests {
             "aggTrade",
             "kline_1m",
             "kline_1d",
+            "kline_3m",
+            "kline_1M",
             "bookTicker",
             "ticker",
             "miniTicker",
+            "ticker_1h",
+            "ticker_4h",
+            "ticker_1d",
+            "avgPrice",
         ];
         for name in names {
             assert_eq!(Stream::parse(name).map(|stream| stream.to_string()), Some(name.to_owned()));
         }
         assert_eq!(Stream::parse("depth@1000ms"), Some(Stream::Depth(Every::Second)));
-        for unknown in ["", "depth7", "depth@10ms", "trade@100ms", "kline_2m", "kline_", "Trade", "depth@100ms@100ms"] {
+        for unknown in
+            ["", "depth7", "depth@10ms", "trade@100ms", "kline_2m", "kline_", "Trade", "depth@100ms@100ms", "ticker_2h"]
+        {
             assert_eq!(Stream::parse(unknown), None, "{unknown}");
+        }
+        for name in ["!ticker@arr", "!miniTicker@arr", "!ticker_4h@arr"] {
+            assert_eq!(parse_of_all(name).map(name_of_all), Some(name.to_owned()));
+        }
+        assert_eq!(parse_of_all("!miniTicker@arr@1000ms"), Some(Tickers::Mini));
+        for unknown in ["ticker@arr", "!miniTicker@arr@3000ms", "!ticker", "!bookTicker@arr", "!ticker_2h@arr", "!@arr"]
+        {
+            assert_eq!(parse_of_all(unknown), None, "{unknown}");
         }
     }
 }

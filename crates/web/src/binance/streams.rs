@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use engine::{AccountIndex, Price, Side, SymbolIndex, Time};
 use feed::{Candle, News, ReadModel, Trade, View};
 
-use super::events;
+use super::all_tickers::AllTickers;
 use super::reports::Told;
 use super::tickers::best;
+use super::{events, klines};
 use crate::clock::now;
 use crate::hub::{self, Hub};
 use crate::text::Text;
@@ -27,7 +28,15 @@ const TICKER_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     of_symbols: HashMap<SymbolIndex, Vec<Followed>>,
-    of_accounts: HashMap<AccountIndex, Told>,
+    of_accounts: HashMap<AccountIndex, FollowedAccount>,
+    all_tickers: AllTickers,
+}
+
+/// An account, and the topics that tell of it, which share what was told.
+#[derive(Debug)]
+struct FollowedAccount {
+    told: Told,
+    topics: Vec<Topic>,
 }
 
 /// A stream, with what is to be told next and what was told last.
@@ -66,7 +75,9 @@ impl hub::Streams for Streams {
                     Stream::Depth(_) => State::Levels { changed: BTreeSet::new(), from },
                     // The first one is told at once.
                     Stream::BestLevels(..) => State::Changed(true),
-                    Stream::Ticker | Stream::MiniTicker => State::Changed(false),
+                    Stream::Ticker | Stream::MiniTicker | Stream::WindowTicker(_) | Stream::AveragePrice => {
+                        State::Changed(false)
+                    }
                     Stream::BookTicker => State::Best(best(view, symbol)),
                     Stream::Kline(_) => State::Candle(None),
                     Stream::Trade | Stream::AggregateTrade => State::Nothing,
@@ -74,10 +85,10 @@ impl hub::Streams for Streams {
                 let followed = Followed { stream, envelope, state, next };
                 self.of_symbols.entry(symbol).or_default().push(followed);
             }
-            Topic::User(account, _) => {
-                // Two topics of one account share what it was told.
-                let told = Told::begin(view, account);
-                self.of_accounts.entry(account).or_insert(told);
+            Topic::Tickers(tickers, envelope) => self.all_tickers.begin(tickers, envelope),
+            Topic::User(account, _) | Topic::UserByKey(account, _) => {
+                let begin = || FollowedAccount { told: Told::begin(view, account), topics: Vec::new() };
+                self.of_accounts.entry(account).or_insert_with(begin).topics.push(topic);
             }
             Topic::Book(_)
             | Topic::Trades(_)
@@ -89,7 +100,7 @@ impl hub::Streams for Streams {
         }
     }
 
-    fn end(&mut self, topic: Topic, others: bool) {
+    fn end(&mut self, topic: Topic) {
         match topic {
             Topic::Stream(symbol, stream, envelope) => {
                 if let Some(followed) = self.of_symbols.get_mut(&symbol) {
@@ -99,9 +110,13 @@ impl hub::Streams for Streams {
                     }
                 }
             }
-            Topic::User(account, _) => {
-                if !others {
-                    self.of_accounts.remove(&account);
+            Topic::Tickers(tickers, envelope) => self.all_tickers.end(tickers, envelope),
+            Topic::User(account, _) | Topic::UserByKey(account, _) => {
+                if let Some(followed) = self.of_accounts.get_mut(&account) {
+                    followed.topics.retain(|its| *its != topic);
+                    if followed.topics.is_empty() {
+                        self.of_accounts.remove(&account);
+                    }
                 }
             }
             Topic::Book(_)
@@ -112,6 +127,13 @@ impl hub::Streams for Streams {
             | Topic::Symbols
             | Topic::Status => {}
         }
+    }
+
+    fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic) {
+        let Topic::Stream(symbol, stream, envelope) = topic else { return };
+        let all = self.of_symbols.get_mut(&symbol).into_iter().flatten();
+        let its = all.filter(|followed| (followed.stream, followed.envelope) == (stream, envelope));
+        its.filter(|followed| followed.has_something()).for_each(|followed| followed.tell(scene, symbol));
     }
 
     fn follow_symbol(
@@ -136,7 +158,7 @@ impl hub::Streams for Streams {
                     }
                 }
                 (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
-                    let candles = match scene.candles(symbol, interval, None, 2) {
+                    let candles = match klines::latest(scene, symbol, interval) {
                         Ok(candles) => candles,
                         Err(error) => {
                             tracing::error!(%error, "candles cannot be told");
@@ -193,9 +215,10 @@ impl hub::Streams for Streams {
         its.into_iter().for_each(|(account, news)| self.follow_account(scene, account, &news));
     }
 
-    fn tell_due(&mut self, scene: &ReadModel<Hub>) -> Option<Instant> {
+    fn tell_due(&mut self, scene: &mut ReadModel<Hub>) -> Option<Instant> {
         let at = Instant::now();
-        let mut next: Option<Instant> = None;
+        let mut next = self.all_tickers.tell_due(scene, at);
+        let scene = &*scene;
         for (&symbol, all) in &mut self.of_symbols {
             for followed in all {
                 if followed.is_due(at) {
@@ -213,14 +236,19 @@ impl hub::Streams for Streams {
 
 impl Streams {
     fn follow_account(&mut self, scene: &ReadModel<Hub>, account: AccountIndex, news: &[News]) {
-        let Some(told) = self.of_accounts.get_mut(&account) else { return };
-        for event in told.follow(&scene.view, account, news) {
-            for envelope in [Envelope::Raw, Envelope::Api] {
-                let message = || match envelope {
-                    Envelope::Raw | Envelope::Combined => event.clone(),
-                    Envelope::Api => events::of_subscription(account, &event),
+        let Some(followed) = self.of_accounts.get_mut(&account) else { return };
+        for event in followed.told.follow(&scene.view, account, news) {
+            for topic in &followed.topics {
+                let message = || {
+                    if let Topic::UserByKey(_, key) = topic {
+                        return events::of_stream(key.as_str(), &event);
+                    }
+                    match *topic == Topic::User(account, Envelope::Api) {
+                        true => events::of_subscription(account, &event),
+                        false => event.clone(),
+                    }
                 };
-                scene.watcher.tell(Topic::User(account, envelope), || Text::from(message()));
+                scene.watcher.tell(*topic, || Text::from(message()));
             }
         }
     }
@@ -247,7 +275,9 @@ impl Followed {
             | Stream::Kline(_)
             | Stream::BookTicker
             | Stream::Ticker
-            | Stream::MiniTicker => TICKER_EVERY,
+            | Stream::MiniTicker
+            | Stream::WindowTicker(_)
+            | Stream::AveragePrice => TICKER_EVERY,
         }
     }
 
@@ -267,6 +297,8 @@ impl Followed {
                 tell(scene, symbol, stream, self.envelope, &|| match stream {
                     Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
                     Stream::MiniTicker => events::mini_ticker(view, symbol),
+                    Stream::WindowTicker(window) => events::window_ticker(view, symbol, window),
+                    Stream::AveragePrice => events::average_price(view, symbol),
                     Stream::Depth(_)
                     | Stream::Trade
                     | Stream::AggregateTrade
@@ -286,7 +318,7 @@ impl Followed {
             return;
         };
         // A moment later: trades of its time may be on their way.
-        if Time(now().saturating_sub(1_000_000)) < Time(told.start.0 + interval.micros()) {
+        if Time(now().saturating_sub(1_000_000)) < interval.end_of(told.start) {
             return;
         }
         *closed = true;

@@ -1,25 +1,43 @@
-//! Tickers: the last price of a symbol, the best prices of its book, and its last day.
+//! Tickers: the last price of a symbol, the best prices of its book, its last day and its average price.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::{Money, Position, Side, SymbolIndex, Time};
-use feed::{Day, Interval, View};
+use engine::{Side, SymbolIndex, Time};
+use feed::{Interval, View};
 use serde_json::{Value, json};
 
 use super::market::{Answer, Chosen, chosen, look_at_some, of_symbol};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
+use super::window::WindowNumbers;
 use super::{names, numbers};
 use crate::clock::now;
 use crate::pieces::{self, Frame, Piece};
 use crate::site::Site;
 
 pub(super) async fn day(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    of_chosen(&site, asked, day_shape).await
+    asked.only(&["symbol", "symbols", "type"])?;
+    let (unit, is_short) = (asked.unit, is_short(&asked)?);
+    of_chosen(&site, asked, move |view, symbol| {
+        let window = WindowNumbers::of_day(view, symbol);
+        if is_short { window.mini_shape(unit) } else { day_shape(view, symbol, &window, unit) }
+    })
+    .await
+}
+
+/// Whether a ticker is to have its few numbers alone.
+pub(super) fn is_short(asked: &Parameters) -> Result<bool, Refusal> {
+    match asked.text("type") {
+        None | Some("FULL") => Ok(false),
+        Some("MINI") => Ok(true),
+        Some(_) => Err(Refusal::invalid("type", "it is FULL or MINI")),
+    }
 }
 
 pub(super) async fn price(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.only(&["symbol", "symbols"])?;
     of_chosen(&site, asked, |view, symbol| {
         let listing = view.listing(symbol);
         let price = numbers::price_or_zero(listing.last.map(|trade| trade.price));
@@ -29,6 +47,7 @@ pub(super) async fn price(State(site): State<Site>, asked: Parameters) -> Result
 }
 
 pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.only(&["symbol", "symbols"])?;
     of_chosen(&site, asked, |view, symbol| {
         let [bid, bid_shares, ask, ask_shares] = best(view, symbol);
         let pair = names::pair(view.listing(symbol).name);
@@ -38,31 +57,30 @@ pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<
 }
 
 /// Minutes that the average price is of.
-const AVERAGED_MINUTES: u64 = 5;
+pub(super) const AVERAGED_MINUTES: u64 = 5;
 
 /// What was paid for a share in the last minutes; the last price, if nobody traded in them.
 pub(super) async fn average_price(State(site): State<Site>, asked: Parameters) -> Answer {
-    let shown = of_symbol(&site, &asked, |scene, symbol| {
-        let from = now().saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
-        let candles = scene.candles(symbol, Interval::Minute, None, AVERAGED_MINUTES as usize + 1);
-        let candles = candles.map_err(Refusal::unreadable)?;
-        let late = candles.iter().filter(|candle| candle.start.0 >= from);
-        let (money, shares) = late.fold((Money::ZERO, Position::ZERO), |(money, shares), candle| {
-            (money.plus(candle.money), shares.plus(candle.volume))
-        });
-        let last = scene.view.listing(symbol).last;
-        let price = match shares == Position::ZERO {
-            true => numbers::price_or_zero(last.map(|trade| trade.price)),
-            false => numbers::average(money, shares),
-        };
-        let time = last.map_or(0, |trade| numbers::milliseconds(trade.time));
-        Ok(json!({"mins": AVERAGED_MINUTES, "price": price, "closeTime": time}))
+    asked.only(&["symbol"])?;
+    let unit = asked.unit;
+    let shown = of_symbol(&site, &asked, move |scene, symbol| {
+        let time = scene.view.listing(symbol).last.map_or(0, |trade| unit.tell(trade.time));
+        Ok(json!({"mins": AVERAGED_MINUTES, "price": average(&scene.view, symbol), "closeTime": time}))
     });
     shown.await.map(Json)
 }
 
+pub(super) fn average(view: &View, symbol: SymbolIndex) -> String {
+    let listing = view.listing(symbol);
+    let from = now().saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
+    match listing.traded_since(Time(from)) {
+        Some(traded) => numbers::average(traded.money, traded.volume),
+        None => numbers::price_or_zero(listing.last.map(|trade| trade.price)),
+    }
+}
+
 /// One, or a list.
-async fn of_chosen(
+pub(super) async fn of_chosen(
     site: &Site,
     asked: Parameters,
     show: impl Fn(&View, SymbolIndex) -> Value + Clone + Send + 'static,
@@ -93,78 +111,29 @@ pub(super) fn best(view: &View, symbol: SymbolIndex) -> [String; 4] {
     [bid, bid_shares, ask, ask_shares]
 }
 
-/// The last day in numbers that both the request and the stream show.
-pub(super) struct DayNumbers {
-    pub(super) change: String,
-    pub(super) percent: String,
-    pub(super) average: String,
-    pub(super) last: String,
-    pub(super) last_shares: String,
-    pub(super) open: String,
-    pub(super) high: String,
-    pub(super) low: String,
-    pub(super) volume: String,
-    pub(super) money: String,
-    pub(super) trades: u64,
-    /// Milliseconds.
-    pub(super) from: u64,
-    pub(super) to: u64,
-    /// The last trade; -1 without one.
-    pub(super) last_id: i64,
-}
-
-impl DayNumbers {
-    pub(super) fn of(view: &View, symbol: SymbolIndex) -> DayNumbers {
-        let (listing, now) = (view.listing(symbol), now());
-        let day = listing.day(Time(now));
-        let last = listing.last;
-        let (volume, money) = day.map_or((Position::ZERO, Money::ZERO), |day| (day.volume, day.money));
-        let change = last.map(|trade| trade.price).zip(day.map(|day| day.open));
-        let price = |of: fn(Day) -> engine::Price| numbers::price_or_zero(day.map(of));
-        DayNumbers {
-            change: change.map_or_else(numbers::zero, |(last, open)| numbers::price_change(last, open)),
-            percent: change.map_or_else(|| "0.000".to_owned(), |(last, open)| numbers::percent(last, open)),
-            average: numbers::average(money, volume),
-            last: numbers::price_or_zero(last.map(|trade| trade.price)),
-            last_shares: last.map_or_else(numbers::zero, |trade| numbers::shares(trade.shares)),
-            open: price(|day| day.open),
-            high: price(|day| day.high),
-            low: price(|day| day.low),
-            volume: numbers::position(volume),
-            money: numbers::money(money),
-            trades: day.map_or(0, |day| day.trades),
-            from: (now / 1000).saturating_sub(Interval::Day.micros() / 1000),
-            to: now / 1000,
-            last_id: last.filter(|_| day.is_some()).and_then(|trade| i64::try_from(trade.id).ok()).unwrap_or(-1),
-        }
-    }
-}
-
-fn day_shape(view: &View, symbol: SymbolIndex) -> Value {
+fn day_shape(view: &View, symbol: SymbolIndex, window: &WindowNumbers, unit: TimeUnit) -> Value {
     let [bid, bid_shares, ask, ask_shares] = best(view, symbol);
-    let day = DayNumbers::of(view, symbol);
     json!({
-        "symbol": names::pair(view.listing(symbol).name),
-        "priceChange": day.change,
-        "priceChangePercent": day.percent,
-        "weightedAvgPrice": day.average,
-        "prevClosePrice": day.open,
-        "lastPrice": day.last,
-        "lastQty": day.last_shares,
+        "symbol": names::pair(window.name),
+        "priceChange": window.change,
+        "priceChangePercent": window.percent,
+        "weightedAvgPrice": window.average,
+        "prevClosePrice": window.open,
+        "lastPrice": window.last,
+        "lastQty": window.last_shares,
         "bidPrice": bid,
         "bidQty": bid_shares,
         "askPrice": ask,
         "askQty": ask_shares,
-        "openPrice": day.open,
-        "highPrice": day.high,
-        "lowPrice": day.low,
-        "volume": day.volume,
-        "quoteVolume": day.money,
-        "openTime": day.from,
-        "closeTime": day.to,
-        // Numbers of trades count over all symbols: which one was the first of this day is not known.
-        "firstId": -1,
-        "lastId": day.last_id,
-        "count": day.trades,
+        "openPrice": window.open,
+        "highPrice": window.high,
+        "lowPrice": window.low,
+        "volume": window.volume,
+        "quoteVolume": window.money,
+        "openTime": unit.tell(window.from),
+        "closeTime": unit.tell(window.to),
+        "firstId": window.first_id,
+        "lastId": window.last_id,
+        "count": window.trades,
     })
 }

@@ -70,9 +70,7 @@ impl Minute {
 
 /// What `exchangeInfo` says of them.
 pub(super) fn limits() -> Value {
-    let limit = |kind: &str, interval: &str, count: u32| {
-        json!({"rateLimitType": kind, "interval": interval, "intervalNum": count, "limit": LIMIT})
-    };
+    let limit = |kind: &str, interval: &str, count: u32| json!({"rateLimitType": kind, "interval": interval, "intervalNum": count, "limit": LIMIT});
     json!([
         limit("REQUEST_WEIGHT", "MINUTE", 1),
         limit("ORDERS", "SECOND", 10),
@@ -94,7 +92,8 @@ mod tests {
     #[test]
     fn each_address_is_counted_apart_minute_by_minute() {
         let mut counted = Minute::default();
-        let used = [(1, 7), (1, 7), (2, 7), (1, 8), (2, 8), (1, 8)].map(|(of, minute)| counted.add(address(of), minute));
+        let used =
+            [(1, 7), (1, 7), (2, 7), (1, 8), (2, 8), (1, 8)].map(|(of, minute)| counted.add(address(of), minute));
         assert_eq!(used, [1, 2, 1, 1, 1, 2]);
     }
 

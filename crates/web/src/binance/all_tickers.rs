@@ -1,0 +1,68 @@
+//! Tells the tickers of all symbols that changed to those who follow all of them, some at a time.
+
+use std::time::{Duration, Instant};
+
+use engine::SymbolIndex;
+use feed::{ReadModel, SymbolFollowers, View};
+
+use super::{events, names, stream};
+use crate::hub::Hub;
+use crate::text::Text;
+use crate::topic::{Envelope, Tickers, Topic};
+
+/// They are told at most so often, and of at most so many symbols at once: where more of them change, each is told less often.
+const EVERY: Duration = Duration::from_secs(1);
+const AT_ONCE: usize = 500;
+
+/// The streams of all symbols that somebody follows.
+#[derive(Debug, Default)]
+pub(super) struct AllTickers {
+    followed: Vec<(Tickers, Envelope)>,
+    /// When they may be told again; none before the first time.
+    next: Option<Instant>,
+}
+
+impl AllTickers {
+    pub(super) fn begin(&mut self, tickers: Tickers, envelope: Envelope) {
+        self.followed.push((tickers, envelope));
+    }
+
+    pub(super) fn end(&mut self, tickers: Tickers, envelope: Envelope) {
+        self.followed.retain(|its| *its != (tickers, envelope));
+    }
+
+    /// Gives when the next are due, if any were told.
+    pub(super) fn tell_due(&mut self, scene: &mut ReadModel<Hub>, at: Instant) -> Option<Instant> {
+        if self.followed.is_empty() {
+            return None;
+        }
+        if let Some(next) = self.next.filter(|next| at < *next) {
+            return Some(next);
+        }
+        let mut changed = scene.view.take_changed_symbols(SymbolFollowers::Compatible, AT_ONCE);
+        changed.retain(|symbol| names::is_traded(&scene.view, *symbol));
+        if changed.is_empty() {
+            return None;
+        }
+        for &(tickers, envelope) in &self.followed {
+            let message = || event(&scene.view, tickers, envelope, &changed);
+            scene.watcher.tell(Topic::Tickers(tickers, envelope), || Text::from(message()));
+        }
+        self.next = Some(at + EVERY);
+        self.next
+    }
+}
+
+fn event(view: &View, tickers: Tickers, envelope: Envelope, changed: &[SymbolIndex]) -> String {
+    let of = |symbol: SymbolIndex| match tickers {
+        Tickers::Day => events::ticker(view, symbol),
+        Tickers::Mini => events::mini_ticker(view, symbol),
+        Tickers::Window(window) => events::window_ticker(view, symbol, window),
+    };
+    let all: Vec<String> = changed.iter().map(|symbol| of(*symbol)).collect();
+    let event = events::list(&all);
+    match envelope {
+        Envelope::Raw | Envelope::Api => event,
+        Envelope::Combined => events::of_stream(&stream::name_of_all(tickers), &event),
+    }
+}

@@ -1,0 +1,190 @@
+//! Candles of every interval that these clients know: those that the market keeps, or longer ones made of them.
+
+use std::collections::VecDeque;
+
+use axum::Json;
+use axum::extract::State;
+use engine::{SymbolIndex, Time};
+use feed::{Candle, HistoryError, Interval, ReadModel};
+use serde_json::{Value, json};
+
+use super::market::{Answer, of_symbol};
+use super::numbers;
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+use super::time_unit::TimeUnit;
+use crate::hub::Hub;
+use crate::kline::KlineInterval;
+use crate::past::{self, Trouble};
+use crate::records::Stretch;
+use crate::site::Site;
+
+/// Shown unless asked otherwise, and at most.
+const KLINES: (usize, usize) = (500, 1000);
+/// Shorter candles that are asked for at once, so that others are not kept waiting, and how often.
+const PAGE: usize = 1000;
+const PAGES_MAX: usize = 64;
+
+const SECOND: KlineInterval = KlineInterval::Kept(Interval::Second);
+
+/// Also as `uiKlines`: they are shown as they are.
+pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.only(&["symbol", "interval", "startTime", "endTime", "timeZone", "limit"])?;
+    let interval = interval(asked.needed("interval")?)?;
+    let limit = asked.limit(KLINES.0, KLINES.1)?;
+    if asked.text("timeZone").is_some_and(|zone| !matches!(zone, "0" | "0:00" | "00:00" | "+0:00" | "+00:00")) {
+        return Err(Refusal::invalid("timeZone", "candles begin in UTC: it is 0"));
+    }
+    // A candle that begins at the end is still wanted.
+    let stretch = Stretch { from: asked.time("startTime")?, before: asked.end("endTime")? };
+    let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
+    let candles = candles(&site, symbol, interval, stretch, limit).await?;
+    Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval, asked.unit)).collect()))
+}
+
+fn interval(name: &str) -> Result<KlineInterval, Refusal> {
+    KlineInterval::parse(name).ok_or_else(|| {
+        let names = KlineInterval::ALL.map(|(name, _)| name);
+        Refusal::new(-1120, format!("Invalid interval. It is one of {}.", names.join(", ")))
+    })
+}
+
+fn kline_shape(candle: &Candle, interval: KlineInterval, unit: TimeUnit) -> Value {
+    json!([
+        unit.tell(candle.start),
+        numbers::price(candle.open),
+        numbers::price(candle.high),
+        numbers::price(candle.low),
+        numbers::price(candle.close),
+        numbers::position(candle.volume),
+        unit.tell_end(candle, interval),
+        numbers::money(candle.money),
+        candle.trades,
+        // Of whom the aggressor was, candles know nothing.
+        numbers::zero(),
+        numbers::zero(),
+        "0",
+    ])
+}
+
+/// Candles that begin in a stretch of time, oldest first: the first `limit` of it if it begins somewhere, or else the last.
+async fn candles(
+    site: &Site,
+    symbol: SymbolIndex,
+    interval: KlineInterval,
+    stretch: Stretch,
+    limit: usize,
+) -> Result<Vec<Candle>, Refusal> {
+    // Seconds are counted from trades: looking through many of them page by page would take too long.
+    if let (KlineInterval::Kept(kept), true) = (interval, stretch.from.is_none() || interval == SECOND) {
+        return past::candles(site, symbol, kept, stretch, limit).await.map_err(Refusal::troubled);
+    }
+    let before = stretch.before.map(|before| interval.first_from(before));
+    match stretch.from.map(|from| interval.first_from(from)) {
+        Some(from) => first_candles(site, symbol, interval, (from, before), limit).await,
+        None => last_candles(site, symbol, interval, before, limit).await,
+    }
+}
+
+async fn first_candles(
+    site: &Site,
+    symbol: SymbolIndex,
+    interval: KlineInterval,
+    (mut from, before): (Time, Option<Time>),
+    limit: usize,
+) -> Result<Vec<Candle>, Refusal> {
+    let mut found = Vec::new();
+    // One that is made of several is whole when the next one has begun.
+    let enough = if interval.bases_max() == 1 { limit } else { limit + 1 };
+    for _ in 0..PAGES_MAX {
+        let stretch = Stretch { from: Some(from), before };
+        let most = (enough * interval.bases_max()).min(PAGE);
+        let page = past::candles(site, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
+        // A page may be short where trades are rare; where there are no more, it is empty.
+        let Some(last) = page.last() else { return Ok(found) };
+        from = Time(last.start.0.saturating_add(interval.base().micros()));
+        page.iter().for_each(|candle| interval.join(&mut found, candle));
+        if found.len() >= enough {
+            found.truncate(limit);
+            return Ok(found);
+        }
+    }
+    // The last one may lack its end: whoever asks goes on behind the one before it.
+    found.pop();
+    Ok(found)
+}
+
+async fn last_candles(
+    site: &Site,
+    symbol: SymbolIndex,
+    interval: KlineInterval,
+    mut before: Option<Time>,
+    limit: usize,
+) -> Result<Vec<Candle>, Refusal> {
+    let mut found: VecDeque<Candle> = VecDeque::new();
+    let mut is_whole = false;
+    let most = ((limit + 1) * interval.bases_max()).min(PAGE);
+    for _ in 0..PAGES_MAX {
+        let stretch = Stretch { from: None, before };
+        let page = match past::candles(site, symbol, interval.base(), stretch, most).await {
+            // What is gone is before those that were found.
+            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
+            page => page.map_err(Refusal::troubled)?,
+        };
+        let Some(first) = page.first() else {
+            is_whole = true;
+            break;
+        };
+        before = Some(first.start);
+        for candle in page.iter().rev() {
+            let start = interval.start_of(candle.start);
+            let mut longer = Candle { start, ..*candle };
+            if found.front().is_some_and(|later| later.start == start)
+                && let Some(later) = found.pop_front()
+            {
+                longer.extend(&later);
+            }
+            found.push_front(longer);
+        }
+        if found.len() > limit {
+            break;
+        }
+    }
+    if !is_whole {
+        // It may lack its beginning.
+        found.pop_front();
+    }
+    found.drain(..found.len().saturating_sub(limit));
+    Ok(found.into())
+}
+
+/// All hours with trades from one full hour on and before another one. Errors: it takes too long.
+pub(super) async fn hours(
+    site: &Site,
+    symbol: SymbolIndex,
+    (mut from, before): (Time, Time),
+) -> Result<Vec<Candle>, Refusal> {
+    let mut found = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let stretch = Stretch { from: Some(from), before: Some(before) };
+        let page = past::candles(site, symbol, Interval::Hour, stretch, PAGE).await.map_err(Refusal::troubled)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        from = Time(last.start.0.saturating_add(Interval::Hour.micros()));
+        found.extend(page);
+    }
+    Err(Refusal::invalid("windowSize", "it holds too many trades; ask for a shorter one"))
+}
+
+/// The current candle and the one before it, oldest first: those that there are.
+pub(super) fn latest(
+    scene: &ReadModel<Hub>,
+    symbol: SymbolIndex,
+    interval: KlineInterval,
+) -> Result<Vec<Candle>, HistoryError> {
+    let bases = scene.candles(symbol, interval.base(), None, 2 * interval.bases_max())?;
+    let mut candles = Vec::new();
+    bases.iter().for_each(|candle| interval.join(&mut candles, candle));
+    // One before those two may lack its beginning.
+    candles.drain(..candles.len().saturating_sub(2));
+    Ok(candles)
+}

@@ -1,0 +1,199 @@
+//! Tickers of windows that the client chooses: the last minutes, hours or days, and the day of its own time zone.
+
+use std::collections::VecDeque;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use engine::{SymbolIndex, Time};
+use feed::{Candle, Interval, Traded, View};
+use serde_json::Value;
+
+use super::klines;
+use super::market::{Chosen, chosen};
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+use super::tickers::is_short;
+use super::time_unit::TimeUnit;
+use super::window::WindowNumbers;
+use crate::clock::now;
+use crate::input::digits;
+use crate::pieces::{self, Frame, Piece};
+use crate::site::Site;
+
+/// Symbols of one request.
+const SYMBOLS_MAX: usize = 100;
+
+/// How far back a window goes, in minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Minutes(u64);
+
+const DAY: Minutes = Minutes(24 * 60);
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    window: AskedWindow,
+    is_short: bool,
+    unit: TimeUnit,
+}
+
+#[derive(Clone, Copy)]
+enum AskedWindow {
+    Rolling(Minutes),
+    /// The day that it is where clocks are so many minutes ahead of UTC.
+    DayAt(i64),
+}
+
+pub(super) async fn rolling(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.only(&["symbol", "symbols", "windowSize", "type"])?;
+    let window = asked.text("windowSize").map_or(Ok(DAY), window_size)?;
+    let wanted = Asked { window: AskedWindow::Rolling(window), is_short: is_short(&asked)?, unit: asked.unit };
+    answer(&site, asked, wanted).await
+}
+
+pub(super) async fn trading_day(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    asked.only(&["symbol", "symbols", "timeZone", "type"])?;
+    let ahead = asked.text("timeZone").map_or(Ok(0), time_zone)?;
+    let wanted = Asked { window: AskedWindow::DayAt(ahead), is_short: is_short(&asked)?, unit: asked.unit };
+    answer(&site, asked, wanted).await
+}
+
+fn window_size(text: &str) -> Result<Minutes, Refusal> {
+    let invalid = || Refusal::invalid("windowSize", "it is 1m to 59m, 1h to 23h or 1d to 7d");
+    let (count, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(invalid)?;
+    let count = Some(count).filter(|count| digits(count)).and_then(|count| count.parse::<u64>().ok());
+    match (unit, count.ok_or_else(invalid)?) {
+        ("m", count @ 1..=59) => Ok(Minutes(count)),
+        ("h", count @ 1..=23) => Ok(Minutes(count * 60)),
+        ("d", count @ 1..=7) => Ok(Minutes(count * DAY.0)),
+        _ => Err(invalid()),
+    }
+}
+
+/// Minutes ahead of UTC: `-1:00`, `05:45`, `0`.
+fn time_zone(text: &str) -> Result<i64, Refusal> {
+    let invalid = || Refusal::invalid("timeZone", "it is hours, or hours and minutes, from -12:00 to +14:00");
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "00"));
+    let number = |text: &str| Some(text).filter(|text| digits(text) && text.len() <= 2)?.parse::<i64>().ok();
+    let (hours, minutes) = number(hours).zip(number(minutes)).ok_or_else(invalid)?;
+    let ahead = sign * (hours * 60 + minutes);
+    if minutes < 60 && (-12 * 60..=14 * 60).contains(&ahead) { Ok(ahead) } else { Err(invalid()) }
+}
+
+async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Response, Refusal> {
+    let symbols = match site.look(move |scene| chosen(&scene.view, &asked)).await?? {
+        Chosen::One(symbol) => return Ok(Json(show(site, symbol, wanted).await?).into_response()),
+        Chosen::Some(symbols) if symbols.len() <= SYMBOLS_MAX => symbols,
+        Chosen::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
+        Chosen::AllFrom(_) => return Err(Refusal::missing("symbol")),
+    };
+    pieces::answer(site, Frame::bare(), symbols, move |site, mut left: VecDeque<SymbolIndex>| async move {
+        let Some(symbol) = left.pop_front() else { return Ok(Piece::written([], None)) };
+        let shown = show(&site, symbol, wanted).await?;
+        Ok(Piece::of([shown], Some(left).filter(|left| !left.is_empty())))
+    })
+    .await
+}
+
+async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, Refusal> {
+    let to = Time(now());
+    match wanted.window {
+        AskedWindow::Rolling(window) if window.0 > DAY.0 => return show_days(site, symbol, wanted, (window, to)).await,
+        AskedWindow::Rolling(Minutes(minutes)) => {
+            let show = move |view: &View| WindowNumbers::of_last(view, symbol, minutes * Interval::Minute.micros());
+            Ok(shape(&site.look(move |scene| show(&scene.view)).await?, wanted))
+        }
+        AskedWindow::DayAt(ahead) => {
+            let from = midnight(to, ahead);
+            // The day ends when it is over, whatever is traded in it until then.
+            let to = Time(from.0.saturating_add(Interval::Day.micros() - 1));
+            let window = site.look(move |scene| WindowNumbers::since(&scene.view, symbol, from, to)).await?;
+            Ok(shape(&window, wanted))
+        }
+    }
+}
+
+/// When the day began that it is at a time, where clocks are so many minutes ahead.
+fn midnight(time: Time, ahead: i64) -> Time {
+    let ahead = ahead * 60_000_000;
+    let there = time.0.saturating_add_signed(ahead);
+    Time(Interval::Day.start_of(Time(there)).0.saturating_add_signed(-ahead))
+}
+
+/// Memory does not go back that far by the minute: such a window begins with an hour.
+async fn show_days(
+    site: &Site,
+    symbol: SymbolIndex,
+    wanted: Asked,
+    (Minutes(minutes), to): (Minutes, Time),
+) -> Result<Value, Refusal> {
+    let from = Interval::Hour.start_of(Time(to.0.saturating_sub(minutes * Interval::Minute.micros())));
+    // Hours that are over do not change any more; the one that is not is looked at together with the last trade.
+    let current = Interval::Hour.start_of(to);
+    let over = klines::hours(site, symbol, (from, current)).await?;
+    let shown = site.look(move |scene| {
+        let listing = scene.view.listing(symbol);
+        let mut traded = listing.traded_since(current);
+        for hour in over.iter().rev() {
+            traded = Some(with_earlier(traded, hour));
+        }
+        let traded = traded.map(|traded| Traded { first_trade: listing.trade_back(traded.trades), ..traded });
+        shape(&WindowNumbers::of(&scene.view, symbol, traded, (from, to)), wanted)
+    });
+    Ok(shown.await?)
+}
+
+fn with_earlier(later: Option<Traded>, earlier: &Candle) -> Traded {
+    let Candle { open, high, low, volume, money, trades, .. } = *earlier;
+    let alone = Traded { open, high, low, volume, money, trades, first_trade: None };
+    let Some(later) = later else { return alone };
+    Traded {
+        high: high.max(later.high),
+        low: low.min(later.low),
+        volume: volume.plus(later.volume),
+        money: money.plus(later.money),
+        trades: trades + later.trades,
+        ..alone
+    }
+}
+
+fn shape(window: &WindowNumbers, wanted: Asked) -> Value {
+    match wanted.is_short {
+        true => window.mini_shape(wanted.unit),
+        false => window.shape(wanted.unit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_minutes_hours_or_days() {
+        for (text, minutes) in [("1m", 1), ("59m", 59), ("1h", 60), ("23h", 1380), ("1d", 1440), ("7d", 10_080)] {
+            assert_eq!(window_size(text), Ok(Minutes(minutes)), "{text}");
+        }
+        for wrong in ["", "m", "0m", "60m", "24h", "8d", "1w", "-1m", "1", "1M", "99999999999999999999m", "1\u{e9}"] {
+            assert_eq!(window_size(wrong).err().map(|refusal| refusal.code), Some(-1130), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_of_its_zone() {
+        const HOUR: u64 = 3_600_000_000;
+        for (zone, begun) in [("0", 24), ("-1:00", 25), ("+2", 22), ("14:00", 34), ("-12:00", 36), ("05:45", 18)] {
+            let ahead = time_zone(zone).expect(zone);
+            let midnight = midnight(Time(36 * HOUR), ahead);
+            assert_eq!(midnight.0 / HOUR, begun, "{zone}");
+            assert!(midnight.0 <= 36 * HOUR && 36 * HOUR - midnight.0 <= 24 * HOUR, "{zone}");
+        }
+        for wrong in ["", "-", "14:01", "-12:01", "15", "1:60", "1:2:3", "a", "100", "+-1"] {
+            assert_eq!(time_zone(wrong).err().map(|refusal| refusal.code), Some(-1130), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Times as these clients send and expect them: milliseconds, or microseconds if they ask for those.
+
+use axum::http::{HeaderMap, HeaderName};
+use engine::Time;
+use feed::Candle;
+
+use super::refusal::Refusal;
+use crate::clock;
+use crate::kline::KlineInterval;
+
+const HEADER: HeaderName = HeaderName::from_static("x-mbx-time-unit");
+/// A time that is sent is one of microseconds from here on: this many milliseconds are in the year 5138, and this many
+/// microseconds in 1973.
+const MICROSECONDS_FROM: u64 = 100_000_000_000_000;
+
+/// In which unit times are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TimeUnit {
+    #[default]
+    Millisecond,
+    Microsecond,
+}
+
+impl TimeUnit {
+    /// What a request asks for in its head.
+    pub(super) fn of(headers: &HeaderMap) -> Result<TimeUnit, Refusal> {
+        let Some(asked) = headers.get(HEADER) else { return Ok(TimeUnit::default()) };
+        asked
+            .to_str()
+            .ok()
+            .and_then(TimeUnit::parse)
+            .ok_or_else(|| Refusal::illegal("X-MBX-TIME-UNIT", "MILLISECOND, MICROSECOND"))
+    }
+
+    pub(super) fn parse(name: &str) -> Option<TimeUnit> {
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        match () {
+            () if is("MILLISECOND") => Some(TimeUnit::Millisecond),
+            () if is("MICROSECOND") => Some(TimeUnit::Microsecond),
+            () => None,
+        }
+    }
+
+    pub(super) fn tell(self, time: Time) -> u64 {
+        match self {
+            TimeUnit::Millisecond => time.0 / 1000,
+            TimeUnit::Microsecond => time.0,
+        }
+    }
+
+    /// By this machine's clock.
+    pub(super) fn now(self) -> u64 {
+        self.tell(Time(clock::now()))
+    }
+
+    /// The last moment before a time.
+    pub(super) fn tell_before(self, end: Time) -> u64 {
+        self.tell(end).saturating_sub(1)
+    }
+
+    /// When a candle ends.
+    pub(super) fn tell_end(self, candle: &Candle, interval: KlineInterval) -> u64 {
+        self.tell_before(interval.end_of(candle.start))
+    }
+}
+
+/// A time that a client sent, in either unit.
+pub(super) fn sent(number: u64) -> Time {
+    match number < MICROSECONDS_FROM {
+        true => Time(number.saturating_mul(1000)),
+        false => Time(number),
+    }
+}
+
+/// The end of the moment that a client named: the whole of the last millisecond is meant where milliseconds were sent.
+pub(super) fn end_of_sent(number: u64) -> Time {
+    let moment = if number < MICROSECONDS_FROM { 1000 } else { 1 };
+    Time(sent(number).0.saturating_add(moment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_understood_in_either_unit() {
+        assert_eq!(sent(1_700_000_000_123), Time(1_700_000_000_123_000));
+        assert_eq!(sent(1_700_000_000_123_456), Time(1_700_000_000_123_456));
+        assert_eq!(end_of_sent(1_700_000_000_123), Time(1_700_000_000_124_000));
+        assert_eq!(end_of_sent(1_700_000_000_123_456), Time(1_700_000_000_123_457));
+        assert_eq!(sent(u64::MAX), Time(u64::MAX));
+        assert_eq!(end_of_sent(u64::MAX), Time(u64::MAX));
+    }
+}

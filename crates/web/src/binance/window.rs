@@ -1,0 +1,120 @@
+//! What was traded in a stretch of time up to now, in the numbers that requests and streams show.
+
+use engine::{Money, Position, Price, Symbol, SymbolIndex, Time};
+use feed::{Interval, Traded, View};
+use serde_json::{Value, json};
+
+use super::time_unit::TimeUnit;
+use super::{names, numbers};
+use crate::clock::now;
+
+pub(super) struct WindowNumbers {
+    pub(super) name: Symbol,
+    pub(super) change: String,
+    pub(super) percent: String,
+    pub(super) average: String,
+    pub(super) last: String,
+    pub(super) last_shares: String,
+    pub(super) open: String,
+    pub(super) high: String,
+    pub(super) low: String,
+    pub(super) volume: String,
+    pub(super) money: String,
+    pub(super) trades: u64,
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// The first trade; -1 without one, or where it is not known any more.
+    pub(super) first_id: i64,
+    /// The last trade; -1 without one.
+    pub(super) last_id: i64,
+}
+
+impl WindowNumbers {
+    /// The last 24 hours.
+    pub(super) fn of_day(view: &View, symbol: SymbolIndex) -> WindowNumbers {
+        let to = Time(now());
+        WindowNumbers::since(view, symbol, Time(to.0.saturating_sub(Interval::Day.micros())), to)
+    }
+
+    /// So much time up to now. It begins with a minute, and so may be of up to a minute more.
+    pub(super) fn of_last(view: &View, symbol: SymbolIndex, micros: u64) -> WindowNumbers {
+        let to = Time(now());
+        let from = Interval::Minute.start_of(Time(to.0.saturating_sub(micros)));
+        WindowNumbers::since(view, symbol, from, to)
+    }
+
+    /// From a time on that is a day ago at most.
+    pub(super) fn since(view: &View, symbol: SymbolIndex, from: Time, to: Time) -> WindowNumbers {
+        WindowNumbers::of(view, symbol, view.listing(symbol).traded_since(from), (from, to))
+    }
+
+    pub(super) fn of(
+        view: &View,
+        symbol: SymbolIndex,
+        traded: Option<Traded>,
+        (from, to): (Time, Time),
+    ) -> WindowNumbers {
+        let listing = view.listing(symbol);
+        let last = listing.last;
+        let (volume, money) = traded.map_or((Position::ZERO, Money::ZERO), |traded| (traded.volume, traded.money));
+        let change = last.map(|trade| trade.price).zip(traded.map(|traded| traded.open));
+        let price = |of: fn(Traded) -> Price| numbers::price_or_zero(traded.map(of));
+        let id = |trade: Option<u64>| trade.and_then(|id| i64::try_from(id).ok()).unwrap_or(-1);
+        WindowNumbers {
+            name: listing.name,
+            change: change.map_or_else(numbers::zero, |(last, open)| numbers::price_change(last, open)),
+            percent: change.map_or_else(|| "0.000".to_owned(), |(last, open)| numbers::percent(last, open)),
+            average: numbers::average(money, volume),
+            last: numbers::price_or_zero(last.map(|trade| trade.price)),
+            last_shares: last.map_or_else(numbers::zero, |trade| numbers::shares(trade.shares)),
+            open: price(|traded| traded.open),
+            high: price(|traded| traded.high),
+            low: price(|traded| traded.low),
+            volume: numbers::position(volume),
+            money: numbers::money(money),
+            trades: traded.map_or(0, |traded| traded.trades),
+            from,
+            to,
+            first_id: id(traded.and_then(|traded| traded.first_trade)),
+            last_id: id(last.filter(|_| traded.is_some()).map(|trade| trade.id)),
+        }
+    }
+
+    pub(super) fn shape(&self, unit: TimeUnit) -> Value {
+        json!({
+            "symbol": names::pair(self.name),
+            "priceChange": self.change,
+            "priceChangePercent": self.percent,
+            "weightedAvgPrice": self.average,
+            "openPrice": self.open,
+            "highPrice": self.high,
+            "lowPrice": self.low,
+            "lastPrice": self.last,
+            "volume": self.volume,
+            "quoteVolume": self.money,
+            "openTime": unit.tell(self.from),
+            "closeTime": unit.tell(self.to),
+            "firstId": self.first_id,
+            "lastId": self.last_id,
+            "count": self.trades,
+        })
+    }
+
+    /// Without what can be worked out of the rest.
+    pub(super) fn mini_shape(&self, unit: TimeUnit) -> Value {
+        json!({
+            "symbol": names::pair(self.name),
+            "openPrice": self.open,
+            "highPrice": self.high,
+            "lowPrice": self.low,
+            "lastPrice": self.last,
+            "volume": self.volume,
+            "quoteVolume": self.money,
+            "openTime": unit.tell(self.from),
+            "closeTime": unit.tell(self.to),
+            "firstId": self.first_id,
+            "lastId": self.last_id,
+            "count": self.trades,
+        })
+    }
+}
