@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, Price, Side, SymbolIndex};
-use feed::{Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
+use feed::{Candle, Interval, News, ReadModel, Report, ReportKey, SymbolFollowers, Trade, View, Watcher};
 
 use crate::account_news::by_account;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
@@ -50,6 +50,9 @@ pub(crate) trait Streams: Send {
 
     /// Nobody follows this topic any more.
     fn end(&mut self, topic: Topic);
+
+    /// Takes in the last days of a symbol that is followed, as a database has them: memory begins with the server's start.
+    fn learn(&mut self, symbol: SymbolIndex, days: Vec<Candle>);
 
     /// Tells what was gathered for a topic, before it is due.
     fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic);
@@ -182,8 +185,13 @@ impl Hub {
         Hub::with_streams(scene, |streams, scene| {
             [from, to].into_iter().for_each(|topic| streams.tell_gathered(scene, topic));
         });
-        Hub::unsubscribe(scene, from, outbox);
         Hub::subscribe(scene, to, outbox);
+        Hub::unsubscribe(scene, from, outbox);
+    }
+
+    /// Takes in the last days of a symbol that somebody follows.
+    pub(crate) fn learn(scene: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
+        Hub::with_streams(scene, |streams, _| streams.learn(symbol, days));
     }
 
     /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,

@@ -71,6 +71,11 @@ impl KlineInterval {
         }
     }
 
+    /// Whether its candles are made of several days.
+    pub(crate) fn is_of_days(self) -> bool {
+        self.base() == Interval::Day && self.bases_max() > 1
+    }
+
     /// The start of the candle that `time` falls into.
     pub(crate) fn start_of(self, time: Time) -> Time {
         let day = time.0 / DAY_MICROS;

@@ -186,6 +186,9 @@ fn no_parameter_is_passed_over_in_silence() {
     assert_eq!(get("exchangeInfo?symbolStatus=OPEN"), (400, -1130));
     let many = vec![r#""SPYUSD""#; 101].join(",");
     assert_eq!(get(&format!("ticker?symbols=[{many}]").replace('"', "%22")), (400, -1130));
+    let mut calls = http.listen_at("/binance/ws-api/v3?returnRateLimits=false");
+    calls.send(&json!({"id": 1, "method": "time", "params": {"zone": "UTC"}}));
+    assert_eq!(calls.next()["error"]["code"], -1104);
     for path in ["/binance/ws?streams=a", "/binance/ws/spyusd@trade?x=1", "/binance/stream?timeUnit=MICROSECOND"] {
         let refused = tungstenite::connect(format!("ws://{}{path}", server.http)).err().unwrap().to_string();
         assert!(refused.contains("400"), "{path}: {refused}");

@@ -1,9 +1,16 @@
 //! The compatible interface where the past is rows of a database.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::common::folder::Folder;
+use crate::common::here::Here;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
+use engine::Time;
+use market::timekeeper::{Clock, system_time};
 use serde_json::json;
+use web::Keys;
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
@@ -46,4 +53,61 @@ fn with_a_database_the_history_comes_from_its_rows() {
     assert_eq!(keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body, json!([told]));
     assert_eq!(keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body, own);
     server.stop();
+}
+
+/// After a restart memory has a day or two: a stream of longer candles showed only those.
+#[test]
+fn candles_of_many_days_are_whole_after_a_restart() {
+    const HOUR_MICROS: u64 = 3_600_000_000;
+    let folder = Folder::new("binance-postgres-days");
+    let database = crate::postgres::database();
+    let now = Arc::new(AtomicU64::new(system_time().0 - 70 * 24 * HOUR_MICROS));
+    let start = || {
+        let shown = now.clone();
+        let clock = Clock::steady(move || Time(shown.load(Ordering::SeqCst)));
+        Here::start(&folder.data(), Some(database.url().secret()), clock, Keys::default())
+    };
+    let trade = |http: &Http, limit: u64| {
+        for side in ["sell", "buy"] {
+            let order =
+                json!({"account": "1", "symbol": "SPY", "side": side, "limit": limit.to_string(), "shares": "1"});
+            http.make("/api/v1/orders", &order);
+        }
+    };
+    let here = start();
+    let http = here.http();
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "100000"}));
+    assert!(http.post("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "9"})).status < 300);
+    for limit in 10..24 {
+        trade(&http, limit);
+        now.fetch_add(5 * 24 * HOUR_MICROS, Ordering::SeqCst);
+    }
+    here.stop();
+    now.store(system_time().0, Ordering::SeqCst);
+    let here = start();
+    let http = here.http();
+    let names = ["1d", "3d", "1w", "1M"].map(|interval| format!("spyusd@kline_{interval}"));
+    let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
+    // Before and after another envelope.
+    for set in [None, Some(false), Some(true)] {
+        if let Some(combined) = set {
+            socket.send(&json!({"method": "SET_PROPERTY", "params": ["combined", combined], "id": 1}));
+            assert_eq!(socket.next(), json!({"result": null, "id": 1}));
+        }
+        trade(&http, 30);
+        let mut seen: Vec<String> = Vec::new();
+        while seen.len() < names.len() {
+            let told = socket.next();
+            let kline = if set == Some(false) { &told["k"] } else { &told["data"]["k"] };
+            if kline["x"] == true {
+                continue;
+            }
+            let interval = kline["i"].as_str().unwrap().to_owned();
+            let asked = http.read(&format!("/binance/api/v3/klines?symbol=SPYUSD&interval={interval}&limit=1"));
+            let same = [("t", 0), ("o", 1), ("h", 2), ("l", 3), ("c", 4), ("v", 5), ("T", 6), ("n", 8)];
+            assert!(same.iter().all(|(name, at)| kline[name] == asked[0][at]), "{kline} {asked}");
+            seen.push(interval);
+        }
+    }
+    here.stop();
 }

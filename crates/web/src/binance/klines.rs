@@ -16,6 +16,7 @@ use super::time_unit::TimeUnit;
 use crate::hub::Hub;
 use crate::kline::KlineInterval;
 use crate::past::{self, Trouble};
+use crate::pieces::in_turn;
 use crate::records::Stretch;
 use crate::site::Site;
 
@@ -99,7 +100,8 @@ async fn first_candles(
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: Some(from), before };
         let most = (enough * interval.bases_max()).min(PAGE);
-        let page = past::candles(site, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
+        let page = in_turn(site, past::candles(site, symbol, interval.base(), stretch, most)).await;
+        let page = page.map_err(Refusal::troubled)?;
         // A page may be short where trades are rare; where there are no more, it is empty.
         let Some(last) = page.last() else { return Ok(found) };
         from = Time(last.start.0.saturating_add(interval.base().micros()));
@@ -126,7 +128,7 @@ async fn last_candles(
     let most = ((limit + 1) * interval.bases_max()).min(PAGE);
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: None, before };
-        let page = match past::candles(site, symbol, interval.base(), stretch, most).await {
+        let page = match in_turn(site, past::candles(site, symbol, interval.base(), stretch, most)).await {
             // What is gone is before those that were found.
             Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
             page => page.map_err(Refusal::troubled)?,
@@ -175,15 +177,25 @@ pub(super) async fn hours(
     Err(Refusal::invalid("windowSize", "it holds too many trades; ask for a shorter one"))
 }
 
-/// The current candle and the one before it, oldest first: those that there are.
+/// The last days, as many as two months may have.
+pub(super) async fn days(site: &Site, symbol: SymbolIndex) -> Result<Vec<Candle>, Refusal> {
+    let stretch = Stretch { from: None, before: None };
+    let days = past::candles(site, symbol, Interval::Day, stretch, 2 * KlineInterval::Month.bases_max());
+    days.await.map_err(Refusal::troubled)
+}
+
+/// The current candle and the one before it, oldest first: those that there are. Days that memory does not have are `earlier`
+/// ones.
 pub(super) fn latest(
     scene: &ReadModel<Hub>,
     symbol: SymbolIndex,
     interval: KlineInterval,
+    earlier: &[Candle],
 ) -> Result<Vec<Candle>, HistoryError> {
     let bases = scene.candles(symbol, interval.base(), None, 2 * interval.bases_max())?;
+    let is_earlier = |day: &&Candle| interval.is_of_days() && bases.first().is_none_or(|first| day.start < first.start);
     let mut candles = Vec::new();
-    bases.iter().for_each(|candle| interval.join(&mut candles, candle));
+    earlier.iter().filter(is_earlier).chain(&bases).for_each(|candle| interval.join(&mut candles, candle));
     // One before those two may lack its beginning.
     candles.drain(..candles.len().saturating_sub(2));
     Ok(candles)

@@ -1,14 +1,18 @@
 //! A connection that follows streams: those in its path, and those that it asks for later.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
-use engine::AccountIndex;
+use engine::{AccountIndex, SymbolIndex};
+use feed::Candle;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use super::stream;
 use super::time_unit::TimeUnit;
+use super::{klines, stream};
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::listen_keys::ListenKeyText;
@@ -16,13 +20,15 @@ use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::Text;
-use crate::topic::{Envelope, Topic};
+use crate::topic::{Envelope, Stream, Topic};
 use crate::upgrade::Upgrade;
 
 /// Streams that one connection may follow.
 const STREAMS_MAX: usize = 200;
 /// The one property of a connection: whether each event says which stream it is of.
 const COMBINED: &str = "combined";
+/// Between two changes of it.
+const EXCHANGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Follows what it asks for later.
 pub(super) async fn upgrade_bare(
@@ -161,6 +167,7 @@ impl Follower {
 
     async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Text>) {
         let (outbox, all) = (self.outbox.clone(), topics.clone());
+        let days = days_of(&self.site, &topics).await;
         let subscribed = self.site.look(move |scene| {
             if let Some(answer) = answer {
                 outbox.send(answer);
@@ -168,6 +175,7 @@ impl Follower {
             for (_, topic) in all {
                 Hub::subscribe(scene, topic, &outbox);
             }
+            days.into_iter().for_each(|(symbol, days)| Hub::learn(scene, symbol, days));
         });
         // When the feed has ended, so has all that could be told.
         if subscribed.await.is_ok() {
@@ -207,12 +215,35 @@ impl Follower {
         });
         // As above.
         drop(exchanged.await);
+        // Others are told early then: whoever changes it again and again does not get them told all the time.
+        tokio::time::sleep(EXCHANGE_PAUSE).await;
     }
 
     fn refuse(&self, id: &Value, code: i32, msg: &str) {
         let refusal = json!({"error": {"code": code, "msg": msg}, "id": id});
         self.outbox.send(refusal.to_string().into());
     }
+}
+
+/// The last days of those symbols whose candles are made of more days than memory may have.
+async fn days_of(site: &Site, topics: &[Named]) -> Vec<(SymbolIndex, Vec<Candle>)> {
+    if !site.market().is_ok_and(|market| market.about.is_database()) {
+        return Vec::new();
+    }
+    let symbols: BTreeSet<SymbolIndex> = topics.iter().filter_map(|(_, topic)| of_days(*topic)).collect();
+    let mut found = Vec::new();
+    for symbol in symbols {
+        match klines::days(site, symbol).await {
+            Ok(days) => found.push((symbol, days)),
+            Err(error) => tracing::warn!(%error, "candles of days begin with what memory has"),
+        }
+    }
+    found
+}
+
+fn of_days(topic: Topic) -> Option<SymbolIndex> {
+    let Topic::Stream(symbol, Stream::Kline(interval), _) = topic else { return None };
+    interval.is_of_days().then_some(symbol)
 }
 
 fn answer(id: &Value, result: &Value) -> Text {

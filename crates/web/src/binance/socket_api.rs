@@ -68,13 +68,21 @@ impl Caller {
         let none = Map::new();
         let parameters = request["params"].as_object().unwrap_or(&none);
         match request["method"].as_str() {
-            Some("ping") => self.outbox.send(answered(id, &json!({}))),
-            Some("time") => self.outbox.send(answered(id, &json!({"serverTime": numbers::now()}))),
+            Some("ping") => {
+                only(parameters, &[])?;
+                self.outbox.send(answered(id, &json!({})));
+            }
+            Some("time") => {
+                only(parameters, &[])?;
+                self.outbox.send(answered(id, &json!({"serverTime": numbers::now()})));
+            }
             Some("userDataStream.subscribe.signature") => {
+                only(parameters, &["apiKey", "timestamp", "recvWindow", "signature"])?;
                 let account = signed(&self.site, parameters)?;
                 self.follow(id, account).await?;
             }
             Some("userDataStream.unsubscribe") => {
+                only(parameters, &["subscriptionId"])?;
                 let number = parameters.get("subscriptionId").and_then(Value::as_u64);
                 self.leave(id, number).await?;
             }
@@ -118,6 +126,15 @@ impl Caller {
             outbox.send(answered(&id, &json!({})));
         });
         Ok(done.await?)
+    }
+}
+
+/// Errors: a request has a parameter that is none of these.
+fn only(parameters: &Map<String, Value>, known: &[&str]) -> Result<(), Refusal> {
+    let mut unknown = parameters.keys().filter(|name| !known.contains(&name.as_str())).peekable();
+    match unknown.peek().copied() {
+        None => Ok(()),
+        Some(first) => Err(Refusal::unread(parameters.len() - unknown.count(), parameters.len(), first)),
     }
 }
 

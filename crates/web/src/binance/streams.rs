@@ -30,6 +30,8 @@ pub(crate) struct Streams {
     of_symbols: HashMap<SymbolIndex, Vec<Followed>>,
     of_accounts: HashMap<AccountIndex, FollowedAccount>,
     all_tickers: AllTickers,
+    /// The last days of followed symbols, where a database has them.
+    days: HashMap<SymbolIndex, Vec<Candle>>,
 }
 
 /// An account, and the topics that tell of it, which share what was told.
@@ -107,6 +109,7 @@ impl hub::Streams for Streams {
                     followed.retain(|its| (its.stream, its.envelope) != (stream, envelope));
                     if followed.is_empty() {
                         self.of_symbols.remove(&symbol);
+                        self.days.remove(&symbol);
                     }
                 }
             }
@@ -129,6 +132,12 @@ impl hub::Streams for Streams {
         }
     }
 
+    fn learn(&mut self, symbol: SymbolIndex, days: Vec<Candle>) {
+        if self.of_symbols.contains_key(&symbol) {
+            self.days.insert(symbol, days);
+        }
+    }
+
     fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic) {
         let Topic::Stream(symbol, stream, envelope) = topic else { return };
         let all = self.of_symbols.get_mut(&symbol).into_iter().flatten();
@@ -143,6 +152,9 @@ impl hub::Streams for Streams {
         levels: &[(Side, Price)],
         trades: &[Trade],
     ) {
+        let days = self.days.get(&symbol);
+        let knows_days = days.is_some() || scene.history.is_some();
+        let days = days.map_or(&[][..], Vec::as_slice);
         for followed in self.of_symbols.get_mut(&symbol).into_iter().flatten() {
             match (followed.stream, &mut followed.state) {
                 (_, State::Levels { changed, .. }) => changed.extend(levels),
@@ -157,8 +169,10 @@ impl hub::Streams for Streams {
                         *told = best;
                     }
                 }
+                // Of a part of its days it would be a wrong one.
+                (Stream::Kline(interval), State::Candle(_)) if interval.is_of_days() && !knows_days => {}
                 (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
-                    let candles = match klines::latest(scene, symbol, interval) {
+                    let candles = match klines::latest(scene, symbol, interval, days) {
                         Ok(candles) => candles,
                         Err(error) => {
                             tracing::error!(%error, "candles cannot be told");
