@@ -17,6 +17,8 @@ const HTTP_PART: usize = 4;
 const OWN: u64 = 96;
 /// Files of a worker: its listener, its event loop, and a client that is turned away.
 const OWN_OF_A_WORKER: u64 = 4;
+/// Files of another address for the compatible interface: its listener, and its places for those who look after the server.
+const OWN_OF_ANOTHER_ADDRESS: u64 = 17;
 /// With room for fewer connections a server is of no use.
 const CONNECTIONS_MIN: u64 = 32;
 
@@ -34,7 +36,7 @@ pub struct Connections {
 impl Connections {
     /// Errors: the limit of open files leaves too few.
     pub fn allowed(settings: &Settings) -> Result<Connections, String> {
-        let all = connections_allowed(settings.workers)?;
+        let all = connections_allowed(settings.workers, !settings.binance_at.is_empty())?;
         let http = (all / HTTP_PART).min(HTTP_MAX);
         let left = all - http;
         let xml = match settings.max_connections {
@@ -54,9 +56,10 @@ impl Connections {
 
 /// Connections that clients may have in all, when the server's own files are provided for. Raises the process's soft limit of
 /// open files to the hard one. `usize::MAX` without a limit. Errors: the limit leaves too few.
-fn connections_allowed(workers: usize) -> Result<usize, String> {
+fn connections_allowed(workers: usize, has_another_address: bool) -> Result<usize, String> {
     let Some(allowed) = raise_limit() else { return Ok(usize::MAX) };
-    let own = OWN + OWN_OF_A_WORKER * workers as u64;
+    let another = if has_another_address { OWN_OF_ANOTHER_ADDRESS } else { 0 };
+    let own = OWN + another + OWN_OF_A_WORKER * workers as u64;
     match allowed.checked_sub(own) {
         Some(left) if left >= CONNECTIONS_MIN => Ok(usize::try_from(left).unwrap_or(usize::MAX)),
         Some(_) | None => Err(format!(
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_limit_of_open_files_is_raised_and_leaves_the_servers_own() {
-        let connections = connections_allowed(1);
+        let connections = connections_allowed(1, false);
         let files = getrlimit(Resource::Nofile);
         assert_eq!(files.current, files.maximum);
         let left = files.current.map_or(usize::MAX, |files| files as usize - (OWN + OWN_OF_A_WORKER) as usize);

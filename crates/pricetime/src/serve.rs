@@ -69,8 +69,12 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store: settings.store.kind() };
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
-    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone())
-        .map_err(|error| cannot_listen(settings.http, "--http", &error))?;
+    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone()).map_err(
+        |(address, error)| {
+            let flag = if address == settings.http { "--http" } else { "--binance-at" };
+            cannot_listen(address, flag, &error)
+        },
+    )?;
     let server = Server::start(&settings, &connections, &status, &endings, metrics, (web, keys), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
@@ -82,6 +86,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Sett
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     web::Settings {
         address: settings.http,
+        compatible_address: settings.compatible_address().unwrap_or_default(),
         hosts: hosts.collect(),
         backlog: settings.backlog,
         connections_max: connections.http,
@@ -158,10 +163,15 @@ impl Server {
                 false => String::new(),
             },
         );
+        let compatible = self.web.compatible_addr();
+        if let Some(address) = compatible {
+            text += &format!("  Binance    http://{address}/api/v3, ws://{address}/ws\n");
+        }
         for note in notes {
             text += &format!("  {note}\n");
         }
-        for (what, address) in [("XML", xml), ("HTTP", http)] {
+        let listening = [Some(("XML", xml)), Some(("HTTP", http)), compatible.map(|address| ("Binance", address))];
+        for (what, address) in listening.into_iter().flatten() {
             if !address.ip().is_loopback() {
                 text += &format!(
                     "  warning    {what} is on {address}, which is not loopback: there are no passwords, so whoever reaches it can \

@@ -74,6 +74,8 @@ settings! {
     http: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8080)), "PRICETIME_HTTP";
     /// Names by which HTTP clients may call this server, beyond its addresses and localhost; with commas
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
+    /// Another address for the compatible interface alone, at its root: for clients that cannot be told a path; empty for none
+    binance_at: String = String::new(), "PRICETIME_BINANCE_AT";
     /// API keys of the compatible interface; `pricetime keys add` makes them
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
     /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health and metrics
@@ -181,6 +183,14 @@ impl Settings {
         toml::to_string(self).expect("invariant: every setting is a string, a flag or a number below 2^63")
     }
 
+    /// Where the compatible interface has an address of its own.
+    pub fn compatible_address(&self) -> Result<Option<SocketAddr>, String> {
+        match self.binance_at.as_str() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| format!("binance-at is {text:?}; it is ADDRESS:PORT")),
+        }
+    }
+
     /// The longest reply in bytes.
     pub fn reply_bytes_max(&self) -> usize {
         usize::try_from(self.max_reply.0).unwrap_or(usize::MAX)
@@ -223,6 +233,7 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), String> {
+        self.compatible_address()?;
         let at_least = |name: &str, value: u64, bound: u64| {
             if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }
         };

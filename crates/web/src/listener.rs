@@ -37,7 +37,8 @@ pub(crate) struct Bounded {
 /// How long a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Room for so many connections, and for so many of each source address.
+/// Room for so many connections, which listeners may share, and for so many of each source address.
+#[derive(Clone)]
 pub(crate) struct Places {
     free: Arc<Semaphore>,
     addresses: Addresses,

@@ -31,6 +31,8 @@ const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub address: SocketAddr,
+    /// Where the compatible interface is at the root, besides.
+    pub compatible_address: Option<SocketAddr>,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
     /// Connections that may wait to be accepted; the kernel's own bound applies, too.
@@ -48,6 +50,7 @@ pub struct Settings {
 /// A running HTTP server. Dropping it stops it.
 pub struct Web {
     address: SocketAddr,
+    compatible_address: Option<SocketAddr>,
     site: Site,
     runtime: Handle,
     stop: watch::Sender<bool>,
@@ -56,16 +59,26 @@ pub struct Web {
 
 impl Web {
     /// Listens, and answers from `status` and `metrics` until a market is given.
-    /// Errors: the address is in use, is not ours or may not be used.
-    pub fn start(settings: Settings, status: Status, about: About, metrics: Metrics) -> io::Result<Web> {
+    /// Errors: the address that is in use, is not ours or may not be used, and why.
+    pub fn start(
+        settings: Settings,
+        status: Status,
+        about: About,
+        metrics: Metrics,
+    ) -> Result<Web, (SocketAddr, io::Error)> {
+        let of_main = |error: io::Error| (settings.address, error);
         // What is asked may come slowly, too.
         let bounds = Bounds { idle: settings.idle_timeout, answer: settings.idle_timeout + settings.answer_timeout };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(of_main)?;
+        let listen = |address: SocketAddr| {
             let _entered = runtime.enter();
-            listen(settings.address, settings.backlog)?
+            let listener = listen(address, settings.backlog).map_err(|error| (address, error))?;
+            let bound = listener.local_addr().map_err(|error| (address, error))?;
+            Ok((listener, bound))
         };
-        let address = listener.local_addr()?;
+        let (listener, address) = listen(settings.address)?;
+        let compatible = settings.compatible_address.map(listen).transpose()?;
+        let compatible_address = compatible.as_ref().map(|(_, address)| *address);
         let places = Places::new(settings.connections_max, settings.addresses);
         let site = Site::new(status, settings.hosts, settings.idle_timeout, about, metrics);
         let handle = runtime.handle().clone();
@@ -73,8 +86,20 @@ impl Web {
         let served = site.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
             runtime.block_on(async {
+                let routes = routes(&served);
+                let at_root = compatible.map(|(listener, _)| {
+                    let listener = bounded(listener, places.clone(), bounds, &served);
+                    serve(listener, binance::at_root(routes.clone()), told(stopped.clone()))
+                });
+                let at_root = async {
+                    match at_root {
+                        Some(serving) => serving.await,
+                        None => Ok(()),
+                    }
+                };
+                let main = serve(bounded(listener, places, bounds, &served), routes, told(stopped.clone()));
                 tokio::select! {
-                    ended = serve(listener, places, bounds, served, told(stopped.clone())) => {
+                    ended = async { tokio::try_join!(main, at_root) } => {
                         if let Err(error) = ended {
                             tracing::error!(%error, "the HTTP server ended; the exchange goes on without it");
                         }
@@ -82,13 +107,19 @@ impl Web {
                     () = async { told(stopped).await; tokio::time::sleep(DRAIN_PATIENCE).await } => {}
                 }
             });
-        })?;
-        Ok(Web { address, site, runtime: handle, stop, thread: Some(thread) })
+        });
+        let thread = thread.map_err(of_main)?;
+        Ok(Web { address, compatible_address, site, runtime: handle, stop, thread: Some(thread) })
     }
 
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it listens for the compatible interface alone.
+    pub fn compatible_addr(&self) -> Option<SocketAddr> {
+        self.compatible_address
     }
 
     /// Tells what the XML gateway does from now on. Comes before `open`.
@@ -139,14 +170,8 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-async fn serve(
-    listener: TcpListener,
-    places: Places,
-    bounds: Bounds,
-    site: Site,
-    stopped: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    let routes = Router::from(describe::routes())
+fn routes(site: &Site) -> Router {
+    Router::from(describe::routes())
         .layer(from_fn_with_state(site.clone(), metrics::count_malformed))
         .route("/metrics", get(metrics::metrics))
         .route("/ws/v1", get(session::upgrade))
@@ -159,8 +184,17 @@ async fn serve(
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
         .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))
-        .with_state(site.clone());
-    let connections = site.instruments().connections.clone();
-    let listener = Bounded::new(listener, places, connections, bounds);
+        .with_state(site.clone())
+}
+
+fn bounded(listener: TcpListener, places: Places, bounds: Bounds, site: &Site) -> Bounded {
+    Bounded::new(listener, places, site.instruments().connections.clone(), bounds)
+}
+
+async fn serve(
+    listener: Bounded,
+    routes: Router,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
     axum::serve(listener, routes.into_make_service_with_connect_info::<Life>()).with_graceful_shutdown(stopped).await
 }

@@ -3,7 +3,7 @@
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
 use crate::common::keys::{KeyFile, now};
-use crate::common::server::Server;
+use crate::common::server::{Launch, Server};
 use serde_json::{Value, json};
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
@@ -302,5 +302,53 @@ fn the_first_version_answers_what_it_had() {
     let key = [("x-mbx-apikey", keys.key.as_str())];
     let listen = http.send("POST", "/binance/api/v1/userDataStream", None, &key);
     assert!(listen.body["listenKey"].is_string(), "{listen:?}");
+    server.stop();
+}
+
+#[test]
+fn the_interface_is_at_the_root_of_an_address_of_its_own() {
+    let folder = Folder::new("binance-at-root");
+    let keys = KeyFile::new(&folder);
+    // A port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = keys.launch(&folder).with(&format!("--binance-at {free}")).start();
+    server.ask(MARKET);
+    let (http, root) = (Http::new(server.http), Http::new(free));
+    let same = ["/api/v3/depth?symbol=SPYUSD&limit=5", "/api/v1/ticker/price", "/sapi/v1/system/status"];
+    for path in same {
+        assert_eq!(root.read(path), http.read(&format!("/binance{path}")), "{path}");
+    }
+    let (status, headers) = root.head("/api/v3/ping", &[]);
+    assert!(status == 200 && headers.contains_key("x-mbx-used-weight-1m"), "{headers:?}");
+    assert_eq!(code(&root.get("/api/v3/depth?symbol=NONEUSD")), (400, -1121));
+    // Nothing but this interface, and guarded as the other address is.
+    for path in
+        ["/", "/health", "/metrics", "/api/v1/accounts/1", "/api/v1/symbols", "/ws/v1/x", "/binance/api/v3/ping"]
+    {
+        let answer = root.get(path);
+        assert!(answer.status >= 400 && answer.body["code"].is_i64(), "{path}: {answer:?}");
+    }
+    let foreign = root.send("GET", "/api/v3/ping", None, &[("host", "evil.example")]);
+    assert_eq!(code(&foreign), (403, -1002));
+    let large = root.send("POST", "/api/v3/order", Some(&"x".repeat(70_000)), &[("x-mbx-apikey", &keys.key)]);
+    assert_eq!(code(&large), (413, -1130));
+    // Its orders are in the same market, and its streams tell of all of it.
+    let mut trades = root.listen_at("/ws/spyusd@trade");
+    let mut combined = root.listen_at("/stream?streams=spyusd@trade");
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
+    let path = format!("/api/v3/order?{}", keys.sign(ORDER));
+    let placed = root.send("POST", &path, None, &[("x-mbx-apikey", &keys.key)]);
+    assert_eq!(placed.body["status"], "FILLED", "{placed:?}");
+    assert_eq!(trades.next()["e"], "trade");
+    assert_eq!(combined.next()["stream"], "spyusd@trade");
+    let mut calls = root.listen_at("/ws-api/v3");
+    calls.send(&json!({"id": 1, "method": "ping"}));
+    assert_eq!(calls.next()["status"], 200);
+    // A second server cannot have the same address, and says which setting names it.
+    let other = Folder::new("binance-at-root-other");
+    let ended = Launch::new(&other.data()).with(&format!("--binance-at {free}")).try_start().err().unwrap();
+    assert!(ended.stderr.contains("--binance-at"), "{ended:?}");
+    let ended = Launch::new(&other.data()).with("--binance-at here").try_start().err().unwrap();
+    assert!(ended.stderr.contains("binance-at is \"here\""), "{ended:?}");
     server.stop();
 }

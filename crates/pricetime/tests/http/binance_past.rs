@@ -49,7 +49,7 @@ fn trade(http: &Http, now: &AtomicU64, cents: u64, shares: u64) -> Traded {
 }
 
 fn days_of_month(year: u64, month: usize) -> u64 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month]
 }
 

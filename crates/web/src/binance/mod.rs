@@ -29,7 +29,10 @@ mod window;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::routing::{get, post};
+use axum::http::Uri;
+use axum::http::uri::PathAndQuery;
+use axum::middleware::map_request;
+use axum::routing::{any, get, post};
 
 use crate::site::Site;
 
@@ -74,7 +77,8 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/ws/{*streams}", get(socket::upgrade_raw))
         .route("/stream", get(socket::upgrade_combined))
         .route("/ws-api/v3", get(socket_api::upgrade));
-    Router::new().nest(PREFIX, refusing(all))
+    // Nested routes do not have the prefix with nothing behind its slash.
+    Router::new().nest(PREFIX, refusing(all)).route(&format!("{PREFIX}/"), any(nothing_here))
 }
 
 /// What the first version had, and clients still ask there.
@@ -92,6 +96,19 @@ fn of_both_versions() -> Router<Site> {
         .route("/ticker/price", get(tickers::price))
         .route("/ticker/bookTicker", get(tickers::book))
         .route("/userDataStream", post(account::listen).put(account::keep_listening).delete(account::stop_listening))
+}
+
+/// The same interface at the root: `routes` answers each request as if it had asked under our prefix, and nothing else.
+pub(crate) fn at_root(routes: Router) -> Router {
+    Router::new().fallback_service(routes).layer(map_request(under_prefix))
+}
+
+async fn under_prefix(mut request: Request) -> Result<Request, Refusal> {
+    let mut parts = request.uri().clone().into_parts();
+    let asked = parts.path_and_query.as_ref().map_or("/", PathAndQuery::as_str);
+    parts.path_and_query = Some(format!("{PREFIX}{asked}").parse().map_err(|_| Refusal::nothing_here())?);
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|_| Refusal::nothing_here())?;
+    Ok(request)
 }
 
 async fn nothing_here() -> Refusal {
