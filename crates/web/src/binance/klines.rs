@@ -16,7 +16,6 @@ use super::time_unit::TimeUnit;
 use crate::hub::Hub;
 use crate::kline::KlineInterval;
 use crate::past::{self, Trouble};
-use crate::pieces::in_turn;
 use crate::records::Stretch;
 use crate::site::Site;
 
@@ -100,8 +99,7 @@ async fn first_candles(
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: Some(from), before };
         let most = (enough * interval.bases_max()).min(PAGE);
-        let page = in_turn(site, past::candles(site, symbol, interval.base(), stretch, most)).await;
-        let page = page.map_err(Refusal::troubled)?;
+        let page = past::candles(site, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
         // A page may be short where trades are rare; where there are no more, it is empty.
         let Some(last) = page.last() else { return Ok(found) };
         from = Time(last.start.0.saturating_add(interval.base().micros()));
@@ -128,7 +126,7 @@ async fn last_candles(
     let most = ((limit + 1) * interval.bases_max()).min(PAGE);
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: None, before };
-        let page = match in_turn(site, past::candles(site, symbol, interval.base(), stretch, most)).await {
+        let page = match past::candles(site, symbol, interval.base(), stretch, most).await {
             // What is gone is before those that were found.
             Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
             page => page.map_err(Refusal::troubled)?,

@@ -1,7 +1,5 @@
 //! Tickers of windows that the client chooses: the last minutes, hours or days, and the day of its own time zone.
 
-use std::collections::VecDeque;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -18,7 +16,6 @@ use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
 use crate::clock::now;
 use crate::input::digits;
-use crate::pieces::{self, Frame, Piece};
 use crate::site::Site;
 
 /// Symbols of one request.
@@ -92,12 +89,12 @@ async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Respons
         Chosen::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
         Chosen::AllFrom(_) => return Err(Refusal::missing("symbol")),
     };
-    pieces::answer(site, Frame::bare(), symbols, move |site, mut left: VecDeque<SymbolIndex>| async move {
-        let Some(symbol) = left.pop_front() else { return Ok(Piece::written([], None)) };
-        let shown = show(&site, symbol, wanted).await?;
-        Ok(Piece::of([shown], Some(left).filter(|left| !left.is_empty())))
-    })
-    .await
+    // They are few. One waits for the database alone, and keeps no other long answer waiting.
+    let mut shown = Vec::new();
+    for symbol in symbols {
+        shown.push(show(site, symbol, wanted).await?);
+    }
+    Ok(Json(shown).into_response())
 }
 
 async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, Refusal> {
