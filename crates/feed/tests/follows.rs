@@ -25,7 +25,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_view_is_what_the_model_says_at_every_turn() {
     let mut trades = 0;
-    for seed in 0..6 {
+    for seed in 0..9 {
         let mut market = Market::of_all_kinds(seed);
         let mut view = View::new(&market.engine, None);
         for turn in 0..300 {
@@ -84,7 +84,7 @@ fn a_history_survives_crashes_and_stops() {
 
 #[test]
 fn a_history_that_lacks_commands_is_set_aside() {
-    let mut market = Market::of_all_kinds(3);
+    let mut market = Market::new(3);
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..50 {
         market.turn();
@@ -103,7 +103,7 @@ fn a_history_that_lacks_commands_is_set_aside() {
 
 #[test]
 fn damage_is_named() {
-    let mut market = Market::of_all_kinds(4);
+    let mut market = Market::new(4);
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("history");
     for _ in 0..50 {
@@ -131,7 +131,7 @@ fn damage_is_named() {
 /// answer was that all is durable, a snapshot was taken, and the journal forgot what the history did not have.
 #[test]
 fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
-    let mut market = Market::of_all_kinds(5);
+    let mut market = Market::new(5);
     for _ in 0..80 {
         market.turn();
     }
@@ -168,7 +168,7 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
 /// history had ended, and was read as it stood.
 #[test]
 fn what_a_history_will_never_follow_is_not_answered_from_before() {
-    let mut market = Market::of_all_kinds(6);
+    let mut market = Market::new(6);
     for _ in 0..80 {
         market.turn();
     }
