@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{AccountIndex, Engine, Money, NewOrder, Position, Side, StateItem, SymbolIndex};
+use engine::{AccountIndex, Engine, Money, NewOrder, OrderKind, Position, Side, StateItem, SymbolIndex};
 use serde::Serialize;
 
 use crate::inspect;
@@ -135,7 +135,8 @@ pub struct DoneClientOrderState {
     pub symbol: String,
     pub side: &'static str,
     pub kind: &'static str,
-    pub limit: String,
+    /// None of a market order.
+    pub limit: Option<String>,
     pub shares: String,
     /// When the order was done, in seconds since the Unix epoch.
     pub done: u64,
@@ -246,19 +247,27 @@ impl State {
         }
         for done in &self.client_order_ids_of_done_orders {
             text += &format!(
-                "client order id {} of account {}: order {}, {} {} {} {} at {}, done at {}\n",
+                "client order id {} of account {}: order {}, {} {} {} at {}{}, done at {}\n",
                 done.client_order_id,
                 done.account,
                 done.order,
-                done.kind,
                 done.side,
                 done.shares,
                 done.symbol,
-                done.limit,
+                done.limit.as_deref().unwrap_or("any price"),
+                said_of(done.kind),
                 done.done
             );
         }
         text
+    }
+}
+
+/// What its limit does not say of an order.
+fn said_of(kind: &str) -> String {
+    match kind {
+        "limit" | "market" => String::new(),
+        kind => format!(", {kind}"),
     }
 }
 
@@ -328,7 +337,7 @@ impl Gathered {
                         Side::Sell => "sell",
                     },
                     kind: kind.name(),
-                    limit: limit.to_string(),
+                    limit: (kind != OrderKind::Market).then(|| limit.to_string()),
                     shares: shares.to_string(),
                     done: done.seconds(),
                 });

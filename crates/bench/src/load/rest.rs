@@ -102,10 +102,10 @@ impl Prepared {
     fn new(order: &Choice) -> Prepared {
         let &Choice { account, symbol, buys, shares, cents } = order;
         let (symbol, side, limit) = (symbol_name(symbol), if buys { "buy" } else { "sell" }, dollars(cents));
-        let fields = format!(
-            r#""account":"{account}","symbol":"{symbol}","side":"{side}","limit":"{limit}","shares":"{shares}"}}"#
-        );
-        Prepared { body: format!("{{{fields}").into(), echo: format!(r#","client_order_id":null,{fields}"#) }
+        let who = format!(r#""account":"{account}","symbol":"{symbol}","side":"{side}""#);
+        let what = format!(r#""limit":"{limit}","shares":"{shares}"}}"#);
+        let echo = format!(r#","client_order_id":null,{who},"kind":"limit",{what}"#);
+        Prepared { body: format!("{{{who},{what}").into(), echo }
     }
 
     /// Whether this reply accepts the order.
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn only_the_order_that_was_sent_is_right() {
-        const BODY: &str = r#"{"order_id":99,"client_order_id":null,"account":"7","symbol":"SYM1","side":"buy","limit":"145.5","shares":"12"}"#;
+        const BODY: &str = r#"{"order_id":99,"client_order_id":null,"account":"7","symbol":"SYM1","side":"buy","kind":"limit","limit":"145.5","shares":"12"}"#;
         let prepared = Prepared::new(&Choice { account: 7, symbol: 1, buys: true, shares: 12, cents: 14_550 });
         let right = |status, body: &str| prepared.is_right(status, body.as_bytes());
         assert!(right(StatusCode::CREATED, BODY));

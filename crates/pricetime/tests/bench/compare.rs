@@ -197,7 +197,7 @@ fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     let a_second = |mode: &str, subject: &str| orders(mode, subject) / number(&record(mode, subject)["seconds"]);
     let pgbench = a_second("postgres-pipelined", ON_POSTGRES) / a_second(clients, PGBENCH);
     let ratio = printed.lines().find(|line| line.contains("ours in postgres-pipelined ÷ pgbench")).unwrap();
-    let shown: Vec<f64> = ratio.split('│').filter_map(|cell| cell.trim().parse().ok()).collect();
+    let shown: Vec<f64> = ratio.split(['│', '┆']).filter_map(|cell| cell.trim().parse().ok()).collect();
     assert!(shown.iter().any(|shown| (shown / pgbench - 1.0).abs() < 0.01), "{pgbench}: {ratio}");
     assert!(number(&record("postgres-open-half", ON_POSTGRES)["latency"]["p99"]) > 0.0);
     assert!(printed.contains("on PostgreSQL server, database and load all on"), "{printed}");
