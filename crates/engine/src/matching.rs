@@ -79,23 +79,34 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        if let Some(before) = self.client_orders.find(index, id, self.time) {
-            let differs = OrderDifference {
-                symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
-                side: asked.side != before.placed.side,
-                limit: asked.limit != before.placed.limit,
-                shares: asked.shares != before.placed.shares,
-                kind: asked.kind != before.placed.kind,
-            };
-            return match differs.is_none() {
-                true => Ok(Reply::Repeated(before.order)),
-                false => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
-            };
+        let differs = |placed: &NewOrder<SymbolIndex>| OrderDifference {
+            symbol: self.symbols.find(asked.symbol) != Some(placed.symbol),
+            side: asked.side != placed.side,
+            limit: asked.limit != placed.limit,
+            shares: asked.shares != placed.shares,
+            kind: asked.kind != placed.kind,
+        };
+        match self.standing(index, id, differs)? {
+            Some(order) => Ok(Reply::Repeated(order)),
+            None => self.place_order(account, asked, Some(id), events),
         }
-        if !self.client_orders.has_room() {
-            return Err(Reject::Full);
+    }
+
+    /// The order that a client order id stands for, if that is the same one; none if there is room for one of this id.
+    /// Errors: `ClientOrderIdTaken`, `Full`.
+    fn standing(
+        &self,
+        account: AccountIndex,
+        id: ClientOrderId,
+        differs: impl FnOnce(&NewOrder<SymbolIndex>) -> OrderDifference,
+    ) -> Result<Option<OrderId>, Reject> {
+        let Some(before) = self.client_orders.find(account, id, self.time) else {
+            return if self.client_orders.has_room() { Ok(None) } else { Err(Reject::Full) };
+        };
+        match differs(&before.placed) {
+            differs if differs.is_none() => Ok(Some(before.order)),
+            differs => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
         }
-        self.place_order(account, asked, Some(id), events)
     }
 
     /// Places an order for as many shares as its funds trade. What they came to is not known when the same is sent again: under
@@ -110,17 +121,16 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let FundsOrder { symbol, side, funds } = *asked;
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        if let Some(before) = id.and_then(|id| self.client_orders.find(index, id, self.time)) {
-            let differs = OrderDifference {
-                symbol: self.symbols.find(symbol) != Some(before.placed.symbol),
-                side: side != before.placed.side,
-                kind: before.placed.kind != OrderKind::Market,
-                ..OrderDifference::default()
-            };
-            return match differs.is_none() {
-                true => Ok(Reply::Repeated(before.order)),
-                false => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
-            };
+        let differs = |placed: &NewOrder<SymbolIndex>| OrderDifference {
+            symbol: self.symbols.find(symbol) != Some(placed.symbol),
+            side: side != placed.side,
+            kind: placed.kind != OrderKind::Market,
+            ..OrderDifference::default()
+        };
+        if let Some(id) = id
+            && let Some(order) = self.standing(index, id, differs)?
+        {
+            return Ok(Reply::Repeated(order));
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         let available = self.accounts.get(index).balance;
@@ -131,14 +141,10 @@ impl Engine {
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
         }
-        let order = NewOrder::market(symbol, side, shares);
-        match id {
-            None => self.place_order(account, &order, None, events),
-            Some(id) => self.place_client_order(id, account, &order, events),
-        }
+        self.place_order(account, &NewOrder::market(symbol, side, shares), id, events)
     }
 
-    /// Places an order. `id` stands for none. Into both of its callers, with the walk, as `cancel_order` is.
+    /// Places an order. `id` stands for none. Into its callers, with the walk, as `cancel_order` is.
     #[inline(always)]
     pub(crate) fn place_order(
         &mut self,
