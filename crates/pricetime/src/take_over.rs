@@ -53,7 +53,9 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
     let mut store = connect().map_err(say)?;
     loop {
         if settings.standby {
-            status.set(State::Standby);
+            if status.set(State::Standby) == State::Stopping {
+                return Err("the server was told to stop before it stood by".to_owned());
+            }
             tracing::info!(database = %url, "standing by: taking over when no other server writes to the database");
             store.wait_for_lock().map_err(say)?;
             status.set(State::Recovering);
