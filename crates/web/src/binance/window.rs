@@ -81,23 +81,11 @@ impl WindowNumbers {
     }
 
     pub(super) fn shape(&self, unit: TimeUnit) -> Value {
-        json!({
-            "symbol": names::pair(self.name),
-            "priceChange": self.change,
-            "priceChangePercent": self.percent,
-            "weightedAvgPrice": self.average,
-            "openPrice": self.open,
-            "highPrice": self.high,
-            "lowPrice": self.low,
-            "lastPrice": self.last,
-            "volume": self.volume,
-            "quoteVolume": self.money,
-            "openTime": unit.tell(self.from),
-            "closeTime": unit.tell(self.to),
-            "firstId": self.first_id,
-            "lastId": self.last_id,
-            "count": self.trades,
-        })
+        let mut shape = self.mini_shape(unit);
+        shape["priceChange"] = json!(self.change);
+        shape["priceChangePercent"] = json!(self.percent);
+        shape["weightedAvgPrice"] = json!(self.average);
+        shape
     }
 
     /// Without what can be worked out of the rest.
