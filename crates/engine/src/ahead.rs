@@ -47,7 +47,8 @@ impl Engine {
                     | Command::CreateSymbol { .. }
                     | Command::IssueShares { .. }
                     | Command::PlaceByFunds { .. }
-                    | Command::CancelOrder { order: OrderName::Client(_), .. },
+                    | Command::CancelOrder { order: OrderName::Client(_), .. }
+                    | Command::ActivateReached,
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };
@@ -80,7 +81,7 @@ impl Engine {
                     for neighbour in [order.older, order.newer].into_iter().filter(|&slot| slot != NONE) {
                         seen ^= self.orders.get(neighbour).id.0;
                     }
-                    if order.level != NONE {
+                    if order.level != NONE && !self.stops.is_waiting(slot, order.level) {
                         seen ^= self.positions.touch(order.account, self.books.level(order.level).symbol);
                     }
                 }

@@ -1,5 +1,7 @@
 //! What the engine is asked: commands, which change the market and are journaled, and queries, which are not.
 
+use std::num::NonZeroI64;
+
 use crate::amount::{Money, Position, Price, Shares};
 use crate::ids::{AccountId, ClientOrderId, OrderId, Sequence, Symbol, Time};
 
@@ -93,6 +95,67 @@ impl OrderKind {
     }
 }
 
+/// The price of an execution at which an order that waits becomes active.
+///
+/// They are ranked so that of one direction the nearest comes first: those that are reached from above by falling price, then
+/// those that are reached from below by rising price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trigger(NonZeroI64);
+
+impl Trigger {
+    /// Reached by an execution at this price or above.
+    pub fn from_below(price: Price) -> Trigger {
+        Trigger::from_code(price.units()).expect("invariant: a price is above zero")
+    }
+
+    /// Reached by an execution at this price or below.
+    pub fn from_above(price: Price) -> Trigger {
+        Trigger::from_code(price.units().wrapping_neg()).expect("invariant: a price is above zero")
+    }
+
+    /// That of an order which is to limit a loss: a buy's is reached from below, a sell's from above.
+    pub fn stop_loss(side: Side, price: Price) -> Trigger {
+        match side {
+            Side::Buy => Trigger::from_below(price),
+            Side::Sell => Trigger::from_above(price),
+        }
+    }
+
+    /// That of an order which is to take a profit: the other way.
+    pub fn take_profit(side: Side, price: Price) -> Trigger {
+        Trigger::stop_loss(side.opposite(), price)
+    }
+
+    /// Whether it is to limit a loss, for an order of this side.
+    pub fn is_stop_loss(self, side: Side) -> bool {
+        self.is_from_below() == (side == Side::Buy)
+    }
+
+    pub fn price(self) -> Price {
+        Price::from_units(self.0.get().wrapping_abs()).expect("invariant: it is made of a price")
+    }
+
+    /// Whether it is reached from below.
+    pub fn is_from_below(self) -> bool {
+        self.0.is_positive()
+    }
+
+    /// Whether an execution at this price reaches it.
+    pub fn is_reached_by(self, price: Price) -> bool {
+        if self.is_from_below() { price >= self.price() } else { price <= self.price() }
+    }
+
+    /// The number that stands for it wherever orders are written down: its price, negative if it is reached from above. Zero is none.
+    pub fn code(trigger: Option<Trigger>) -> i64 {
+        trigger.map_or(0, |trigger| trigger.0.get())
+    }
+
+    /// The one of a number; none for zero, and for the one number whose price would be too high.
+    pub fn from_code(code: i64) -> Option<Trigger> {
+        NonZeroI64::new(code).filter(|code| *code != NonZeroI64::MIN).map(Trigger)
+    }
+}
+
 /// A change asked for. It never changes after it is parsed; whether it is accepted is the engine's to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -108,6 +171,9 @@ pub enum Command {
     PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Cancel what is still open of an order.
     CancelOrder { account: AccountId, order: OrderName },
+    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody asks for it: the
+    /// market's loop gives it while there are such orders.
+    ActivateReached,
 }
 
 /// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not part of
@@ -121,23 +187,31 @@ pub struct NewOrder<S = Symbol> {
     /// Above zero.
     pub shares: Shares,
     pub kind: OrderKind,
+    /// It waits until an execution reaches this, and only then does what its kind does.
+    pub trigger: Option<Trigger>,
 }
 
 impl<S> NewOrder<S> {
     /// One that rests with what is left of it.
     pub fn limit(symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
-        NewOrder { symbol, side, limit, shares, kind: OrderKind::Limit }
+        NewOrder { symbol, side, limit, shares, kind: OrderKind::Limit, trigger: None }
     }
 
     /// One of any kind. A market order has no limit: the one given is not used.
     pub fn of_kind(kind: OrderKind, symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
         let limit = if kind == OrderKind::Market { side.any_price() } else { limit };
-        NewOrder { symbol, side, limit, shares, kind }
+        NewOrder { symbol, side, limit, shares, kind, trigger: None }
     }
 
     /// One at any price.
     pub fn market(symbol: S, side: Side, shares: Shares) -> NewOrder<S> {
         NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), shares)
+    }
+
+    /// The same, waiting for a trigger.
+    #[must_use]
+    pub fn triggered_by(self, trigger: Trigger) -> NewOrder<S> {
+        NewOrder { trigger: Some(trigger), ..self }
     }
 }
 

@@ -7,14 +7,15 @@ use foldhash::fast::FixedState;
 
 use crate::accounts::{Accounts, Positions, Symbols};
 use crate::amount::{Money, Position, Shares};
-use crate::book::Books;
+use crate::book::{Books, Level};
 use crate::client_orders::ClientOrders;
-use crate::command::{Command, Entry, OrderName, Query, Side};
+use crate::command::{Command, Entry, NewOrder, OrderName, Query};
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::orders::Orders;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
+use crate::stops::Stops;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
 pub const AHEAD: usize = 32;
@@ -32,6 +33,7 @@ pub struct Engine {
     pub(crate) books: Books,
     pub(crate) orders: Orders,
     pub(crate) client_orders: ClientOrders,
+    pub(crate) stops: Stops,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -63,6 +65,7 @@ impl Engine {
             books: Books::new(),
             orders: Orders::new(),
             client_orders: ClientOrders::new(hasher),
+            stops: Stops::new(),
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -191,6 +194,10 @@ impl Engine {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
                 OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
             },
+            Command::ActivateReached => {
+                self.activate_reached(events);
+                Ok(Reply::Activated)
+            }
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -211,8 +218,8 @@ impl Engine {
             Ok(Some(slot)) => {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
-                let open = self.orders.get(slot).open;
-                Some(Reply::Status(Status { order, open, canceled, executions: start..executions.len() }))
+                let (open, waits) = (self.orders.get(slot).open, self.waits(slot));
+                Some(Reply::Status(Status { order, open, waits, canceled, executions: start..executions.len() }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -228,7 +235,8 @@ impl Engine {
             | Command::CreateSymbol { .. }
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. } => return None,
+            | Command::PlaceByFunds { .. }
+            | Command::ActivateReached => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -351,19 +359,23 @@ impl Engine {
             Err(told) => return Ok(told),
         };
         // From here the cancel cannot be rejected.
-        let account = self.orders.get(slot).account;
-        let level = *self.books.level(self.orders.get(slot).level);
-        self.books.remove(slot, &mut self.orders);
-        let shares = self.orders.cancel(slot, self.time);
-        events(Event::OrderCanceled { order, account, symbol: level.symbol, shares });
-        match level.side {
-            Side::Buy => self.credit_money(account, level.price.times(shares), events),
-            Side::Sell => self.credit_shares(account, level.symbol, shares.position(), events),
+        if self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            self.cancel_stop(slot, events);
+        } else {
+            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
+            self.books.remove(slot, &mut self.orders);
+            self.cancel_open(slot, &NewOrder::limit(symbol, side, price, Shares::ZERO), events);
         }
         let start = executions.len();
         let canceled = self.orders.history(slot, executions);
         self.finish(slot, events);
-        Ok(Reply::Canceled(Status { order, open: Shares::ZERO, canceled, executions: start..executions.len() }))
+        Ok(Reply::Canceled(Status {
+            order,
+            open: Shares::ZERO,
+            waits: None,
+            canceled,
+            executions: start..executions.len(),
+        }))
     }
 
     /// The id of the order that is meant, whether or not there is one. Errors: as of `client_order`.
@@ -443,7 +455,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::amount::Price;
-    use crate::command::NewOrder;
+    use crate::command::Side;
 
     #[test]
     fn an_order_that_no_slot_is_left_for_is_refused_and_changes_nothing() {

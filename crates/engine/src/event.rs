@@ -13,14 +13,18 @@ pub enum Event {
     AccountCreated { account: AccountIndex, id: AccountId },
     /// A new symbol.
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
-    /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command.
+    /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command. One with a trigger
+    /// waits instead.
     OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
+    /// An order that waited is active from now on; executions follow. What is left of it rests, or is canceled by the same command.
+    /// `placed` is as at its opening.
+    OrderTriggered { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
     /// The order that was just accepted was placed under a client order id, which stands for it from now on.
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.
     ClientOrderDone { order: OrderId },
-    /// Two orders executed. `maker` was open first and set the price; `aggressor` is the order being placed. `maker_done` says
-    /// that nothing of the maker is open any more.
+    /// Two orders executed. `maker` rested and set the price; `aggressor` is the order being placed, or the one that was triggered
+    /// last. `maker_done` says that nothing of the maker is open any more.
     Executed {
         symbol: SymbolIndex,
         maker: OrderId,

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, Side};
+use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
 use crate::ids::{AccountIndex, SymbolIndex};
 use crate::reply::Execution;
@@ -29,6 +29,13 @@ impl Engine {
                 self.export_side(symbol, side, &mut executions, visit);
             }
         }
+        for (symbol, last) in self.stops.watched() {
+            visit(StateItem::Watch { symbol, last });
+        }
+        self.stops.walk(&self.orders, &mut |slot, is_reached| {
+            let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+            visit(StateItem::Stop { order, account, placed: self.stops.placed(&self.orders, slot), is_reached });
+        });
         for &ClientOrder { id, account, order, placed, done } in self.client_orders.standing(self.time) {
             visit(StateItem::ClientOrder { order, id, account, placed, done });
         }
@@ -112,22 +119,46 @@ impl StateHash {
                 self.word(execution.price.units() as u64);
                 self.word(execution.time.0);
             }
+            StateItem::Watch { symbol, last } => {
+                self.word(14);
+                self.word(symbol.0.into());
+                self.word(last.map_or(0, |last| last.units() as u64));
+            }
+            StateItem::Stop { order, account, placed, is_reached } => {
+                self.side_and_kind(if is_reached { 12 } else { 10 }, &placed);
+                self.word(order.0);
+                self.terms(account, &placed);
+            }
             StateItem::ClientOrder { order, id, account, placed, done } => {
-                let NewOrder { symbol, side, limit, shares, kind } = placed;
-                let tag = match side {
-                    Side::Buy => 8,
-                    Side::Sell => 9,
-                };
-                self.word(tag | (u64::from(kind.code()) << 8));
+                self.side_and_kind(8, &placed);
                 self.word(order.0);
                 self.word(id.as_bytes().len() as u64);
                 self.xxh3.update(id.as_bytes());
-                self.names(account, symbol);
-                self.word(limit.units() as u64);
-                self.word(shares.units() as u64);
+                self.terms(account, &placed);
                 self.word(u64::from(done.is_some()));
                 self.word(done.map_or(0, |done| done.0));
             }
+        }
+    }
+
+    /// `tag` for a buy, the next number for a sell, with the kind.
+    fn side_and_kind(&mut self, tag: u64, placed: &NewOrder<SymbolIndex>) {
+        let tag = match placed.side {
+            Side::Buy => tag,
+            Side::Sell => tag.wrapping_add(1),
+        };
+        self.word(tag | (u64::from(placed.kind.code()) << 8));
+    }
+
+    /// Whose order it is, and the rest of what was asked for.
+    fn terms(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
+        let NewOrder { symbol, limit, shares, trigger, side: _, kind: _ } = *placed;
+        self.names(account, symbol);
+        self.word(limit.units() as u64);
+        self.word(shares.units() as u64);
+        // Without one the hash is as it was before there were any.
+        if trigger.is_some() {
+            self.word(Trigger::code(trigger) as u64);
         }
     }
 

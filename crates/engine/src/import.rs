@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, Side};
+use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
 use crate::state::StateItem;
@@ -35,6 +35,8 @@ pub struct Importer {
     last_order: Option<LastOrder>,
     last_position: Option<(AccountIndex, SymbolIndex)>,
     last_client_order: Option<OrderId>,
+    last_watch: Option<SymbolIndex>,
+    last_stop: Option<LastStop>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -42,10 +44,12 @@ pub struct Importer {
 #[derive(Clone, Copy)]
 struct LastOrder {
     slot: u32,
-    order: OrderId,
     place: (SymbolIndex, Side),
     limit: Price,
 }
+
+/// The stop before, by what stops are in order of.
+type LastStop = (bool, SymbolIndex, Trigger, OrderId);
 
 /// How far the stream got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +59,8 @@ enum Stage {
     Symbols,
     Positions,
     Orders,
+    Watches,
+    Stops,
     ClientOrders,
 }
 
@@ -68,6 +74,8 @@ impl Importer {
             last_order: None,
             last_position: None,
             last_client_order: None,
+            last_watch: None,
+            last_stop: None,
             found: Vec::new(),
         }
     }
@@ -152,6 +160,20 @@ impl Importer {
                 self.engine.orders.restore_execution(last.slot, execution);
                 Ok(())
             }
+            StateItem::Watch { symbol, last } => {
+                self.advance(Stage::Watches)?;
+                self.check_names(AccountIndex(0), symbol)?;
+                if self.last_watch.replace(symbol).is_some_and(|last| last >= symbol) {
+                    return Err("a watched symbol before its turn, or twice");
+                }
+                self.engine.stops.restore_watch(symbol, last);
+                Ok(())
+            }
+            StateItem::Stop { order, account, placed, is_reached } => {
+                self.advance(Stage::Stops)?;
+                self.check_names(account, placed.symbol)?;
+                self.add_stop(order, account, &placed, is_reached)
+            }
             StateItem::ClientOrder { order, id, account, placed, done } => {
                 self.advance(Stage::ClientOrders)?;
                 self.check_names(account, placed.symbol)?;
@@ -168,36 +190,83 @@ impl Importer {
         limit: Price,
         open: Shares,
     ) -> Result<(), &'static str> {
-        if order >= self.engine.next_order || order == OrderId(0) || open.is_zero() {
-            return Err("an order with an impossible id or nothing open");
-        }
-        if self.engine.orders.find(order).is_some() {
-            return Err("an order that is there twice");
-        }
+        self.check_order(order, open)?;
         if let Some(last) = self.last_order.filter(|last| last.place == place) {
             let worse = match place.1 {
                 Side::Buy => limit < last.limit,
                 Side::Sell => limit > last.limit,
             };
-            if !(worse || (limit == last.limit && order > last.order)) {
-                return Err("an order before its turn in price and time");
+            if !worse && limit != last.limit {
+                return Err("an order before its turn in price");
             }
         }
         if self.last_order.is_some_and(|last| last.place > place) {
             return Err("an order on a book before its turn");
         }
         let (symbol, side) = place;
-        match side {
-            Side::Buy => self.add_money(limit.times(open))?,
-            Side::Sell => self.add_shares(symbol, open.position()),
-        }
+        self.add_held(&NewOrder::limit(symbol, side, limit, open))?;
         let slot = self.engine.orders.insert(order, account, open);
         self.engine.books.rest(symbol, side, limit, slot, &mut self.engine.orders);
         if !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }
-        self.last_order = Some(LastOrder { slot, order, place, limit });
+        self.last_order = Some(LastOrder { slot, place, limit });
         Ok(())
+    }
+
+    fn add_stop(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        is_reached: bool,
+    ) -> Result<(), &'static str> {
+        self.check_order(order, placed.shares)?;
+        let NewOrder { symbol, shares, trigger: Some(trigger), .. } = *placed else {
+            return Err("an order that waits for no price");
+        };
+        if !self.engine.stops.is_watched(symbol) {
+            return Err("an order that waits for a price of a symbol that is not watched");
+        }
+        let this = (is_reached, symbol, trigger, order);
+        let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last < this };
+        if !self.last_stop.replace(this).is_none_or(is_behind) {
+            return Err("an order that waits before its turn");
+        }
+        self.add_held(placed)?;
+        let Engine { orders, stops, .. } = &mut self.engine;
+        let slot = orders.insert(order, account, shares);
+        if is_reached {
+            stops.wait_reached(orders, slot, placed, trigger);
+        } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
+            return Err("an order that waits for a price that was reached");
+        } else {
+            stops.wait(orders, slot, placed, trigger);
+        }
+        Ok(())
+    }
+
+    /// What an open order holds was issued, too.
+    fn add_held(&mut self, placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
+        let NewOrder { symbol, side, limit, shares, .. } = *placed;
+        match side {
+            Side::Buy if placed.pays_as_it_goes() => Ok(()),
+            Side::Buy => self.add_money(limit.times(shares)),
+            Side::Sell => {
+                self.add_shares(symbol, shares.position());
+                Ok(())
+            }
+        }
+    }
+
+    fn check_order(&self, order: OrderId, open: Shares) -> Result<(), &'static str> {
+        if order >= self.engine.next_order || order == OrderId(0) || open.is_zero() {
+            return Err("an order with an impossible id or nothing open");
+        }
+        match self.engine.orders.find(order) {
+            Some(_) => Err("an order that is there twice"),
+            None => Ok(()),
+        }
     }
 
     fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
@@ -234,6 +303,9 @@ impl Importer {
     /// Whether an open order is what was asked for, less what was executed.
     fn is_as_placed(&self, slot: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let order = self.engine.orders.get(slot);
+        if self.engine.stops.is_waiting(slot, order.level) {
+            return order.account == account && self.engine.stops.placed(&self.engine.orders, slot) == *placed;
+        }
         let level = self.engine.books.level(order.level);
         let mut executions = Vec::new();
         self.engine.orders.history(slot, &mut executions);

@@ -1,9 +1,9 @@
 //! What must hold after every command. The full check walks everything and is for tests and tools.
 
 use crate::amount::{Money, Position};
-use crate::command::Side;
+use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
-use crate::ids::{OrderId, SymbolIndex};
+use crate::ids::SymbolIndex;
 use crate::state::StateItem;
 
 impl Engine {
@@ -22,10 +22,11 @@ impl Engine {
     pub fn check_invariants(&self) {
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
-        let (mut open_orders, mut executions, mut open_client_orders) = (0usize, 0usize, 0usize);
-        let mut last: Option<(SymbolIndex, Side, crate::Price, OrderId)> = None;
+        let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders) =
+            (0usize, 0usize, 0usize, 0usize);
+        let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
-            StateItem::Head { .. } | StateItem::Symbol { .. } => {}
+            StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Account { balance, .. } => {
                 assert!(!balance.is_negative(), "no balance is negative");
                 money = money.plus(balance);
@@ -37,14 +38,14 @@ impl Engine {
             StateItem::Order { order, symbol, side, limit, open, .. } => {
                 assert!(!open.is_zero(), "an order on a book has something open");
                 assert!(order < self.next_order, "an order has an id that was given out");
-                if let Some((_, _, last_limit, last_order)) = last.filter(|last| (last.0, last.1) == (symbol, side)) {
+                if let Some((_, _, last_limit)) = last.filter(|last| (last.0, last.1) == (symbol, side)) {
                     let worse = match side {
                         Side::Buy => limit < last_limit,
                         Side::Sell => limit > last_limit,
                     };
-                    assert!(worse || (limit == last_limit && order > last_order), "best price first, then the older");
+                    assert!(worse || limit == last_limit, "best price first");
                 }
-                last = Some((symbol, side, limit, order));
+                last = Some((symbol, side, limit));
                 match side {
                     Side::Buy => money = money.plus(limit.times(open)),
                     Side::Sell => shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(open.position()),
@@ -54,6 +55,22 @@ impl Engine {
             StateItem::Execution(execution) => {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);
+            }
+            StateItem::Stop { order, placed, is_reached, .. } => {
+                let NewOrder { symbol, side, limit, shares: open, trigger, .. } = placed;
+                assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
+                let is_reached_now = self
+                    .stops
+                    .last_price(symbol)
+                    .is_some_and(|last| trigger.expect("it waits for a price").is_reached_by(last));
+                assert!(is_reached || !is_reached_now, "an order does not wait for a price that was reached");
+                match side {
+                    Side::Buy if placed.pays_as_it_goes() => {}
+                    Side::Buy => money = money.plus(limit.times(open)),
+                    Side::Sell => shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(open.position()),
+                }
+                open_orders = open_orders.saturating_add(1);
+                reached_orders = reached_orders.saturating_add(usize::from(is_reached));
             }
             StateItem::ClientOrder { order, id, account, done, .. } => {
                 assert!(order < self.next_order, "a client order id stands for an order that was placed");
@@ -74,7 +91,8 @@ impl Engine {
             assert!(self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
         }
         assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
-        assert!(open_orders == self.open_order_count(), "every open order is on its book");
+        assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");
+        assert!(reached_orders == self.reached_orders(), "orders that were reached are counted");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");
         }

@@ -23,12 +23,14 @@ mod reject;
 mod reply;
 mod slab;
 mod state;
+mod stops;
+mod triggering;
 
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
 pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
-pub use command::{Command, Entry, FundsOrder, NewOrder, Op, OrderKind, OrderName, Query, Side};
+pub use command::{Command, Entry, FundsOrder, NewOrder, Op, OrderKind, OrderName, Query, Side, Trigger};
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
 pub use id_index::IdIndex;

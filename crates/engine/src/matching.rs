@@ -1,5 +1,5 @@
 //! Places an order: holds what it may cost, matches it by price and time, and lets what is left rest on the book, or cancels
-//! it.
+//! it. Orders that wait for a price come here when they are triggered, from `triggering.rs`.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
@@ -32,14 +32,18 @@ struct Aggressor {
     money: Money,
     /// Whether it met an order of its own account.
     self_traded: bool,
+    /// The prices of its first and last execution.
+    prices: Option<(Price, Price)>,
 }
 
 /// What the account had of the thing that the order takes, before it was placed.
-enum Before {
+pub(crate) enum Before {
     Buy(Money),
     /// Of a buy that holds nothing.
     Pay(Money),
     Sell(Position),
+    /// Of a sell that held its shares before it came to its book, and told so.
+    HeldSell,
 }
 
 impl Before {
@@ -47,7 +51,7 @@ impl Before {
     fn funds(&self) -> Option<Money> {
         match *self {
             Before::Pay(funds) => Some(funds),
-            Before::Buy(_) | Before::Sell(_) => None,
+            Before::Buy(_) | Before::Sell(_) | Before::HeldSell => None,
         }
     }
 }
@@ -63,7 +67,7 @@ impl<S> NewOrder<S> {
 
     /// Whether it is paid from the balance as it executes, and holds nothing.
     #[inline]
-    fn pays_as_it_goes(&self) -> bool {
+    pub(crate) fn pays_as_it_goes(&self) -> bool {
         self.kind == OrderKind::Market && self.side == Side::Buy
     }
 }
@@ -85,6 +89,7 @@ impl Engine {
             limit: asked.limit != placed.limit,
             shares: asked.shares != placed.shares,
             kind: asked.kind != placed.kind,
+            trigger: asked.trigger != placed.trigger,
         };
         match self.standing(index, id, differs)? {
             Some(order) => Ok(Reply::Repeated(order)),
@@ -125,6 +130,7 @@ impl Engine {
             symbol: self.symbols.find(symbol) != Some(placed.symbol),
             side: side != placed.side,
             kind: placed.kind != OrderKind::Market,
+            trigger: placed.trigger.is_some(),
             ..OrderDifference::default()
         };
         if let Some(id) = id
@@ -153,14 +159,17 @@ impl Engine {
         id: Option<ClientOrderId>,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let NewOrder { symbol, side, limit, shares, kind } = *asked;
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = *asked;
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
-        let placed = NewOrder { symbol, side, limit, shares, kind };
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+        if let Some(trigger) = trigger {
+            return self.place_stop(account, &placed, trigger, id, events);
+        }
         let wanted = match kind {
             OrderKind::Limit => shares,
             OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => {
@@ -169,14 +178,49 @@ impl Engine {
         };
         let before = self.hold(account, &placed)?;
         // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, &placed, id, events);
+        let reached_before = self.stops.reached_orders();
+        if self.execute_all(slot, &placed, wanted, before, kind.rests(), events) {
+            self.activate_after(reached_before, events);
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// Gives an order that is accepted its id and its slot.
+    #[inline(always)]
+    pub(crate) fn open_order(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        id: Option<ClientOrderId>,
+        events: &mut impl FnMut(Event),
+    ) -> (OrderId, u32) {
         let order = self.next_order;
         self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
-        let slot = self.orders.insert(order, account, shares);
-        events(Event::OrderOpened { order, account, placed });
+        let slot = self.orders.insert(order, account, placed.shares);
+        events(Event::OrderOpened { order, account, placed: *placed });
         if let Some(id) = id {
-            self.client_orders.open(slot, ClientOrder { id, account, order, placed, done: None }, self.time);
+            let client_order = ClientOrder { id, account, order, placed: *placed, done: None };
+            self.client_orders.open(slot, client_order, self.time);
             events(Event::ClientOrderIdGiven { order, id });
         }
+        (order, slot)
+    }
+
+    /// Executes what is wanted of an active order as far as the book goes. The rest of it `rests`, or is canceled. Gives whether an
+    /// execution was at a price that somebody waits for.
+    #[inline(always)]
+    pub(crate) fn execute_all(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        wanted: Shares,
+        before: Before,
+        rests: bool,
+        events: &mut impl FnMut(Event),
+    ) -> bool {
+        let NewOrder { symbol, side, limit, shares, .. } = *placed;
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let mut aggressor = Aggressor {
             slot,
             order,
@@ -188,24 +232,32 @@ impl Engine {
             funds: before.funds(),
             money: Money::ZERO,
             self_traded: false,
+            prices: None,
         };
-        self.walk_book(&mut aggressor, &placed, events);
+        self.walk_book(&mut aggressor, placed, events);
         self.settle(&aggressor, shares, before, events);
         if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
-        } else if kind.rests() {
+        } else if rests {
             self.books.rest(symbol, side, limit, slot, &mut self.orders);
             assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
         } else {
-            self.cancel_rest(slot, &placed, events);
+            self.cancel_rest(slot, placed, events);
         }
-        Ok(Reply::Opened(order))
+        match aggressor.prices {
+            Some((first, last)) if self.stops.traded(symbol, first, last) => {
+                self.stops.reach(symbol, first);
+                self.stops.reach(symbol, last);
+                true
+            }
+            Some(_) | None => false,
+        }
     }
 
     /// The shares that an order of another kind than a limit order may execute when it arrives.
     /// Errors: `WouldTake`; `InsufficientFunds` of a market buy that can pay for nothing.
     #[cold]
-    fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Shares, Reject> {
+    pub(crate) fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Shares, Reject> {
         let best = self.books.best(placed.symbol, placed.side.opposite()).map(|level| self.books.level(level).price);
         match (placed.kind, best) {
             (OrderKind::PostOnly, Some(price)) if placed.accepts(price) => Err(Reject::WouldTake { price }),
@@ -273,6 +325,13 @@ impl Engine {
     /// Cancels what is left of an order that does not rest.
     #[cold]
     fn cancel_rest(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+        self.cancel_open(slot, placed, events);
+        self.finish(slot, events);
+    }
+
+    /// Cancels what is open of an order, and gives back what that holds. It stands in no queue, and is not finished.
+    #[inline]
+    pub(crate) fn cancel_open(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
         let NewOrder { symbol, side, limit, .. } = *placed;
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let shares = self.orders.cancel(slot, self.time);
@@ -282,12 +341,11 @@ impl Engine {
             Side::Buy => self.credit_money(account, limit.times(shares), events),
             Side::Sell => self.credit_shares(account, symbol, shares.position(), events),
         }
-        self.finish(slot, events);
     }
 
     /// Takes what an order may cost at most; gives what was there before.
     /// Errors: `InsufficientFunds`, `InsufficientShares`.
-    fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
+    pub(crate) fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         match side {
             Side::Buy if placed.pays_as_it_goes() => Ok(Before::Pay(self.accounts.get(account).balance)),
@@ -340,6 +398,7 @@ impl Engine {
             (order.id, order.account, order.open)
         };
         aggressor.self_traded |= maker_account == aggressor.account;
+        aggressor.prices = Some((aggressor.prices.map_or(price, |(first, _)| first), price));
         let shares = aggressor.wanted.min(maker_open);
         let execution = Execution { shares, price, time: self.time };
         aggressor.wanted = aggressor.wanted.less(shares);
@@ -397,6 +456,14 @@ impl Engine {
                 };
                 if shares != position_before {
                     events(Event::PositionChanged { account, symbol, shares });
+                }
+            }
+            Before::HeldSell => {
+                if money != Money::ZERO {
+                    self.credit_money(account, money, events);
+                }
+                if aggressor.self_traded {
+                    events(Event::PositionChanged { account, symbol, shares: self.positions.get(account, symbol) });
                 }
             }
         }

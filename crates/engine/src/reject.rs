@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::amount::{Money, Position, Price};
+use crate::command::Trigger;
 use crate::ids::OrderId;
 
 /// Why a command or query was refused. Nothing was changed.
@@ -24,6 +25,8 @@ pub enum Reject {
     InsufficientShares { needed: Position, available: Position },
     /// A post-only order would execute at once, at this price first.
     WouldTake { price: Price },
+    /// The last execution was at a price that reaches the order's trigger already.
+    TriggersAtOnce { trigger: Trigger, last: Price },
     /// An order for money finds nobody to trade with, or a price at which the money is not even a part of a share.
     FundsTradeNothing { funds: Money },
     /// No order of this id, or another account's: the same words, so that nothing is learnt.
@@ -49,6 +52,8 @@ pub struct OrderDifference {
     pub shares: bool,
     /// They are of different kinds.
     pub kind: bool,
+    /// They wait for different prices, or one does not wait.
+    pub trigger: bool,
 }
 
 impl OrderDifference {
@@ -66,6 +71,7 @@ impl fmt::Display for OrderDifference {
             (self.limit, "limit"),
             (self.shares, "number of shares"),
             (self.kind, "kind"),
+            (self.trigger, "stop"),
         ];
         let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
         let mut between = "another ";
@@ -103,6 +109,10 @@ impl fmt::Display for Reject {
             Reject::WouldTake { price } => {
                 write!(f, "Post-only order would execute at once, at {price}: choose a limit that does not cross")
             }
+            Reject::TriggersAtOnce { trigger, last } => {
+                let side = if trigger.is_from_below() { "above" } else { "below" };
+                write!(f, "Stop would trigger at once: the last execution was at {last}, so choose a stop {side} that")
+            }
             Reject::FundsTradeNothing { funds } => {
                 write!(f, "Nothing can be traded for {funds}: nobody is on the other side, or a share costs too much")
             }
@@ -133,8 +143,8 @@ mod tests {
             (OrderDifference { side: true, ..same }, "another side"),
             (OrderDifference { symbol: true, shares: true, ..same }, "another symbol and number of shares"),
             (
-                OrderDifference { symbol: true, side: true, limit: true, shares: true, kind: true },
-                "another symbol, side, limit, number of shares and kind",
+                OrderDifference { symbol: true, side: true, limit: true, shares: true, kind: true, trigger: true },
+                "another symbol, side, limit, number of shares, kind and stop",
             ),
         ] {
             assert!(!differs.is_none());

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::amount::{Price, Shares};
-use crate::command::{Command, Op, Query};
+use crate::command::{Command, Op, Query, Trigger};
 use crate::ids::{AccountId, OrderId, Time};
 use crate::reject::Reject;
 
@@ -18,6 +18,8 @@ pub enum Reply {
     Repeated(OrderId),
     /// The order's status, for a query.
     Status(Status),
+    /// Orders that were reached were activated. Nobody asked for it.
+    Activated,
     /// What a canceled order came to.
     Canceled(Status),
     /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
@@ -34,6 +36,8 @@ pub struct Status {
     pub order: OrderId,
     /// Shares still open; zero for a done order.
     pub open: Shares,
+    /// What it waits for, if it waits.
+    pub waits: Option<Trigger>,
     /// What was canceled, and when.
     pub canceled: Option<Cancellation>,
     /// Where its executions stand in the list that the reply was made with, oldest first.
@@ -90,7 +94,7 @@ impl DoneOrder {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, canceled) = (self.order, self.canceled);
-                Reply::Status(Status { order, open: Shares::ZERO, canceled, executions })
+                Reply::Status(Status { order, open: Shares::ZERO, waits: None, canceled, executions })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

@@ -7,8 +7,9 @@ use crate::reply::Execution;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
 /// positions (none of them zero) by account and symbol, and for each symbol its open buys and then its open sells, best
-/// price first and oldest first within a price, each order followed by its executions, oldest first; and the orders whose
-/// client order ids stand for them, by order id.
+/// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
+/// watched, by index; the orders that wait for a price, first those that no execution has reached, by symbol and trigger, and oldest first, then the others in their order;
+/// and the orders whose client order ids stand for them, by order id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -30,6 +31,10 @@ pub enum StateItem {
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
+    /// A symbol of which an order ever waited for a price, and the price of its last execution since.
+    Watch { symbol: SymbolIndex, last: Option<Price> },
+    /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are those that are open: all.
+    Stop { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_reached: bool },
     /// An order that its account's client order id stands for, as it was placed. Nothing is open of it since `done`.
     ClientOrder {
         order: OrderId,

@@ -6,13 +6,13 @@ mod common;
 use common::duel::Duel;
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
-    Query, Shares, Side, Symbol,
+    Query, Shares, Side, Symbol, Trigger,
 };
 use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 300_000, &mut |_| {});
+    let situations = common::run(1, 450_000, &mut |_| {});
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }
@@ -51,15 +51,20 @@ fn any_kind() -> impl Strategy<Value = OrderKind> {
     prop_oneof![2 => Just(OrderKind::Limit), 1 => proptest::sample::select(OrderKind::ALL.as_slice())]
 }
 
-fn order((symbol, side, limit, shares, kind): (Symbol, Side, i64, i64, OrderKind)) -> NewOrder {
+/// Mostly none. A negative one is reached from above.
+fn any_trigger() -> impl Strategy<Value = i64> {
+    prop_oneof![3 => Just(0), 1 => -4i64..5]
+}
+
+fn order((symbol, side, limit, shares, kind, trigger): (Symbol, Side, i64, i64, OrderKind, i64)) -> NewOrder {
     let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-    NewOrder::of_kind(kind, symbol, side, limit, shares)
+    NewOrder { trigger: Trigger::from_code(trigger), ..NewOrder::of_kind(kind, symbol, side, limit, shares) }
 }
 
 /// A few prices and sizes, so that the same order comes again.
 fn any_client_order() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind());
+    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger());
     (any_client_id(), any_account(), body).prop_map(|(id, account, body)| Command::PlaceOrder {
         account,
         order: order(body),
@@ -69,7 +74,7 @@ fn any_client_order() -> impl Strategy<Value = Command> {
 
 fn any_command() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind());
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger());
     let place = (any_account(), body).prop_map(|(account, body)| Command::PlaceOrder {
         account,
         order: order(body),
@@ -94,6 +99,7 @@ fn any_command() -> impl Strategy<Value = Command> {
             Command::CreateAccount { account, balance: Money::from_units(balance) }
         }),
         1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        1 => Just(Command::ActivateReached),
     ]
 }
 
@@ -188,5 +194,71 @@ fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
     let order = FundsOrder { symbol, side: Side::Buy, funds: Money::from_units(1_500 * DOLLAR) };
     duel.play(Op::Command(Command::PlaceByFunds { account, order, client_id: None }));
     assert_eq!(duel.model().open_orders().len(), 3);
+    duel.end();
+}
+
+/// One execution reaches more orders than one command activates, at prices that they were not placed in the order of. The others
+/// keep their order, wait for commands of their own, can be canceled meanwhile, and are the same after an import.
+#[test]
+fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let one = Shares::from_units(1).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    let limit = |side, limit| place(NewOrder::limit(symbol, side, price(limit), one));
+    for nth in 0..2_200 {
+        let trigger = Trigger::from_above(price(50 - nth % 3));
+        duel.play(place(NewOrder::limit(symbol, Side::Sell, price(1_000 + nth), one).triggered_by(trigger)));
+    }
+    duel.play(limit(Side::Buy, 40));
+    duel.play(limit(Side::Sell, 40));
+    assert_eq!(duel.model().reached_orders(), 1_200, "a thousand are activated at once");
+    duel.play(limit(Side::Buy, 39));
+    duel.play(limit(Side::Sell, 39));
+    assert_eq!(duel.model().reached_orders(), 1_200, "whoever reaches others meanwhile does not activate them");
+    duel.export_and_import();
+    // Of those that were reached, the first, the last, and some between.
+    let reached: Vec<OrderId> = duel.model().open_orders().filter(|order| order.waits).map(|order| order.id).collect();
+    for order in [reached[0], reached[1_199], reached[7], reached[8], reached[600]] {
+        duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
+    }
+    assert_eq!(duel.model().reached_orders(), 1_195);
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 195);
+    duel.export_and_import();
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 0);
+    duel.play(Op::Command(Command::ActivateReached));
+    duel.end();
+}
+
+/// A falling market sells out order by order: each stop's own execution reaches the next.
+#[test]
+fn a_cascade_goes_down_level_by_level_and_ends() {
+    let mut duel = Duel::new(1, 1);
+    let (seller, buyer, symbol) = (account(1), account(2), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let one = Shares::from_units(1).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    for account in [seller, buyer] {
+        duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10_000) }));
+    }
+    duel.play(Op::Command(Command::IssueShares { symbol, account: seller, shares: Position::from_units(100) }));
+    let place = |account, order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    for units in (91..=100).rev() {
+        duel.play(place(buyer, NewOrder::limit(symbol, Side::Buy, price(units), one)));
+    }
+    for units in 95..=100 {
+        let stop = NewOrder::market(symbol, Side::Sell, one).triggered_by(Trigger::stop_loss(Side::Sell, price(units)));
+        duel.play(place(seller, stop));
+    }
+    // At 100, and so on down to 94, below the last stop.
+    duel.play(place(seller, NewOrder::market(symbol, Side::Sell, one)));
+    assert_eq!(duel.model().resting().count(), 3);
+    assert_eq!(duel.model().open_orders().len(), 3, "no order waits any more");
     duel.end();
 }

@@ -3,14 +3,14 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money,
-    NewOrder, Op, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time,
+    NewOrder, Op, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload = Workload::with_client_orders(seed);
+    let mut workload = Workload::with_client_orders(seed).with_all_kinds();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     for _ in 0..ops {
@@ -100,7 +100,32 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Execution(execution)
         }
-        StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares, kind }, done } => {
+        StateItem::Watch { symbol, last } => match which {
+            0 => StateItem::Watch { symbol: engine::SymbolIndex(symbol.0 + 1), last },
+            1 => StateItem::Watch { symbol, last: None },
+            _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
+        },
+        StateItem::Stop { order, account, placed, is_reached } => {
+            let (mut order, mut account, mut placed, mut is_reached) = (order, account, placed, is_reached);
+            match random.below(8) {
+                0 => order = OrderId(order.0 + 1),
+                1 => account = engine::AccountIndex(account.0 + 1),
+                2 => placed.side = placed.side.opposite(),
+                3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                5 => placed.trigger = Trigger::from_code(Trigger::code(placed.trigger) / 2),
+                6 => placed.symbol.0 += 1,
+                _ => is_reached = !is_reached,
+            }
+            StateItem::Stop { order, account, placed, is_reached }
+        }
+        StateItem::ClientOrder {
+            order,
+            id,
+            account,
+            placed: NewOrder { symbol, side, limit, shares, kind, trigger },
+            done,
+        } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
             let (order, id, account, side, limit, shares, done) = match random.below(9) {
                 0 => (OrderId(order.0 + 1), id, account, side, limit, shares, done),
@@ -113,7 +138,13 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 7 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0 + 1))),
                 _ => (order, id, account, side, limit, shares, if done.is_some() { None } else { Some(Time(7)) }),
             };
-            StateItem::ClientOrder { order, id, account, placed: NewOrder { symbol, side, limit, shares, kind }, done }
+            StateItem::ClientOrder {
+                order,
+                id,
+                account,
+                placed: NewOrder { symbol, side, limit, shares, kind, trigger },
+                done,
+            }
         }
     }
 }

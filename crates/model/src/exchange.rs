@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, Command, Entry, Event, Execution, FundsOrder, Money,
     NewOrder, OrderDifference, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, Sequence, Shares,
-    Side, Status, Symbol, SymbolIndex, Time,
+    Side, Status, Symbol, SymbolIndex, Time, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -29,6 +29,10 @@ pub struct Model {
     pub(crate) open: Vec<OrderId>,
     /// The orders that client order ids stand for, the oldest first.
     pub(crate) named: Vec<OrderId>,
+    /// Orders whose triggers were reached and that are not active yet, in their order.
+    pub(crate) reached: Vec<OrderId>,
+    /// How many orders came to the books so far.
+    pub(crate) arrivals: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +45,10 @@ pub(crate) struct Account {
 pub(crate) struct Listing {
     pub name: Symbol,
     pub issued: Position,
+    /// Whether an order ever waited for one of its prices: only since then are they noted.
+    pub is_watched: bool,
+    /// The price of the last execution that was noted.
+    pub last: Option<Price>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +83,12 @@ pub struct Order {
     pub client_id: Option<ClientOrderId>,
     /// The shares that it was placed with.
     pub placed: Shares,
+    /// What it waits for, or waited for.
+    pub trigger: Option<Trigger>,
+    /// Whether it waits still.
+    pub waits: bool,
+    /// The how manyth that came to the books. One that waits comes there when it is triggered.
+    pub arrival: u64,
 }
 
 impl Default for Model {
@@ -95,6 +109,8 @@ impl Model {
             orders: Vec::new(),
             open: Vec::new(),
             named: Vec::new(),
+            reached: Vec::new(),
+            arrivals: 0,
         }
     }
 
@@ -120,6 +136,10 @@ impl Model {
                 Ok(order) => self.cancel_order(account, order, executions, events),
                 Err(reject) => Err(reject),
             },
+            Command::ActivateReached => {
+                self.activate_reached(events);
+                Ok(Reply::Activated)
+            }
         };
         outcome.unwrap_or_else(Reply::Rejected)
     }
@@ -159,7 +179,7 @@ impl Model {
     fn create_symbol(&mut self, name: Symbol, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         if self.symbols.iter().all(|listing| listing.name != name) {
             let symbol = SymbolIndex(self.symbols.len() as u32);
-            self.symbols.push(Listing { name, issued: Position::ZERO });
+            self.symbols.push(Listing { name, issued: Position::ZERO, is_watched: false, last: None });
             events.push(Event::SymbolCreated { symbol, name });
         }
         Ok(Reply::Created)
@@ -202,6 +222,7 @@ impl Model {
                     limit: before.limit != asked.limit,
                     shares: before.placed != asked.shares,
                     kind: before.kind != asked.kind,
+                    trigger: before.trigger != asked.trigger,
                 };
                 if differs.is_none() {
                     Ok(Reply::Repeated(order))
@@ -230,6 +251,7 @@ impl Model {
                 symbol: self.symbols[before.symbol.0 as usize].name != name,
                 side: before.side != side,
                 kind: before.kind != OrderKind::Market,
+                trigger: before.trigger.is_some(),
                 ..OrderDifference::default()
             };
             return if differs.is_none() {
@@ -267,31 +289,53 @@ impl Model {
         asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
-        let NewOrder { symbol, side, limit, shares, kind } = asked;
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = asked;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
-        let balance_before = self.balance_changed(account);
-        let position_before = self.position_changed(account, symbol);
-        let matching = self.matching(symbol, side, limit);
-        let best = matching.first().map(|&best| self.order(best).limit);
-        // A market buy pays as it goes, and stops where its account's money ends.
-        let pays_as_it_goes = (kind, side) == (OrderKind::Market, Side::Buy);
-        let funds = self.balance(account);
-        match (kind, best) {
-            (OrderKind::PostOnly, Some(price)) => return Err(Reject::WouldTake { price }),
-            (OrderKind::Market, Some(price)) if pays_as_it_goes && affordable(funds, price).is_zero() => {
-                return Err(Reject::InsufficientFunds { needed: price.times(shares), available: funds });
-            }
-            _ => {}
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+        if let Some(trigger) = trigger {
+            return self.place_stop(client_id, account, placed, trigger, events);
         }
-        let on_the_book = matching.iter().take(LOOKED_AT_MAX).map(|&maker| i128::from(self.order(maker).open.units()));
-        let is_killed = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
-        if !pays_as_it_goes {
+        self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?;
+        let before = [self.balance_changed(account), self.position_changed(account, symbol)];
+        if !pays_as_it_goes(&placed) {
             self.hold(account, symbol, side, limit, shares)?;
         }
-
-        let id = OrderId(self.orders.len() as u64 + 1);
         let told_before = events.len();
+        let id = self.open_order(client_id, account, placed, events);
+        let nobody_was_reached = self.reached.is_empty();
+        self.execute_all(id, before, told_before, events);
+        if nobody_was_reached {
+            self.activate_reached(events);
+        }
+        Ok(Reply::Opened(id))
+    }
+
+    /// Why an order is refused when it arrives at its book, whatever it holds.
+    pub(crate) fn refusal_on_arrival(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Reject> {
+        let best =
+            self.matching(placed.symbol, placed.side, placed.limit).first().map(|&best| self.order(best).limit)?;
+        let available = self.balance(account);
+        match placed.kind {
+            OrderKind::PostOnly => Some(Reject::WouldTake { price: best }),
+            OrderKind::Market if pays_as_it_goes(placed) && affordable(available, best).is_zero() => {
+                Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
+            }
+            OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => None,
+        }
+    }
+
+    /// Gives an order that is accepted its id.
+    pub(crate) fn open_order(
+        &mut self,
+        client_id: Option<ClientOrderId>,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        events: &mut Vec<Event>,
+    ) -> OrderId {
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
+        let id = OrderId(self.orders.len() as u64 + 1);
+        self.arrivals += 1;
         self.orders.push(Order {
             id,
             account,
@@ -304,19 +348,36 @@ impl Model {
             executions: Vec::new(),
             client_id,
             placed: shares,
+            trigger,
+            waits: trigger.is_some(),
+            arrival: self.arrivals,
         });
         self.open.push(id);
-        let placed = NewOrder { symbol, side, limit, shares, kind };
         events.push(Event::OrderOpened { order: id, account, placed });
         if let Some(client_id) = client_id {
             self.named.push(id);
             events.push(Event::ClientOrderIdGiven { order: id, id: client_id });
         }
+        id
+    }
+
+    /// An order arrives at its book: executes, and then rests or is canceled. `before` is what its account was told last of its
+    /// balance and position, before the events from `told_before` on.
+    pub(crate) fn execute_all(&mut self, id: OrderId, before: [Event; 2], told_before: usize, events: &mut Vec<Event>) {
+        let Order { account, symbol, side, limit, open: shares, kind, trigger, .. } = *self.order(id);
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+        let pays_as_it_goes = pays_as_it_goes(&placed);
+        let funds = self.balance(account);
+        let matching = self.matching(symbol, side, limit);
+        let on_the_book = matching.iter().take(LOOKED_AT_MAX).map(|&maker| i128::from(self.order(maker).open.units()));
+        let is_short = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
+        // What was refused if it had just been placed.
+        let is_refused = self.refusal_on_arrival(account, &placed).is_some();
 
         // What the executions bring the aggressor is added up here and credited after the last of them.
         let mut money_due = Money::ZERO;
         let mut shares_due = Position::ZERO;
-        while let Some(maker) = self.best_match(id).filter(|_| !is_killed) {
+        while let Some(maker) = self.best_match(id).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             let mut shares = self.order(maker).open.min(self.order(id).open);
             if pays_as_it_goes {
@@ -327,6 +388,7 @@ impl Model {
             }
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
+            self.reach(symbol, price);
             let maker_account = self.order(maker).account;
             let maker_done = self.order(maker).open.is_zero();
             events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
@@ -349,7 +411,7 @@ impl Model {
         self.credit_money(account, money_due);
         self.credit_shares(account, symbol, shares_due);
         for (before, now) in
-            [(balance_before, self.balance_changed(account)), (position_before, self.position_changed(account, symbol))]
+            before.into_iter().zip([self.balance_changed(account), self.position_changed(account, symbol)])
         {
             // Said where it is not as before the order, and where a maker of the same account was told otherwise.
             let told = events[told_before..].iter().rfind(|told| is_of_the_same(told, &now)).copied();
@@ -357,39 +419,19 @@ impl Model {
                 events.push(now);
             }
         }
-        if !kind.rests() && !self.order(id).open.is_zero() {
-            let left = self.cancel(id);
-            events.push(Event::OrderCanceled { order: id, account, symbol, shares: left });
-            match side {
-                Side::Buy if pays_as_it_goes => {}
-                Side::Buy => {
-                    self.credit_money(account, limit.times(left));
-                    events.push(self.balance_changed(account));
-                }
-                Side::Sell => {
-                    self.credit_shares(account, symbol, left.position());
-                    events.push(self.position_changed(account, symbol));
-                }
-            }
+        if (!kind.rests() || is_refused) && !self.order(id).open.is_zero() {
+            self.cancel_open(id, events);
         }
         self.say_if_client_order_is_done(id, events);
-        Ok(Reply::Opened(id))
     }
 
-    fn cancel_order(
-        &mut self,
-        account: AccountId,
-        order: OrderId,
-        executions: &mut Vec<Execution>,
-        events: &mut Vec<Event>,
-    ) -> Result<Reply, Reject> {
-        let Order { id, account, symbol, side, limit, open: shares, .. } = *self.owned_order(account, order)?;
-        if shares.is_zero() {
-            return Err(Reject::NothingOpen);
-        }
-        self.cancel(id);
+    /// Cancels what is open of an order, and gives back what that held.
+    fn cancel_open(&mut self, id: OrderId, events: &mut Vec<Event>) {
+        let Order { account, symbol, side, limit, kind, .. } = *self.order(id);
+        let shares = self.cancel(id);
         events.push(Event::OrderCanceled { order: id, account, symbol, shares });
         match side {
+            Side::Buy if kind == OrderKind::Market => {}
             Side::Buy => {
                 self.credit_money(account, limit.times(shares));
                 events.push(self.balance_changed(account));
@@ -399,12 +441,26 @@ impl Model {
                 events.push(self.position_changed(account, symbol));
             }
         }
+    }
+
+    fn cancel_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let Order { id, open, .. } = *self.owned_order(account, order)?;
+        if open.is_zero() {
+            return Err(Reject::NothingOpen);
+        }
+        self.cancel_open(id, events);
         self.say_if_client_order_is_done(id, events);
         Ok(Reply::Canceled(self.status(self.order(id), executions)))
     }
 
     /// Sets aside what the order may cost: money for a buy, shares for a sell.
-    fn hold(
+    pub(crate) fn hold(
         &mut self,
         account: AccountIndex,
         symbol: SymbolIndex,
@@ -441,6 +497,7 @@ impl Model {
         let shares = std::mem::replace(&mut canceled.open, Shares::ZERO);
         canceled.canceled = Some(Cancellation { shares, time: self.time });
         self.open.retain(|&open| open != order);
+        self.reached.retain(|&reached| reached != order);
         shares
     }
 
@@ -453,16 +510,16 @@ impl Model {
         self.matching(aggressor.symbol, aggressor.side, aggressor.limit).first().copied()
     }
 
-    /// The open orders that one of this side and limit executes with: the best price first, then the older order.
+    /// The open orders that one of this side and limit executes with: the best price first, then the one that came earlier.
     fn matching(&self, symbol: SymbolIndex, side: Side, limit: Price) -> Vec<OrderId> {
-        let others = self.open_orders().filter(|maker| maker.symbol == symbol && maker.side == side.opposite());
+        let others = self.resting().filter(|maker| maker.symbol == symbol && maker.side == side.opposite());
         let mut matching: Vec<&Order> = match side {
             Side::Buy => others.filter(|maker| maker.limit <= limit).collect(),
             Side::Sell => others.filter(|maker| maker.limit >= limit).collect(),
         };
         match side {
-            Side::Buy => matching.sort_by_key(|maker| (maker.limit, maker.id)),
-            Side::Sell => matching.sort_by_key(|maker| (Reverse(maker.limit), maker.id)),
+            Side::Buy => matching.sort_by_key(|maker| (maker.limit, maker.arrival)),
+            Side::Sell => matching.sort_by_key(|maker| (Reverse(maker.limit), maker.arrival)),
         }
         matching.into_iter().map(|maker| maker.id).collect()
     }
@@ -480,7 +537,14 @@ impl Model {
     fn status(&self, order: &Order, executions: &mut Vec<Execution>) -> Status {
         let start = executions.len();
         executions.extend_from_slice(&order.executions);
-        Status { order: order.id, open: order.open, canceled: order.canceled, executions: start..executions.len() }
+        let waits = order.trigger.filter(|_| order.waits && !order.open.is_zero());
+        Status {
+            order: order.id,
+            open: order.open,
+            waits,
+            canceled: order.canceled,
+            executions: start..executions.len(),
+        }
     }
 
     /// The order, if it is the account's: another account's is as unknown as one that never was.
@@ -531,13 +595,18 @@ impl Model {
         }
     }
 
-    fn balance_changed(&self, account: AccountIndex) -> Event {
+    pub(crate) fn balance_changed(&self, account: AccountIndex) -> Event {
         Event::BalanceChanged { account, balance: self.balance(account) }
     }
 
-    fn position_changed(&self, account: AccountIndex, symbol: SymbolIndex) -> Event {
+    pub(crate) fn position_changed(&self, account: AccountIndex, symbol: SymbolIndex) -> Event {
         Event::PositionChanged { account, symbol, shares: self.position(account, symbol) }
     }
+}
+
+/// A market buy holds nothing: it pays as it goes, and stops where its account's money ends.
+pub(crate) fn pays_as_it_goes(placed: &NewOrder<SymbolIndex>) -> bool {
+    (placed.kind, placed.side) == (OrderKind::Market, Side::Buy)
 }
 
 /// The most shares of one order that the money pays for.

@@ -4,6 +4,7 @@
 
 mod exchange;
 mod told;
+mod triggering;
 mod view;
 pub mod workload;
 

@@ -25,9 +25,12 @@ impl Told {
                 let (status, executions) = whole(status);
                 Told { reply: Reply::Canceled(status), executions }
             }
-            Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Done(_) | Reply::Rejected(_) => {
-                Told { reply: reply.clone(), executions: Vec::new() }
-            }
+            Reply::Created
+            | Reply::Opened(_)
+            | Reply::Repeated(_)
+            | Reply::Activated
+            | Reply::Done(_)
+            | Reply::Rejected(_) => Told { reply: reply.clone(), executions: Vec::new() },
         }
     }
 }

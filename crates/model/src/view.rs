@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Money, NewOrder, OrderId, Position, Price, Side, StateItem, Symbol,
-    SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Money, NewOrder, OrderId, OrderKind, Position, Price, Side, StateItem,
+    Symbol, SymbolIndex, Time,
 };
 
 use crate::exchange::{Model, Order};
@@ -63,13 +63,18 @@ impl Model {
         self.open.iter().map(|&id| self.order(id))
     }
 
-    /// The open orders of one side of a book: the best price first, then the oldest.
+    /// The open orders on the books, in no particular order.
+    pub fn resting(&self) -> impl Iterator<Item = &Order> {
+        self.open_orders().filter(|order| !order.waits)
+    }
+
+    /// The open orders of one side of a book: the best price first, then the one that came earlier.
     pub fn queue(&self, symbol: SymbolIndex, side: Side) -> Vec<&Order> {
         let mut queue: Vec<&Order> =
-            self.open_orders().filter(|order| order.symbol == symbol && order.side == side).collect();
+            self.resting().filter(|order| order.symbol == symbol && order.side == side).collect();
         match side {
-            Side::Buy => queue.sort_by_key(|order| (Reverse(order.limit), order.id)),
-            Side::Sell => queue.sort_by_key(|order| (order.limit, order.id)),
+            Side::Buy => queue.sort_by_key(|order| (Reverse(order.limit), order.arrival)),
+            Side::Sell => queue.sort_by_key(|order| (order.limit, order.arrival)),
         }
         queue
     }
@@ -93,7 +98,8 @@ impl Model {
     /// All money: balances, and what open buys hold.
     pub fn total_money(&self) -> Money {
         let balances = self.accounts.iter().map(|account| account.balance);
-        let held = self.open_orders().filter(|order| order.side == Side::Buy).map(|o| o.limit.times(o.open));
+        let buys = self.open_orders().filter(|order| order.side == Side::Buy && order.kind != OrderKind::Market);
+        let held = buys.map(|order| order.limit.times(order.open));
         balances.chain(held).fold(Money::ZERO, Money::plus)
     }
 
@@ -141,6 +147,12 @@ impl Model {
                 }
             }
         }
+        let watched = (0..).map(SymbolIndex).zip(&self.symbols).filter(|(_, listing)| listing.is_watched);
+        items.extend(watched.map(|(symbol, listing)| StateItem::Watch { symbol, last: listing.last }));
+        let mut waiting: Vec<&Order> = self.waiting().collect();
+        waiting.sort_by_key(|order| (order.symbol, order.trigger, order.id));
+        items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
+        items.extend(self.reached.iter().map(|&order| stop_item(self.order(order), true)));
         items.extend(self.client_orders().map(|(id, order)| client_order_item(id, order)));
         items
     }
@@ -163,23 +175,27 @@ fn order_item(order: &Order) -> StateItem {
     }
 }
 
+fn stop_item(order: &Order, is_reached: bool) -> StateItem {
+    StateItem::Stop { order: order.id, account: order.account, placed: order.as_placed(), is_reached }
+}
+
 fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
     StateItem::ClientOrder {
         order: order.id,
         id,
         account: order.account,
-        placed: NewOrder {
-            symbol: order.symbol,
-            side: order.side,
-            limit: order.limit,
-            shares: order.placed,
-            kind: order.kind,
-        },
+        placed: order.as_placed(),
         done: order.done_at(),
     }
 }
 
 impl Order {
+    /// What was asked for.
+    pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
+        let Order { symbol, side, limit, placed: shares, kind, trigger, .. } = *self;
+        NewOrder { symbol, side, limit, shares, kind, trigger }
+    }
+
     /// When nothing was open of it any more; none while something is.
     pub fn done_at(&self) -> Option<Time> {
         let last = self.executions.last().map(|execution| execution.time);

@@ -4,7 +4,7 @@
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Query, Shares, Side, Symbol, SymbolIndex,
+    Position, Price, Query, Shares, Side, Symbol, SymbolIndex, Trigger,
 };
 
 use crate::exchange::{Model, Order};
@@ -136,6 +136,7 @@ impl Workload {
             0..40 if few_accounts => self.create_account(),
             40..60 if model.symbols().count() == 0 => self.create_symbol(),
             0..2 => self.create_account(),
+            2..3 if self.has_all_kinds && self.random.percent(50) => Op::Command(Command::ActivateReached),
             2..3 => self.create_symbol(),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
@@ -184,18 +185,19 @@ impl Workload {
         let (id, order) = if self.random.percent(40) { next_freed.or(any) } else { any }?;
         let account = model.accounts().nth(order.account.0 as usize)?;
         let symbol = model.symbols().nth(order.symbol.0 as usize)?;
-        let Order { side, limit, placed: shares, kind, .. } = *order;
-        let same = NewOrder { symbol, side, limit, shares, kind };
-        let order = match self.random.below(if self.has_all_kinds { 9 } else { 8 }) {
+        let Order { side, limit, placed: shares, kind, trigger, .. } = *order;
+        let same = NewOrder { symbol, side, limit, shares, kind, trigger };
+        let order = match self.random.below(if self.has_all_kinds { 10 } else { 8 }) {
             0 => NewOrder { symbol: self.symbol(), ..same },
             1 => NewOrder { side: same.side.opposite(), ..same },
             2 => NewOrder { limit: self.random.pick(&self.prices), ..same },
             3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
             8 => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
+            9 => NewOrder { trigger: self.trigger(same.side), ..same },
             _ => same,
         };
-        let NewOrder { symbol, side, limit, shares, kind } = order;
-        let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
+        let order = NewOrder { trigger, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
         Some(Command::PlaceOrder { account, order, client_id: Some(id) })
     }
 
@@ -251,7 +253,14 @@ impl Workload {
             false => OrderKind::Limit,
         };
         let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
-        Op::Command(Command::PlaceOrder { account, order, client_id: None })
+        let trigger = if self.has_all_kinds && self.random.percent(25) { self.trigger(side) } else { None };
+        Op::Command(Command::PlaceOrder { account, order: NewOrder { trigger, ..order }, client_id: None })
+    }
+
+    /// What an order may wait for.
+    fn trigger(&mut self, side: Side) -> Option<Trigger> {
+        let price = self.random.pick(&self.prices);
+        Some(if self.random.percent(60) { Trigger::stop_loss(side, price) } else { Trigger::take_profit(side, price) })
     }
 
     fn cancel_order(&mut self, model: &Model) -> Op {

@@ -259,7 +259,7 @@ impl Maker {
         match reply {
             Reply::Opened(_) => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
-            Reply::Created => {}
+            Reply::Created | Reply::Activated => {}
             Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
         }
         self.counts.crossed += u64::from(executions > 0);
@@ -285,6 +285,7 @@ impl Maker {
             Event::OrderCanceled { order, shares, .. } => self.take(order, shares),
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }

@@ -157,6 +157,9 @@ impl Duel {
         if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
             self.situations.count("state: imported with client order ids of done orders");
         }
+        if self.model.open_orders().any(|order| order.waits) {
+            self.situations.count("state: imported with orders that wait");
+        }
         if self.model.accounts().count() > 0 {
             self.check_state();
         }
@@ -223,7 +226,12 @@ impl Duel {
             let done = match &expected.reply {
                 Reply::Status(status) => status.open.is_zero(),
                 Reply::Rejected(reject) => matches!(reject, Reject::NothingOpen | Reject::UnknownOrder),
-                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Done(_) => false,
+                Reply::Created
+                | Reply::Opened(_)
+                | Reply::Repeated(_)
+                | Reply::Activated
+                | Reply::Canceled(_)
+                | Reply::Done(_) => false,
             };
             assert!(
                 done,

@@ -22,6 +22,9 @@ impl Mirror {
             Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None)
             }
+            Event::OrderTriggered { order, placed, .. } => {
+                assert_eq!(self.open.get(&order), Some(&placed.shares), "an order that waits is as it was placed");
+            }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
                 assert_eq!(self.client_ids.insert(order, id), None);

@@ -10,7 +10,7 @@ use engine::{
 use model::{Model, Order};
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 96] = [
+pub const ALL: [&str; 118] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -28,6 +28,27 @@ pub const ALL: [&str; 96] = [
     "rejected: client order id taken",
     "rejected: would take",
     "rejected: funds trade nothing",
+    "rejected: triggers at once",
+    "stop: waits",
+    "stop: waits, of a market buy",
+    "stop: waits under a client order id",
+    "stop: reached by an execution",
+    "stop: reached from below",
+    "stop: reached from above",
+    "stop: several reached by one command",
+    "stop: reached by one that was triggered",
+    "triggered: executes whole",
+    "triggered: executes in part, the rest rests",
+    "triggered: executes in part, the rest is canceled",
+    "triggered: rests whole",
+    "triggered: rests behind a younger order",
+    "triggered: canceled whole",
+    "triggered: post-only that would take",
+    "triggered: market buy",
+    "triggered: with the same account",
+    "cancel: of one that waits",
+    "query: waits",
+    "state: imported with orders that wait",
     "for money: buys",
     "for money: sells",
     "for money: trades with several makers",
@@ -91,6 +112,7 @@ pub const ALL: [&str; 96] = [
     "client order: differs in the limit",
     "client order: differs in the number of shares",
     "client order: differs in the kind",
+    "client order: differs in the stop",
     "client order: id used again in the first microsecond",
     "client order: id used again after a day",
     "client order: same id of another account",
@@ -157,6 +179,9 @@ impl Situations {
         }
         let Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
+        if order.waits {
+            return self.count("cancel: of one that waits");
+        }
         let level: Vec<OrderId> = model
             .queue(order.symbol, order.side)
             .iter()
@@ -188,12 +213,19 @@ impl Situations {
                 self.count("for money: trades with several makers");
             }
         }
+        self.triggered(events, model);
         match reply {
             Reply::Created => self.created(op, events),
-            Reply::Opened(order) => self.opened(model.order(*order), events, model),
+            Reply::Activated => {}
+            Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
+            Reply::Opened(order) => {
+                let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
+                self.opened(model.order(*order), &events[..own.unwrap_or(events.len())], model);
+            }
             Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
                 self.count(match (status.open.is_zero(), status.canceled, status.executions.len()) {
+                    (false, _, _) if status.waits.is_some() => "query: waits",
                     (false, _, 0) => "query: open",
                     (false, _, _) => "query: open and executed",
                     (true, None, _) => "query: executed",
@@ -223,10 +255,91 @@ impl Situations {
             Command::CreateSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
-            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::CancelOrder { .. } => {
-                panic!("creates nothing")
-            }
+            Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::CancelOrder { .. }
+            | Command::ActivateReached => panic!("creates nothing"),
         });
+    }
+
+    fn stopped(&mut self, order: &Order) {
+        self.count("stop: waits");
+        if order.kind == OrderKind::Market && order.side == Side::Buy {
+            self.count("stop: waits, of a market buy");
+        }
+        if order.client_id.is_some() {
+            self.count("stop: waits under a client order id");
+        }
+    }
+
+    /// Orders that a command triggered, each with the events up to the next.
+    fn triggered(&mut self, events: &[Event], model: &Model) {
+        let is_one = |event: &Event| matches!(event, Event::OrderTriggered { .. });
+        let Some(first) = events.iter().position(is_one) else { return };
+        self.count("stop: reached by an execution");
+        let mut reached_by_one = 0;
+        for (at, one) in events[first..].chunk_by(|_, next| !is_one(next)).enumerate() {
+            let Event::OrderTriggered { order, placed, .. } = one[0] else { unreachable!("chunks begin with one") };
+            let order = model.order(order);
+            let makers: Vec<&Order> = one
+                .iter()
+                .filter_map(
+                    |event| if let Event::Executed { maker, .. } = event { Some(model.order(*maker)) } else { None },
+                )
+                .collect();
+            let is_canceled = one
+                .iter()
+                .any(|event| matches!(event, Event::OrderCanceled { order: canceled, .. } if *canceled == order.id));
+            self.count(match placed.trigger.expect("it waited").is_from_below() {
+                true => "stop: reached from below",
+                false => "stop: reached from above",
+            });
+            let executed: i128 = one
+                .iter()
+                .map(|event| if let Event::Executed { shares, .. } = event { i128::from(shares.units()) } else { 0 })
+                .sum();
+            self.count(match (executed == i128::from(placed.shares.units()), makers.is_empty(), is_canceled) {
+                (true, ..) => "triggered: executes whole",
+                (false, false, true) => "triggered: executes in part, the rest is canceled",
+                (false, false, false) => "triggered: executes in part, the rest rests",
+                (false, true, true) if placed.kind == OrderKind::PostOnly => "triggered: post-only that would take",
+                (false, true, true) => "triggered: canceled whole",
+                (false, true, false) => "triggered: rests whole",
+            });
+            if model.resting().any(|other| {
+                (other.symbol, other.side, other.limit) == (order.symbol, order.side, order.limit)
+                    && other.id > order.id
+                    && other.arrival < order.arrival
+                    && !order.waits
+                    && !order.open.is_zero()
+            }) {
+                self.count("triggered: rests behind a younger order");
+            }
+            if placed.kind == OrderKind::Market && placed.side == Side::Buy {
+                self.count("triggered: market buy");
+            }
+            if makers.iter().any(|maker| maker.account == order.account) {
+                self.count("triggered: with the same account");
+            }
+            if at > 0 {
+                self.count("stop: several reached by one command");
+            }
+            let prices = one
+                .iter()
+                .filter_map(|event| if let Event::Executed { price, .. } = event { Some(*price) } else { None });
+            let later = events.iter().rev().take_while(|event| **event != one[0]);
+            let next: Vec<_> = later
+                .filter_map(
+                    |event| if let Event::OrderTriggered { placed, .. } = event { placed.trigger } else { None },
+                )
+                .collect();
+            if prices.into_iter().any(|price| next.iter().any(|trigger| trigger.is_reached_by(price))) {
+                reached_by_one += 1;
+            }
+        }
+        if reached_by_one > 0 {
+            self.count("stop: reached by one that was triggered");
+        }
     }
 
     fn after_by_client_id(&mut self, op: &Op, reply: &Reply, model: &Model) {
@@ -300,6 +413,7 @@ impl Situations {
                     (differs.limit, "client order: differs in the limit"),
                     (differs.shares, "client order: differs in the number of shares"),
                     (differs.kind, "client order: differs in the kind"),
+                    (differs.trigger, "client order: differs in the stop"),
                 ] {
                     if differs {
                         self.count(name);
@@ -431,6 +545,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::InsufficientFunds { .. } => "rejected: insufficient funds",
         Reject::InsufficientShares { .. } => "rejected: insufficient shares",
         Reject::WouldTake { .. } => "rejected: would take",
+        Reject::TriggersAtOnce { .. } => "rejected: triggers at once",
         Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",

@@ -1,0 +1,288 @@
+//! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits until an
+//! execution reaches its trigger; then it stands behind the queues that were reached before it, until its orders are activated.
+//! Knows nothing of accounts, and of books no more than each symbol's last price.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::amount::Price;
+use crate::command::{NewOrder, OrderKind, Side, Trigger};
+use crate::ids::SymbolIndex;
+use crate::orders::Orders;
+use crate::slab::{NONE, Slab};
+
+/// What a waiting order becomes. Its id, its account and its shares are with all orders, and its neighbours in the queue too.
+#[derive(Clone, Copy)]
+pub(crate) struct Stop {
+    /// Where its order is; `NONE` if this is not in use.
+    slot: u32,
+    queue: u32,
+    limit: Price,
+    side: Side,
+    kind: OrderKind,
+}
+
+/// Orders with the same symbol and trigger.
+#[derive(Clone, Copy)]
+struct Queue {
+    symbol: SymbolIndex,
+    trigger: Trigger,
+    oldest: u32,
+    newest: u32,
+    orders: u32,
+    is_reached: bool,
+}
+
+impl Queue {
+    fn new(symbol: SymbolIndex, trigger: Trigger, is_reached: bool) -> Queue {
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, is_reached }
+    }
+}
+
+/// What the executions of a symbol are compared with, so that one that reaches nothing costs next to nothing.
+#[derive(Clone, Copy)]
+struct Watch {
+    /// Whether an order ever waited for a price of this symbol. Before that its executions are not noted: so the journals of markets
+    /// that knew no such orders give the same state from wherever they are replayed.
+    is_on: bool,
+    /// The price of the last execution that was noted.
+    last: Option<Price>,
+    /// The lowest price that is waited for from below; the highest of all if none is.
+    rising: i64,
+    /// The highest price that is waited for from above; zero if none is.
+    falling: i64,
+}
+
+impl Watch {
+    const OFF: Watch = Watch { is_on: false, last: None, rising: i64::MAX, falling: 0 };
+}
+
+/// All orders that wait.
+pub(crate) struct Stops {
+    stops: Slab<Stop>,
+    queues: Slab<Queue>,
+    /// The queues that no execution has reached. A symbol's triggers are ranked so that the nearest one comes first: those from above
+    /// by falling price, and those from below by rising price.
+    waiting: BTreeMap<(SymbolIndex, Trigger), u32>,
+    /// Those that were reached, in this order. Some may be empty, because their orders were canceled.
+    reached: VecDeque<u32>,
+    /// How many orders stand in these.
+    reached_orders: usize,
+    /// By symbol. Reaches no further than the last one that is watched.
+    watches: Vec<Watch>,
+}
+
+impl Stops {
+    pub(crate) fn new() -> Stops {
+        Stops {
+            stops: Slab::new(),
+            queues: Slab::new(),
+            waiting: BTreeMap::new(),
+            reached: VecDeque::new(),
+            reached_orders: 0,
+            watches: Vec::new(),
+        }
+    }
+
+    /// From now on the symbol's executions are noted.
+    pub(crate) fn watch(&mut self, symbol: SymbolIndex) {
+        let at = symbol.0 as usize;
+        if self.watches.len() <= at {
+            self.watches.resize(at.saturating_add(1), Watch::OFF);
+        }
+        self.watches[at].is_on = true;
+    }
+
+    /// The same, the last one so far having been at this price.
+    pub(crate) fn restore_watch(&mut self, symbol: SymbolIndex, last: Option<Price>) {
+        self.watch(symbol);
+        self.watches[symbol.0 as usize].last = last;
+    }
+
+    /// The price of a symbol's last execution, if one was noted.
+    pub(crate) fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
+        self.watches.get(symbol.0 as usize)?.last
+    }
+
+    pub(crate) fn is_watched(&self, symbol: SymbolIndex) -> bool {
+        self.watches.get(symbol.0 as usize).is_some_and(|watch| watch.is_on)
+    }
+
+    /// The symbols whose executions are noted, with the last prices.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
+        let all = (0..).map(SymbolIndex).zip(&self.watches);
+        all.filter(|(_, watch)| watch.is_on).map(|(symbol, watch)| (symbol, watch.last))
+    }
+
+    /// Orders that were reached and are not active yet.
+    #[inline]
+    pub(crate) fn reached_orders(&self) -> usize {
+        self.reached_orders
+    }
+
+    /// Whether the open order in a slot waits. `at` is what its slot says of where it is.
+    #[inline]
+    pub(crate) fn is_waiting(&self, slot: u32, at: u32) -> bool {
+        !self.stops.is_empty() && self.stops.get(at).is_some_and(|stop| stop.slot == slot)
+    }
+
+    /// What a waiting order is to become; the shares are those that are open.
+    pub(crate) fn placed(&self, orders: &Orders, slot: u32) -> NewOrder<SymbolIndex> {
+        let order = orders.get(slot);
+        let Stop { queue, limit, side, kind, .. } = self.stops[order.level];
+        let Queue { symbol, trigger, .. } = self.queues[queue];
+        NewOrder { symbol, side, limit, shares: order.open, kind, trigger: Some(trigger) }
+    }
+
+    /// Has an order wait for a price of a symbol that is watched. Its trigger was not reached.
+    pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
+        let symbol = placed.symbol;
+        let new = || self.queues.insert(Queue::new(symbol, trigger, false));
+        let queue = *self.waiting.entry((symbol, trigger)).or_insert_with(new);
+        self.append(orders, slot, placed, queue);
+        let watch = &mut self.watches[symbol.0 as usize];
+        match trigger.is_from_below() {
+            true => watch.rising = watch.rising.min(trigger.price().units()),
+            false => watch.falling = watch.falling.max(trigger.price().units()),
+        }
+    }
+
+    /// Has an order wait whose trigger was reached, behind all those.
+    pub(crate) fn wait_reached(
+        &mut self,
+        orders: &mut Orders,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+    ) {
+        let symbol = placed.symbol;
+        let is_its = |queue: &Queue| queue.symbol == symbol && queue.trigger == trigger;
+        let queue = match self.reached.back() {
+            Some(&queue) if is_its(&self.queues[queue]) => queue,
+            _ => {
+                let queue = self.queues.insert(Queue::new(symbol, trigger, true));
+                self.reached.push_back(queue);
+                queue
+            }
+        };
+        self.append(orders, slot, placed, queue);
+        self.reached_orders = self.reached_orders.saturating_add(1);
+    }
+
+    fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
+        let NewOrder { limit, side, kind, .. } = *placed;
+        // What the slab grows by is filled with this, and is not in use.
+        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind });
+        self.stops[stop].slot = slot;
+        let at = &mut self.queues[queue];
+        at.orders = at.orders.saturating_add(1);
+        let older = std::mem::replace(&mut at.newest, slot);
+        match older {
+            NONE => at.oldest = slot,
+            older => orders.get_mut(older).newer = slot,
+        }
+        let order = orders.get_mut(slot);
+        (order.level, order.older, order.newer) = (stop, older, NONE);
+    }
+
+    /// An order executed with resting ones, the first and the last time at these prices. Whether that reached a trigger.
+    #[inline]
+    pub(crate) fn traded(&mut self, symbol: SymbolIndex, first: Price, last: Price) -> bool {
+        let Some(watch) = self.watches.get_mut(symbol.0 as usize).filter(|watch| watch.is_on) else { return false };
+        watch.last = Some(last);
+        let (low, high) = (first.min(last).units(), first.max(last).units());
+        high >= watch.rising || low <= watch.falling
+    }
+
+    /// An execution was at this price. It reaches the queues that wait for a price from below first, and of each direction the
+    /// nearest trigger first.
+    #[cold]
+    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price) {
+        for (nearest, farthest) in [
+            (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
+            (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
+        ] {
+            while let Some((&key, &queue)) = self.waiting.range((symbol, nearest)..=(symbol, farthest)).next() {
+                self.waiting.remove(&key);
+                let reached = &mut self.queues[queue];
+                reached.is_reached = true;
+                self.reached_orders = self.reached_orders.saturating_add(reached.orders as usize);
+                self.reached.push_back(queue);
+            }
+        }
+        self.look_out(symbol);
+    }
+
+    /// Notes which triggers of a symbol are the nearest.
+    fn look_out(&mut self, symbol: SymbolIndex) {
+        let nearest = |from: Trigger, through: Trigger| {
+            self.waiting
+                .range((symbol, from)..=(symbol, through))
+                .next()
+                .map(|(&(_, trigger), _)| trigger.price().units())
+        };
+        let rising = nearest(Trigger::from_below(Price::MIN), Trigger::from_below(Price::MAX));
+        let falling = nearest(Trigger::from_above(Price::MAX), Trigger::from_above(Price::MIN));
+        let watch = &mut self.watches[symbol.0 as usize];
+        (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX), falling.unwrap_or(0));
+    }
+
+    /// Takes out the order that was reached first, and gives what it is to become.
+    pub(crate) fn next_reached(&mut self, orders: &mut Orders) -> Option<(u32, NewOrder<SymbolIndex>)> {
+        loop {
+            let &queue = self.reached.front()?;
+            match self.queues[queue].oldest {
+                NONE => {
+                    self.reached.pop_front();
+                    self.queues.remove(queue);
+                }
+                slot => {
+                    let placed = self.placed(orders, slot);
+                    self.remove(orders, slot);
+                    return Some((slot, placed));
+                }
+            }
+        }
+    }
+
+    /// Takes out an order that waits.
+    pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
+        let order = orders.get_mut(slot);
+        let (stop, older, newer) = (order.level, order.older, order.newer);
+        (order.level, order.older, order.newer) = (NONE, NONE, NONE);
+        let queue = self.stops[stop].queue;
+        self.stops[stop].slot = NONE;
+        self.stops.remove(stop);
+        let at = &mut self.queues[queue];
+        at.orders = at.orders.saturating_sub(1);
+        match older {
+            NONE => at.oldest = newer,
+            older => orders.get_mut(older).newer = newer,
+        }
+        match newer {
+            NONE => at.newest = older,
+            newer => orders.get_mut(newer).older = older,
+        }
+        let Queue { symbol, trigger, is_reached, oldest, .. } = *at;
+        if is_reached {
+            // An empty one goes when its turn comes.
+            self.reached_orders = self.reached_orders.saturating_sub(1);
+        } else if oldest == NONE {
+            self.waiting.remove(&(symbol, trigger));
+            self.queues.remove(queue);
+            self.look_out(symbol);
+        }
+    }
+
+    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, in the order in which one would reach
+    /// them, and then those that were reached, in their order. Says of each whether it was.
+    pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, bool)) {
+        for &queue in self.waiting.values().chain(&self.reached) {
+            let Queue { oldest, is_reached, .. } = self.queues[queue];
+            let mut slot = oldest;
+            while slot != NONE {
+                visit(slot, is_reached);
+                slot = orders.get(slot).newer;
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Places orders that wait for a price, and activates them when an execution reaches it: they do then what an order of their kind
+//! does when it is placed.
+
+use crate::amount::Shares;
+use crate::command::{NewOrder, Side, Trigger};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountIndex, ClientOrderId, SymbolIndex};
+use crate::matching::Before;
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+/// Orders that one command activates, at most. The others are activated by commands of their own, so that nobody waits long for
+/// orders that trigger each other.
+const ACTIVATED_MAX: usize = 1_000;
+
+impl Engine {
+    /// How many orders wait for nothing but an `ActivateReached`.
+    pub fn reached_orders(&self) -> usize {
+        self.stops.reached_orders()
+    }
+
+    /// What the open order in a slot waits for.
+    #[inline]
+    pub(crate) fn waits(&self, slot: u32) -> Option<Trigger> {
+        match self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            true => self.stops.placed(&self.orders, slot).trigger,
+            false => None,
+        }
+    }
+
+    /// Has an order wait for its trigger. It holds what it would hold if it rested; a market buy holds nothing.
+    #[cold]
+    pub(crate) fn place_stop(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        id: Option<ClientOrderId>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = placed.symbol;
+        if let Some(last) = self.stops.last_price(symbol).filter(|&last| trigger.is_reached_by(last)) {
+            return Err(Reject::TriggersAtOnce { trigger, last });
+        }
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, id, events);
+        self.stops.watch(symbol);
+        self.stops.wait(&mut self.orders, slot, placed, trigger);
+        match before {
+            Before::Buy(_) => events(Event::BalanceChanged { account, balance: self.accounts.get(account).balance }),
+            Before::Sell(_) => {
+                events(Event::PositionChanged { account, symbol, shares: self.positions.get(account, symbol) });
+            }
+            Before::Pay(_) | Before::HeldSell => {}
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// Activates orders that the order placed before has reached. While others wait for that, it is not yet the turn of these.
+    #[cold]
+    pub(crate) fn activate_after(&mut self, reached_before: usize, events: &mut impl FnMut(Event)) {
+        if reached_before == 0 {
+            self.activate_reached(events);
+        }
+    }
+
+    /// Activates the orders that were reached first, and those that these reach, behind all others.
+    #[cold]
+    pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
+        for _ in 0..ACTIVATED_MAX {
+            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else { return };
+            let account = self.orders.get(slot).account;
+            events(Event::OrderTriggered { order: self.orders.get(slot).id, account, placed });
+            // What would have been refused is canceled.
+            let (wanted, rests) = match self.wanted(account, &placed) {
+                Ok(wanted) => (wanted, placed.kind.rests()),
+                Err(_) => (Shares::ZERO, false),
+            };
+            let before = match placed.side {
+                Side::Buy if placed.pays_as_it_goes() => Before::Pay(self.accounts.get(account).balance),
+                Side::Buy => Before::Buy(self.accounts.get(account).balance),
+                Side::Sell => Before::HeldSell,
+            };
+            self.execute_all(slot, &placed, wanted, before, rests, events);
+        }
+    }
+
+    /// Cancels an order that waits.
+    #[cold]
+    pub(crate) fn cancel_stop(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
+        let placed = self.stops.placed(&self.orders, slot);
+        self.stops.remove(&mut self.orders, slot);
+        self.cancel_open(slot, &placed, events);
+    }
+}

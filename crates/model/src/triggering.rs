@@ -1,0 +1,89 @@
+//! Orders that wait for a price.
+
+use engine::{AccountIndex, ClientOrderId, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+
+use crate::exchange::{Model, Order, pays_as_it_goes};
+
+/// One command activates so many orders at most.
+const ACTIVATED_MAX: usize = 1_000;
+
+impl Model {
+    /// Has an order wait until an execution reaches its trigger.
+    pub(crate) fn place_stop(
+        &mut self,
+        client_id: Option<ClientOrderId>,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, limit, shares, .. } = placed;
+        if let Some(last) = self.symbols[symbol.0 as usize].last
+            && trigger.is_reached_by(last)
+        {
+            return Err(Reject::TriggersAtOnce { trigger, last });
+        }
+        if !pays_as_it_goes(&placed) {
+            self.hold(account, symbol, side, limit, shares)?;
+        }
+        let id = self.open_order(client_id, account, placed, events);
+        self.symbols[symbol.0 as usize].is_watched = true;
+        match side {
+            Side::Buy if pays_as_it_goes(&placed) => {}
+            Side::Buy => events.push(self.balance_changed(account)),
+            Side::Sell => events.push(self.position_changed(account, symbol)),
+        }
+        Ok(Reply::Opened(id))
+    }
+
+    /// There was an execution at this price: whoever waits for it need wait no more.
+    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price) {
+        let listing = &mut self.symbols[symbol.0 as usize];
+        if !listing.is_watched {
+            return;
+        }
+        listing.last = Some(price);
+        let mut reached: Vec<(bool, i64, OrderId)> = self
+            .waiting()
+            .filter(|order| order.symbol == symbol)
+            .filter_map(|order| Some((order.id, order.trigger?)))
+            .filter(|(_, trigger)| trigger.is_reached_by(price))
+            .map(|(id, trigger)| match trigger.is_from_below() {
+                true => (false, trigger.price().units(), id),
+                false => (true, -trigger.price().units(), id),
+            })
+            .collect();
+        // Those reached from below first; the nearest trigger first; the oldest first.
+        reached.sort();
+        self.reached.extend(reached.into_iter().map(|(_, _, id)| id));
+    }
+
+    /// Activates those that were reached first, and behind them those that they reach.
+    pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
+        for _ in 0..ACTIVATED_MAX {
+            if self.reached.is_empty() {
+                return;
+            }
+            let id = self.reached.remove(0);
+            self.arrivals += 1;
+            let arrival = self.arrivals;
+            let order = &mut self.orders[id.0 as usize - 1];
+            (order.waits, order.arrival) = (false, arrival);
+            let Order { account, symbol, side, limit, open: shares, kind, trigger, .. } = *order;
+            let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+            events.push(Event::OrderTriggered { order: id, account, placed });
+            let before = [self.balance_changed(account), self.position_changed(account, symbol)];
+            self.execute_all(id, before, events.len(), events);
+        }
+    }
+
+    /// How many orders were reached and are not active yet.
+    pub fn reached_orders(&self) -> usize {
+        self.reached.len()
+    }
+
+    /// The open orders that no execution has reached.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Order> {
+        self.open_orders().filter(|order| order.waits && !self.reached.contains(&order.id))
+    }
+}
