@@ -3,7 +3,7 @@
 
 use engine::{
     AccountId, ClientOrderId, Command, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position, Price,
-    Shares, Side, Symbol,
+    Shares, Side, Symbol, Trigger,
 };
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
@@ -21,9 +21,15 @@ const CANCEL_CLIENT_ORDER: u8 = 9;
 const PLACE_KIND: u8 = 10;
 /// A market order for money. A byte follows with the two bits below.
 const PLACE_BY_FUNDS: u8 = 11;
+/// An order that waits for a price. A byte follows with the three bits below and, above them, its kind; the price stands before
+/// the account.
+const PLACE_STOP: u8 = 12;
+const ACTIVATE_REACHED: u8 = 14;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
+const FROM_BELOW: u8 = 4;
+const STOP_KIND_SHIFT: u32 = 3;
 
 /// Appends a command. Panics on an amount that no parser lets in (negative, above its cap, an order without shares):
 /// written, it could never be read again.
@@ -47,22 +53,27 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_amount(out, shares.units());
         }
         Command::PlaceOrder { account, ref order, client_id } => {
-            match order.kind {
-                OrderKind::Limit => out.push(match (order.side, client_id) {
+            match (order.trigger, order.kind) {
+                (Some(trigger), kind) => {
+                    let from_below = if trigger.is_from_below() { FROM_BELOW } else { 0 };
+                    let bits = bits(order.side, client_id) | from_below | (kind.code() << STOP_KIND_SHIFT);
+                    out.extend_from_slice(&[PLACE_STOP, bits]);
+                }
+                (None, OrderKind::Limit) => out.push(match (order.side, client_id) {
                     (Side::Buy, None) => PLACE_BUY,
                     (Side::Sell, None) => PLACE_SELL,
                     (Side::Buy, Some(_)) => PLACE_CLIENT_BUY,
                     (Side::Sell, Some(_)) => PLACE_CLIENT_SELL,
                 }),
-                kind @ (OrderKind::PostOnly
-                | OrderKind::ImmediateOrCancel
-                | OrderKind::FillOrKill
-                | OrderKind::Market) => {
+                (None, kind) => {
                     out.extend_from_slice(&[PLACE_KIND, bits(order.side, client_id) | (kind.code() << KIND_SHIFT)]);
                 }
             }
             if let Some(id) = client_id {
                 put_client_order_id(out, id);
+            }
+            if let Some(trigger) = order.trigger {
+                put_u64(out, trigger.price().units().unsigned_abs());
             }
             put_account(out, account);
             put_symbol(out, order.symbol);
@@ -100,6 +111,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_account(out, account);
             put_client_order_id(out, id);
         }
+        Command::ActivateReached => out.push(ACTIVATE_REACHED),
     }
 }
 
@@ -115,20 +127,30 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             account: take_account(bytes)?,
             shares: take_issue(bytes)?,
         }),
-        PLACE_BUY => take_order(bytes, OrderKind::Limit, Side::Buy, None),
-        PLACE_SELL => take_order(bytes, OrderKind::Limit, Side::Sell, None),
+        PLACE_BUY => take_order(bytes, OrderKind::Limit, Side::Buy, None, None),
+        PLACE_SELL => take_order(bytes, OrderKind::Limit, Side::Sell, None, None),
         PLACE_CLIENT_BUY | PLACE_CLIENT_SELL => {
             let id = take_client_order_id(bytes)?;
             let side = if tag == PLACE_CLIENT_BUY { Side::Buy } else { Side::Sell };
-            take_order(bytes, OrderKind::Limit, side, Some(id))
+            take_order(bytes, OrderKind::Limit, side, None, Some(id))
         }
         PLACE_KIND => {
             let bits = take_u8(bytes)?;
             let kind = OrderKind::from_code(bits >> KIND_SHIFT).filter(|&kind| kind != OrderKind::Limit);
             let kind = kind.ok_or(CodecError::OutOfBounds("kind of an order"))?;
             let (side, id) = take_side_and_id(bits, bytes)?;
-            take_order(bytes, kind, side, id)
+            take_order(bytes, kind, side, None, id)
         }
+        PLACE_STOP => {
+            let bits = take_u8(bytes)?;
+            let kind =
+                OrderKind::from_code(bits >> STOP_KIND_SHIFT).ok_or(CodecError::OutOfBounds("kind of an order"))?;
+            let (side, id) = take_side_and_id(bits, bytes)?;
+            let price = take_price(bytes)?;
+            let trigger = if bits & FROM_BELOW == 0 { Trigger::from_above(price) } else { Trigger::from_below(price) };
+            take_order(bytes, kind, side, Some(trigger), id)
+        }
+        ACTIVATE_REACHED => Ok(Command::ActivateReached),
         PLACE_BY_FUNDS => {
             let bits = take_u8(bytes)?;
             if bits & !(SELLS | HAS_CLIENT_ID) != 0 {
@@ -163,17 +185,18 @@ fn take_side_and_id(bits: u8, bytes: &mut &[u8]) -> Result<(Side, Option<ClientO
     Ok((side, id))
 }
 
-/// What every order has behind its tag and its client order id.
+/// What every order has behind its tag, its client order id and the price that it waits for.
 fn take_order(
     bytes: &mut &[u8],
     kind: OrderKind,
     side: Side,
+    trigger: Option<Trigger>,
     client_id: Option<ClientOrderId>,
 ) -> Result<Command, CodecError> {
     let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
     let limit = if kind == OrderKind::Market { side.any_price() } else { take_price(bytes)? };
     let shares = take_shares(bytes)?;
-    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id })
+    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id })
 }
 
 pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {
@@ -217,8 +240,11 @@ pub(crate) fn take_amount(bytes: &mut &[u8], field: &'static str) -> Result<i128
 }
 
 pub(crate) fn take_price(bytes: &mut &[u8]) -> Result<Price, CodecError> {
-    let units = i64::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("price"))?;
-    Price::from_units(units).ok_or(CodecError::OutOfBounds("price"))
+    price(take_u64(bytes)?)
+}
+
+pub(crate) fn price(units: u64) -> Result<Price, CodecError> {
+    i64::try_from(units).ok().and_then(Price::from_units).ok_or(CodecError::OutOfBounds("price"))
 }
 
 /// Shares above zero.

@@ -4,8 +4,9 @@ use engine::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the layout of segments and snapshots that this program writes. It reads the older ones too.
-/// Version 2 added client order ids: commands and state items that a program of before does not know.
-pub const FORMAT_VERSION: u32 = 3;
+/// Each added commands and state items that a program of before does not know: version 2 client order ids, version 3 other kinds of
+/// orders than limit orders, version 4 orders that wait for a price.
+pub const FORMAT_VERSION: u32 = 4;
 /// The oldest version that this program reads.
 const FORMAT_VERSION_OLDEST: u32 = 1;
 /// The version of the matching rules that commands are decided under.

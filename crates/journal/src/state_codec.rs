@@ -3,11 +3,11 @@
 
 use engine::{
     AccountIndex, Execution, Money, NewOrder, OrderId, OrderKind, Position, Sequence, Side, StateItem, SymbolIndex,
-    Time,
+    Time, Trigger,
 };
 
 use crate::codec::{
-    put_account, put_amount, put_client_order_id, put_symbol, take_account, take_amount, take_client_order_id,
+    price, put_account, put_amount, put_client_order_id, put_symbol, take_account, take_amount, take_client_order_id,
     take_price, take_shares, take_symbol,
 };
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -23,6 +23,17 @@ const CLIENT_BUY: u8 = 8;
 const CLIENT_SELL: u8 = 9;
 /// A client's order of another kind than a limit order. A byte follows: whether it sells, and above that bit its kind.
 const CLIENT_KIND: u8 = 10;
+/// A symbol whose last price is noted; zero if there was none yet.
+const WATCH: u8 = 11;
+/// An order that waits for a price, and one that was reached. A byte follows with the two bits below and, above them, its kind;
+/// the price stands before the symbol.
+const STOP: u8 = 12;
+const REACHED_STOP: u8 = 13;
+/// The same of a client's order, whether or not it waits still.
+const CLIENT_STOP: u8 = 14;
+const SELLS: u8 = 1;
+const FROM_BELOW: u8 = 2;
+const STOP_KIND_SHIFT: u32 = 2;
 
 /// What stands for an order that is open, and before the time at which one was done.
 const OPEN: u8 = 0;
@@ -70,21 +81,28 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, execution.price.units().unsigned_abs());
             put_u64(out, execution.time.0);
         }
+        StateItem::Watch { symbol, last } => {
+            out.push(WATCH);
+            put_u64(out, u64::from(symbol.0));
+            put_u64(out, last.map_or(0, |last| last.units().unsigned_abs()));
+        }
+        StateItem::Stop { order, account, placed, is_reached } => {
+            out.extend_from_slice(&[if is_reached { REACHED_STOP } else { STOP }, stop_bits(&placed)]);
+            put_u64(out, order.0);
+            put_placed(out, account, &placed);
+        }
         StateItem::ClientOrder { order, id, account, placed, done } => {
-            let NewOrder { symbol, side, limit, shares, kind } = placed;
-            match (kind, side) {
-                (OrderKind::Limit, Side::Buy) => out.push(CLIENT_BUY),
-                (OrderKind::Limit, Side::Sell) => out.push(CLIENT_SELL),
-                (kind, side) => {
+            match (placed.trigger, placed.kind, placed.side) {
+                (Some(_), ..) => out.extend_from_slice(&[CLIENT_STOP, stop_bits(&placed)]),
+                (None, OrderKind::Limit, Side::Buy) => out.push(CLIENT_BUY),
+                (None, OrderKind::Limit, Side::Sell) => out.push(CLIENT_SELL),
+                (None, kind, side) => {
                     out.extend_from_slice(&[CLIENT_KIND, (kind.code() << 1) | u8::from(side == Side::Sell)])
                 }
             }
             put_u64(out, order.0);
             put_client_order_id(out, id);
-            put_u64(out, u64::from(account.0));
-            put_u64(out, u64::from(symbol.0));
-            put_u64(out, limit.units().unsigned_abs());
-            put_u64(out, shares.units().unsigned_abs());
+            put_placed(out, account, &placed);
             match done {
                 None => out.push(OPEN),
                 Some(done) => {
@@ -94,6 +112,23 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             }
         }
     }
+}
+
+fn stop_bits(placed: &NewOrder<SymbolIndex>) -> u8 {
+    let sells = if placed.side == Side::Sell { SELLS } else { 0 };
+    let from_below = if placed.trigger.is_some_and(Trigger::is_from_below) { FROM_BELOW } else { 0 };
+    sells | from_below | (placed.kind.code() << STOP_KIND_SHIFT)
+}
+
+/// Whose order it is, and what was asked for but its side and kind.
+fn put_placed(out: &mut Vec<u8>, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
+    put_u64(out, u64::from(account.0));
+    if let Some(trigger) = placed.trigger {
+        put_u64(out, trigger.price().units().unsigned_abs());
+    }
+    put_u64(out, u64::from(placed.symbol.0));
+    put_u64(out, placed.limit.units().unsigned_abs());
+    put_u64(out, placed.shares.units().unsigned_abs());
 }
 
 /// Takes an item from the front of `bytes`. Whatever the bytes are, it never panics.
@@ -131,35 +166,76 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             price: take_price(bytes)?,
             time: Time(take_u64(bytes)?),
         })),
-        CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy),
-        CLIENT_SELL => take_client_order(bytes, OrderKind::Limit, Side::Sell),
+        WATCH => Ok(StateItem::Watch {
+            symbol: SymbolIndex(take_index(bytes)?),
+            last: match take_u64(bytes)? {
+                0 => None,
+                units => Some(price(units)?),
+            },
+        }),
+        STOP | REACHED_STOP => {
+            let (kind, side, from_below) = take_stop_bits(bytes)?;
+            let order = OrderId(take_u64(bytes)?);
+            let (account, placed) = take_placed(bytes, kind, side, Some(from_below))?;
+            Ok(StateItem::Stop { order, account, placed, is_reached: tag == REACHED_STOP })
+        }
+        CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),
+        CLIENT_SELL => take_client_order(bytes, OrderKind::Limit, Side::Sell, None),
         CLIENT_KIND => {
             let bits = take_u8(bytes)?;
-            let kind = OrderKind::from_code(bits >> 1).ok_or(CodecError::OutOfBounds("kind of an order"))?;
-            take_client_order(bytes, kind, if bits & 1 == 0 { Side::Buy } else { Side::Sell })
+            let kind = take_kind(bits >> 1)?;
+            take_client_order(bytes, kind, if bits & 1 == 0 { Side::Buy } else { Side::Sell }, None)
+        }
+        CLIENT_STOP => {
+            let (kind, side, from_below) = take_stop_bits(bytes)?;
+            take_client_order(bytes, kind, side, Some(from_below))
         }
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
 }
 
-fn take_client_order(bytes: &mut &[u8], kind: OrderKind, side: Side) -> Result<StateItem, CodecError> {
-    Ok(StateItem::ClientOrder {
-        order: OrderId(take_u64(bytes)?),
-        id: take_client_order_id(bytes)?,
-        account: AccountIndex(take_index(bytes)?),
-        placed: NewOrder {
-            symbol: SymbolIndex(take_index(bytes)?),
-            side,
-            limit: take_price(bytes)?,
-            shares: take_shares(bytes)?,
-            kind,
-        },
-        done: match take_u8(bytes)? {
-            OPEN => None,
-            DONE => Some(Time(take_u64(bytes)?)),
-            _ => return Err(CodecError::OutOfBounds("state of an order")),
-        },
-    })
+fn take_kind(code: u8) -> Result<OrderKind, CodecError> {
+    OrderKind::from_code(code).ok_or(CodecError::OutOfBounds("kind of an order"))
+}
+
+/// The kind, the side, and whether the price that is waited for is reached from below.
+fn take_stop_bits(bytes: &mut &[u8]) -> Result<(OrderKind, Side, bool), CodecError> {
+    let bits = take_u8(bytes)?;
+    let side = if bits & SELLS == 0 { Side::Buy } else { Side::Sell };
+    Ok((take_kind(bits >> STOP_KIND_SHIFT)?, side, bits & FROM_BELOW != 0))
+}
+
+/// `from_below` says how the price is reached that it waits for, if it does.
+fn take_placed(
+    bytes: &mut &[u8],
+    kind: OrderKind,
+    side: Side,
+    from_below: Option<bool>,
+) -> Result<(AccountIndex, NewOrder<SymbolIndex>), CodecError> {
+    let account = AccountIndex(take_index(bytes)?);
+    let trigger = match from_below {
+        None => None,
+        Some(true) => Some(Trigger::from_below(take_price(bytes)?)),
+        Some(false) => Some(Trigger::from_above(take_price(bytes)?)),
+    };
+    let (symbol, limit) = (SymbolIndex(take_index(bytes)?), take_price(bytes)?);
+    Ok((account, NewOrder { symbol, side, limit, shares: take_shares(bytes)?, kind, trigger }))
+}
+
+fn take_client_order(
+    bytes: &mut &[u8],
+    kind: OrderKind,
+    side: Side,
+    from_below: Option<bool>,
+) -> Result<StateItem, CodecError> {
+    let (order, id) = (OrderId(take_u64(bytes)?), take_client_order_id(bytes)?);
+    let (account, placed) = take_placed(bytes, kind, side, from_below)?;
+    let done = match take_u8(bytes)? {
+        OPEN => None,
+        DONE => Some(Time(take_u64(bytes)?)),
+        _ => return Err(CodecError::OutOfBounds("state of an order")),
+    };
+    Ok(StateItem::ClientOrder { order, id, account, placed, done })
 }
 
 fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {

@@ -3,7 +3,7 @@
 
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Shares, Side, Symbol,
+    Shares, Side, Symbol, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -31,10 +31,12 @@ fn command() -> impl Strategy<Value = Command> {
     let above_zero = || up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1);
     let body = (symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
     let kind = proptest::sample::select(OrderKind::ALL.as_slice());
-    let order = (proptest::option::of(client_order_id()), account(), kind, body).prop_map(
-        |(client_id, account, kind, (symbol, side, limit, shares))| {
+    let trigger = proptest::option::of((above_zero(), any::<bool>()));
+    let order = (proptest::option::of(client_order_id()), account(), (kind, trigger), body).prop_map(
+        |(client_id, account, (kind, trigger), (symbol, side, limit, shares))| {
             let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-            let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
+            let trigger = trigger.and_then(|(price, above)| Trigger::from_code(if above { -price } else { price }));
+            let order = NewOrder { trigger, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
             Command::PlaceOrder { account, order, client_id }
         },
     );
@@ -51,6 +53,7 @@ fn command() -> impl Strategy<Value = Command> {
         for_money,
         (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        Just(Command::ActivateReached),
         (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
             symbol,
             account,
@@ -116,7 +119,7 @@ fn values_out_of_bounds_are_refused() {
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
-    assert_eq!(refused(&[12]), CodecError::UnknownTag(12));
+    assert_eq!(refused(&[15]), CodecError::UnknownTag(12));
     assert_eq!(refused(&[]), CodecError::Truncated);
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));

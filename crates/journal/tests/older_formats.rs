@@ -1,14 +1,14 @@
-//! Files of older formats, written by programs of before client order ids (1) and of before other kinds of orders than limit
-//! orders (2): they are read, and a journal goes on behind them in the format of today. `tests/format_1` and `format_2` hold
-//! what those programs wrote: an empty segment, one with commands and a mark, and a snapshot.
+//! Files of older formats, written by programs of before client order ids (1), of before other kinds of orders than limit
+//! orders (2), and of before orders that wait for a price (3): they are read, and a journal goes on behind them in the format of
+//! today. `tests/format_1` and so on hold what those programs wrote: an empty segment, one with commands and a mark, and a snapshot.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use common::{append, entry, recover, segment_names};
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Entry, Execution, Money, NewOrder, OrderId, Position, Price, Sequence,
-    Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Entry, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{FORMAT_VERSION, JournalPoint, snapshot};
@@ -24,7 +24,7 @@ struct Older {
     items: fn() -> Vec<StateItem>,
 }
 
-const OLDER: [Older; 2] = [
+const OLDER: [Older; 3] = [
     Older {
         format: 1,
         empty: include_bytes!("format_1/empty.log"),
@@ -40,6 +40,14 @@ const OLDER: [Older; 2] = [
         last: 12,
         snapshot: include_bytes!("format_2/items.snap"),
         items: items_of_format_2,
+    },
+    Older {
+        format: 3,
+        empty: include_bytes!("format_3/empty.log"),
+        commands: include_bytes!("format_3/commands.log"),
+        last: 12,
+        snapshot: include_bytes!("format_3/items.snap"),
+        items: items_of_format_3,
     },
 ];
 
@@ -162,15 +170,23 @@ fn order(number: u64, side: Side) -> StateItem {
     }
 }
 
-fn client_order(number: u64, side: Side, done: Option<Time>) -> StateItem {
+fn client_order(number: u64, side: Side, kind: OrderKind, done: Option<Time>) -> StateItem {
     let (limit, shares) = (Price::from_units(units(number)).unwrap(), Shares::from_units(units(number)).unwrap());
     StateItem::ClientOrder {
         order: OrderId(number),
         id: ClientOrderId::parse(format!("id-{number}").as_bytes()).unwrap(),
         account: AccountIndex(number as u32),
-        placed: NewOrder::limit(SymbolIndex(number as u32), side, limit, shares),
+        placed: NewOrder::of_kind(kind, SymbolIndex(number as u32), side, limit, shares),
         done,
     }
+}
+
+fn items_of_format_3() -> Vec<StateItem> {
+    vec![
+        StateItem::Head { sequence: Sequence(0), time: Time(0), next_order: OrderId(1) },
+        client_order(7, Side::Buy, OrderKind::PostOnly, None),
+        client_order(8, Side::Sell, OrderKind::Market, Some(Time(8 << 20))),
+    ]
 }
 
 fn items_of_format_2() -> Vec<StateItem> {
@@ -178,8 +194,8 @@ fn items_of_format_2() -> Vec<StateItem> {
         StateItem::Head { sequence: Sequence(0), time: Time(0), next_order: OrderId(1) },
         order(5, Side::Buy),
         order(6, Side::Sell),
-        client_order(7, Side::Buy, None),
-        client_order(8, Side::Sell, Some(Time(8 << 20))),
+        client_order(7, Side::Buy, OrderKind::Limit, None),
+        client_order(8, Side::Sell, OrderKind::Limit, Some(Time(8 << 20))),
     ]
 }
 

@@ -4,7 +4,7 @@
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price, Sequence,
-    Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -43,6 +43,7 @@ fn item(number: u64) -> StateItem {
                 limit: Price::from_units(units).unwrap(),
                 shares: Shares::from_units(units).unwrap(),
                 kind: OrderKind::ALL[number as usize % OrderKind::ALL.len()],
+                trigger: Trigger::from_code(if number.is_multiple_of(3) { -units } else { 0 }),
             },
             done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
@@ -244,6 +245,8 @@ proptest! {
         let (account, symbol) = (AccountIndex(number as u32), SymbolIndex((number >> 7) as u32));
         let id = ClientOrderId::parse(&b"a.b_c:d/e-0123456789ABCDEFGHIJKLMNOPQRST"[..1 + (value % 36) as usize]).unwrap();
         let kind = OrderKind::ALL[(value % 5) as usize];
+        let trigger = Trigger::from_code(if value & 2 == 0 { above_zero } else { -above_zero });
+        let stop = NewOrder { symbol, side, limit: price, shares, kind, trigger };
         let written = [
             StateItem::Head { sequence: Sequence(number), time: Time(value), next_order: OrderId(number) },
             StateItem::Account { id: AccountId::parse(number.to_string().as_bytes()).unwrap(), balance: Money::from_units(amount) },
@@ -252,7 +255,12 @@ proptest! {
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number) }),
             StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), done: None },
-            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { symbol, side, limit: price, shares, kind }, done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, done: Some(Time(value)) },
+            StateItem::Watch { symbol, last: None },
+            StateItem::Watch { symbol, last: Some(price) },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: true },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: stop, done: None },
         ];
         let disk = SimulatedDisk::new();
         let info = snapshot::write(&disk, point(1), 0, &mut |sink| written.into_iter().for_each(sink)).unwrap();
