@@ -45,6 +45,7 @@ impl Engine {
                 Op::Command(
                     Command::CreateAccount { .. }
                     | Command::CreateSymbol { .. }
+                    | Command::CreateOldSymbol { .. }
                     | Command::IssueShares { .. }
                     | Command::PlaceByFunds { .. }
                     | Command::CancelOrder { order: OrderName::Client(_), .. }

@@ -163,6 +163,9 @@ pub enum Command {
     CreateAccount { account: AccountId, balance: Money },
     /// Create a symbol unless it exists.
     CreateSymbol { symbol: Symbol },
+    /// The same, as programs journaled it that knew no orders that wait: the symbol's executions are noted from its first such order
+    /// on, so that a journal gives the same state whether or not a snapshot of such a program is at hand.
+    CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
     /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.

@@ -181,7 +181,8 @@ impl Engine {
         self.time = time;
         let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
-            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
+            Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, ref order, client_id } => match client_id {
                 None => self.place_order(account, order, None, events),
@@ -233,6 +234,7 @@ impl Engine {
             Command::CancelOrder { account, order } => (account, order),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
@@ -299,7 +301,12 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    fn create_symbol(&mut self, name: Symbol, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
+    fn create_symbol(
+        &mut self,
+        name: Symbol,
+        is_watched: bool,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
         if self.symbols.find(name).is_some() {
             return Ok(Reply::Created);
         }
@@ -308,6 +315,9 @@ impl Engine {
         }
         let symbol = self.symbols.create(name, Position::ZERO);
         self.books.create();
+        if is_watched {
+            self.stops.watch(symbol);
+        }
         events(Event::SymbolCreated { symbol, name });
         Ok(Reply::Created)
     }

@@ -31,7 +31,7 @@ pub enum StateItem {
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
-    /// A symbol of which an order ever waited for a price, and the price of its last execution since.
+    /// A symbol whose executions are noted, and the price of the last one.
     Watch { symbol: SymbolIndex, last: Option<Price> },
     /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are those that are open: all.
     Stop { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_reached: bool },

@@ -41,8 +41,7 @@ impl Queue {
 /// What the executions of a symbol are compared with, so that one that reaches nothing costs next to nothing.
 #[derive(Clone, Copy)]
 struct Watch {
-    /// Whether an order ever waited for a price of this symbol. Before that its executions are not noted: so the journals of markets
-    /// that knew no such orders give the same state from wherever they are replayed.
+    /// Whether executions are noted: see `CreateOldSymbol`.
     is_on: bool,
     /// The price of the last execution that was noted.
     last: Option<Price>,
@@ -84,6 +83,7 @@ impl Stops {
     }
 
     /// From now on the symbol's executions are noted.
+    #[inline]
     pub(crate) fn watch(&mut self, symbol: SymbolIndex) {
         let at = symbol.0 as usize;
         if self.watches.len() <= at {

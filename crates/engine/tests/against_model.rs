@@ -99,6 +99,7 @@ fn any_command() -> impl Strategy<Value = Command> {
             Command::CreateAccount { account, balance: Money::from_units(balance) }
         }),
         1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        1 => any_symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => Just(Command::ActivateReached),
     ]
 }

@@ -202,7 +202,7 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
     let commands = [
         Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
         Command::CreateAccount { account: two, balance: Money::from_units(DOLLAR / 3) },
-        Command::CreateSymbol { symbol },
+        Command::CreateOldSymbol { symbol },
         Command::IssueShares { symbol, account: two, shares: Position::from_units(12_345_678_901) },
         place(one, Side::Buy, 12_500, 30),
         place(two, Side::Sell, 12_400, 10),
@@ -236,7 +236,7 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     };
     let commands = [
         Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },
-        Command::CreateSymbol { symbol },
+        Command::CreateOldSymbol { symbol },
         Command::IssueShares { symbol, account, shares: Position::from_units(12_345_678_901) },
         place("executed", Side::Buy, 12_500),
         place("123e4567-e89b-12d3-a456-426614174000", Side::Sell, 12_500),
@@ -257,7 +257,7 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
     assert_eq!(hash, 0x0C3A_84E1_EF65_DC92, "with one open and three done");
     let later = 1_700_000_000_000_007 + CLIENT_ORDER_ID_KEPT_US;
     assert_eq!(
-        apply(9, later, Command::CreateSymbol { symbol }),
+        apply(9, later, Command::CreateOldSymbol { symbol }),
         0x06DC_8545_C0E5_F4AA,
         "with one open and the one canceled last"
     );

@@ -9,7 +9,7 @@ use engine::{
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
 const CREATE_ACCOUNT: u8 = 1;
-const CREATE_SYMBOL: u8 = 2;
+const CREATE_OLD_SYMBOL: u8 = 2;
 const ISSUE_SHARES: u8 = 3;
 const PLACE_BUY: u8 = 4;
 const PLACE_SELL: u8 = 5;
@@ -25,6 +25,7 @@ const PLACE_BY_FUNDS: u8 = 11;
 /// the account.
 const PLACE_STOP: u8 = 12;
 const ACTIVATE_REACHED: u8 = 14;
+const CREATE_SYMBOL: u8 = 15;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -43,6 +44,10 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Command::CreateSymbol { symbol } => {
             out.push(CREATE_SYMBOL);
+            put_symbol(out, symbol);
+        }
+        Command::CreateOldSymbol { symbol } => {
+            out.push(CREATE_OLD_SYMBOL);
             put_symbol(out, symbol);
         }
         Command::IssueShares { symbol, account, shares } => {
@@ -122,6 +127,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     match tag {
         CREATE_ACCOUNT => Ok(Command::CreateAccount { account: take_account(bytes)?, balance: take_balance(bytes)? }),
         CREATE_SYMBOL => Ok(Command::CreateSymbol { symbol: take_symbol(bytes)? }),
+        CREATE_OLD_SYMBOL => Ok(Command::CreateOldSymbol { symbol: take_symbol(bytes)? }),
         ISSUE_SHARES => Ok(Command::IssueShares {
             symbol: take_symbol(bytes)?,
             account: take_account(bytes)?,

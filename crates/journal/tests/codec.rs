@@ -54,6 +54,7 @@ fn command() -> impl Strategy<Value = Command> {
         (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         Just(Command::ActivateReached),
+        symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
             symbol,
             account,
@@ -119,7 +120,7 @@ fn values_out_of_bounds_are_refused() {
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
-    assert_eq!(refused(&[15]), CodecError::UnknownTag(12));
+    assert_eq!(refused(&[16]), CodecError::UnknownTag(16));
     assert_eq!(refused(&[]), CodecError::Truncated);
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));

@@ -45,7 +45,7 @@ pub(crate) struct Account {
 pub(crate) struct Listing {
     pub name: Symbol,
     pub issued: Position,
-    /// Whether an order ever waited for one of its prices: only since then are they noted.
+    /// Whether the prices of its executions are noted.
     pub is_watched: bool,
     /// The price of the last execution that was noted.
     pub last: Option<Price>,
@@ -123,7 +123,8 @@ impl Model {
         self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
         let outcome = match entry.command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
-            Command::CreateSymbol { symbol } => self.create_symbol(symbol, events),
+            Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
+            Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, order, client_id: None } => self.place(None, account, order, events),
             Command::PlaceOrder { account, order, client_id: Some(id) } => {
@@ -176,10 +177,10 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    fn create_symbol(&mut self, name: Symbol, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+    fn create_symbol(&mut self, name: Symbol, is_watched: bool, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         if self.symbols.iter().all(|listing| listing.name != name) {
             let symbol = SymbolIndex(self.symbols.len() as u32);
-            self.symbols.push(Listing { name, issued: Position::ZERO, is_watched: false, last: None });
+            self.symbols.push(Listing { name, issued: Position::ZERO, is_watched, last: None });
             events.push(Event::SymbolCreated { symbol, name });
         }
         Ok(Reply::Created)

@@ -74,6 +74,8 @@ pub struct Workload {
     client_ids: Vec<ClientOrderId>,
     /// Whether there are other orders than limit orders.
     has_all_kinds: bool,
+    /// Whether there are commands that no client gives.
+    has_own_commands: bool,
 }
 
 impl Workload {
@@ -107,6 +109,7 @@ impl Workload {
             random,
             client_ids: Vec::new(),
             has_all_kinds: false,
+            has_own_commands: false,
         }
     }
 
@@ -118,9 +121,14 @@ impl Workload {
         workload
     }
 
-    /// The same, with one order in four of another kind than a limit order, or so.
+    /// The same, with one order in four of another kind than a limit order, or so, and one in four that waits for a price.
     pub fn with_all_kinds(self) -> Workload {
         Workload { has_all_kinds: true, ..self }
+    }
+
+    /// The same, with the commands that no client gives: those of the market's loop, and those of older journals.
+    pub fn with_own_commands(self) -> Workload {
+        Workload { has_own_commands: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -136,7 +144,7 @@ impl Workload {
             0..40 if few_accounts => self.create_account(),
             40..60 if model.symbols().count() == 0 => self.create_symbol(),
             0..2 => self.create_account(),
-            2..3 if self.has_all_kinds && self.random.percent(50) => Op::Command(Command::ActivateReached),
+            2..3 if self.has_own_commands && self.random.percent(50) => Op::Command(Command::ActivateReached),
             2..3 => self.create_symbol(),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
@@ -218,7 +226,9 @@ impl Workload {
     }
 
     fn create_symbol(&mut self) -> Op {
-        Op::Command(Command::CreateSymbol { symbol: self.random.pick(&self.symbols) })
+        let symbol = self.random.pick(&self.symbols);
+        let is_old = self.has_own_commands && self.random.percent(50);
+        Op::Command(if is_old { Command::CreateOldSymbol { symbol } } else { Command::CreateSymbol { symbol } })
     }
 
     fn issue_shares(&mut self) -> Op {

@@ -31,7 +31,7 @@ impl Market {
 
     /// Runs it to its end. Panics where engine and model differ.
     pub fn run(self, situations: &mut Situations) {
-        let mut workload = Workload::with_client_orders(self.seed).with_all_kinds();
+        let mut workload = Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands();
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {
             let op = workload.next_op(duel.model());

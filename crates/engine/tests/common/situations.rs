@@ -251,8 +251,10 @@ impl Situations {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
             Command::CreateAccount { .. } => "account created",
-            Command::CreateSymbol { .. } if events.is_empty() => "symbol created again",
-            Command::CreateSymbol { .. } => "symbol created",
+            Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
+                "symbol created again"
+            }
+            Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => "symbol created",
             Command::IssueShares { shares, .. } if *shares == Position::ZERO => "no shares issued",
             Command::IssueShares { .. } => "shares issued",
             Command::PlaceOrder { .. }
