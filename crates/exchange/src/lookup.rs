@@ -189,9 +189,11 @@ fn asker(op: &Op) -> (AccountId, bool) {
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
-            | Command::PlaceByFunds { .. },
+            | Command::PlaceByFunds { .. }
+            | Command::ActivateReached,
         ) => panic!("invariant: only queries and cancels name orders"),
     }
 }

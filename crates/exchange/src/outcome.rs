@@ -68,9 +68,12 @@ impl Kind {
     pub fn of(op: &Op) -> Kind {
         match op {
             Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
-            Op::Command(Command::CreateSymbol { .. }) => Kind::CreateSymbol,
+            Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
-            Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. }) => Kind::Order,
+            // Nobody asks for the last one.
+            Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::ActivateReached) => {
+                Kind::Order
+            }
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
             Op::Query(_) => Kind::Query,
         }
@@ -108,7 +111,12 @@ impl Outcome {
         match answer {
             Answer::Reply(Reply::Done(_)) => None,
             Answer::Reply(
-                Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Canceled(_),
+                Reply::Created
+                | Reply::Opened(_)
+                | Reply::Repeated(_)
+                | Reply::Activated
+                | Reply::Status(_)
+                | Reply::Canceled(_),
             ) => Some(Outcome::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
             Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
@@ -127,6 +135,7 @@ impl Outcome {
             | Reject::NothingOpen
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
+            | Reject::TriggersAtOnce { .. }
             | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => Outcome::Limit,
         }

@@ -41,7 +41,7 @@ impl Ahead<'_> {
                 self.account(account) ^ self.orders.touch_index(order) ^ u64::from(level.unwrap_or(0))
             }
             Event::Executed { maker, .. } => self.orders.touch_index(maker),
-            Event::OrderCanceled { order, .. } => self.orders.touch_index(order),
+            Event::OrderTriggered { order, .. } | Event::OrderCanceled { order, .. } => self.orders.touch_index(order),
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::ClientOrderIdGiven { .. }
@@ -69,6 +69,7 @@ impl Ahead<'_> {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
         }

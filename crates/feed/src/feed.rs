@@ -123,7 +123,7 @@ impl<W> ReadModel<W> {
     pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {
         match (open.time, &self.history) {
             (Time::ZERO, Some(history)) => Ok(match history.read().order(open.order)? {
-                Some(PastOrder { time, kind, .. }) => Open { time, kind, ..*open },
+                Some(PastOrder { time, kind, trigger, .. }) => Open { time, kind, trigger, ..*open },
                 None => *open,
             }),
             _ => Ok(*open),

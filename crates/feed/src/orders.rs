@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use engine::{
     AccountIndex, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, Slab,
-    SymbolIndex, Time,
+    SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::RandomState;
 use history::PastOrder;
@@ -27,6 +27,10 @@ pub struct Open {
     pub money: Money,
     /// A limit order's where only the history knows.
     pub kind: OrderKind,
+    /// What it waits for, or waited for; none where only the history knows that it waited.
+    pub trigger: Option<Trigger>,
+    /// Whether it waits still: it stands in no book.
+    pub waits: bool,
     /// When it was placed; zero where only the history knows.
     pub time: Time,
 }
@@ -39,8 +43,8 @@ impl Open {
 
     /// As the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
-        let Open { order, account, symbol, side, limit, shares, kind, time, .. } = *self;
-        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind }, time, sequence)
+        let Open { order, account, symbol, side, limit, shares, kind, trigger, time, .. } = *self;
+        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind, trigger }, time, sequence)
     }
 }
 
@@ -140,8 +144,16 @@ pub struct Orders {
     by_id: IdIndex,
     /// By slot: what was paid for the executed shares of orders that have any and are open.
     paid: HashMap<u32, Money, RandomState>,
-    /// By slot: of orders that are no limit orders.
-    kinds: HashMap<u32, OrderKind, RandomState>,
+    /// By slot: of orders that are no limit orders, or have a trigger.
+    specials: HashMap<u32, Special, RandomState>,
+}
+
+/// What few orders are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Special {
+    kind: OrderKind,
+    trigger: Option<Trigger>,
+    waits: bool,
 }
 
 impl std::fmt::Debug for Orders {
@@ -152,7 +164,7 @@ impl std::fmt::Debug for Orders {
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default(), kinds: HashMap::default() }
+        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default(), specials: HashMap::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -163,9 +175,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        if open.kind != OrderKind::Limit {
-            self.kinds.insert(slot, open.kind);
-        }
+        let Open { kind, trigger, waits, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, waits });
         slot
     }
 
@@ -194,16 +205,42 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let kind = self.kinds.get(&slot).copied().unwrap_or_default();
-        Open { order, account, symbol, side, limit, shares, open, money, kind, time }
+        let Special { kind, trigger, waits } = self.special(slot);
+        Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time }
     }
 
     /// When an order was placed, and as what.
-    pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind) {
+    pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind, trigger: Option<Trigger>) {
         self.nodes[slot].time = time;
-        if kind != OrderKind::Limit {
-            self.kinds.insert(slot, kind);
+        let waits = self.waits(slot);
+        self.set_special(slot, Special { kind, trigger, waits });
+    }
+
+    fn special(&self, slot: u32) -> Special {
+        self.specials.get(&slot).copied().unwrap_or_default()
+    }
+
+    fn set_special(&mut self, slot: u32, special: Special) {
+        if special != Special::default() {
+            self.specials.insert(slot, special);
         }
+    }
+
+    /// Whether an order waits for its trigger.
+    pub(crate) fn waits(&self, slot: u32) -> bool {
+        self.special(slot).waits
+    }
+
+    /// An order waits no more.
+    pub(crate) fn triggered(&mut self, slot: u32) {
+        if let Some(special) = self.specials.get_mut(&slot) {
+            special.waits = false;
+        }
+    }
+
+    /// Whether an order holds no money although it buys.
+    pub(crate) fn is_market(&self, slot: u32) -> bool {
+        self.special(slot).kind == OrderKind::Market
     }
 
     /// An order was larger: of it this was executed before.
@@ -238,7 +275,7 @@ impl Orders {
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
-        self.kinds.remove(&slot);
+        self.specials.remove(&slot);
         self.nodes.remove(slot);
     }
 
@@ -326,6 +363,8 @@ mod tests {
             open: Shares::ZERO,
             money: Money::ZERO,
             kind: OrderKind::Limit,
+            trigger: None,
+            waits: false,
             time: Time(0),
         }
     }

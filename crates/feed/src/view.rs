@@ -40,7 +40,7 @@ pub struct View {
     recalled: Vec<Recalled>,
     /// Of open orders that have one.
     client_ids: HashMap<OrderId, ClientOrderId>,
-    /// The order that is being placed. It rests when all that it executed with is known.
+    /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
     arriving: Option<Arriving>,
     news: Vec<News>,
     /// Symbols and accounts that watchers are to be told of.
@@ -274,12 +274,20 @@ impl View {
                 self.changed.add(symbol);
                 self.tell(account, News::Account(account));
             }
-            Event::OrderOpened { order, account, placed: NewOrder { symbol, side, limit, shares, kind } } => {
-                let (time, money) = (self.time, Money::ZERO);
-                let open = Open { order, account, symbol, side, limit, shares, open: shares, money, kind, time };
+            Event::OrderOpened { order, account, placed } => {
+                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
+                let (open, waits, time, money) = (shares, trigger.is_some(), self.time, Money::ZERO);
+                let open =
+                    Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
                 let placed = open.placed(self.sequence);
                 let slot = self.enter(open);
                 self.tell(account, News::Placed(account, placed));
+                self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
+            }
+            Event::OrderTriggered { order, .. } => {
+                self.arrive();
+                let slot = self.find(order);
+                self.orders.triggered(slot);
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
             Event::ClientOrderIdGiven { order, id } => {
@@ -300,7 +308,8 @@ impl View {
                 let slot = self.find(order);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
                 // One that never rests is canceled as it arrives.
-                if self.arriving.take_if(|arriving| arriving.slot == slot).is_none() {
+                let arrives = self.arriving.take_if(|arriving| arriving.slot == slot).is_some();
+                if !arrives && !self.orders.waits(slot) {
                     self.leave_book(slot, shares, true);
                 }
                 self.end(slot, shares, paid);
@@ -350,7 +359,9 @@ impl View {
         if open.is_zero() {
             return self.end(slot, Shares::ZERO, paid);
         }
-        self.rest(slot);
+        if !self.orders.waits(slot) {
+            self.rest(slot);
+        }
         self.tell(account, News::Order(account, order));
     }
 
@@ -392,6 +403,8 @@ impl View {
         let Terms { account, symbol, side, limit, .. } = self.orders.terms(slot);
         let account = self.accounts.get_mut(account);
         match side {
+            // It pays as it executes, and holds nothing.
+            Side::Buy if limit == side.any_price() && self.orders.is_market(slot) => {}
             Side::Buy => {
                 let money = limit.times(shares);
                 account.held = if grows { account.held.plus(money) } else { account.held.minus(money) };

@@ -13,7 +13,11 @@ use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use model::workload::Workload;
 
 fn market(seed: u64, turns: usize) -> Market {
-    let mut market = Market { workload: Workload::with_client_orders(seed), ..Market::new(seed) };
+    market_of(Workload::with_client_orders(seed), seed, turns)
+}
+
+fn market_of(workload: Workload, seed: u64, turns: usize) -> Market {
+    let mut market = Market { workload, ..Market::new(seed) };
     (0..turns).for_each(|_| market.turn());
     market
 }
@@ -57,8 +61,11 @@ fn is_sound(disk: &SimulatedDisk) {
 #[test]
 fn sealed_parts_tell_what_plain_ones_told() {
     let (mut sealed, mut carried, mut open) = (0, 0, 0);
-    for seed in 0..6 {
-        let market = busy_market(100 * seed, 240);
+    for seed in 0..10 {
+        let market = match seed < 6 {
+            true => busy_market(100 * seed, 240),
+            false => market_of(Workload::with_client_orders(seed).with_all_kinds(), seed, 240),
+        };
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
         for turn in 0..240 {
@@ -80,7 +87,7 @@ fn sealed_parts_tell_what_plain_ones_told() {
         let (view, history) = self::open(&disk, &market, 240).unwrap();
         market.check_all(&scene(view, history), 5);
     }
-    assert!(sealed > 100 && carried == 6 && open > 20, "{sealed} sealed, {carried} carried, {open} open");
+    assert!(sealed > 100 && carried == 10 && open > 20, "{sealed} sealed, {carried} carried, {open} open");
 }
 
 /// Every operation of the disk while parts are sealed fails once, or is the last before the power goes.
@@ -421,6 +428,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::OrderOpened { order, .. } | Event::OrderCanceled { order, .. } => its(*order),
             Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
             Event::AccountCreated { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
@@ -434,6 +442,8 @@ fn check_order(market: &Market, found: &PastOrder) {
     assert_eq!(found.time, market.placed[&found.order]);
     assert_eq!(found.shares, market.placed_shares(found.order));
     assert_eq!(found.client_id, market.named.get(&found.order).copied());
+    let placed = market.model.order(found.order);
+    assert_eq!((found.kind, found.trigger), (placed.kind, placed.trigger));
     let ended = found.ended.map(|ended| (ended.time, ended.canceled));
     assert_eq!(ended, market.ended.get(&found.order).copied(), "order {}", found.order);
 }

@@ -136,9 +136,13 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
             order.placed.shares = shares.expect("invariant: an order has at most so many shares");
             order.executions.push(execution);
         }
+        StateItem::Stop { order, account, placed, .. } => {
+            open.push(OpenOrder { order, account, placed, executions: Vec::new() });
+        }
         StateItem::Head { .. }
         | StateItem::Symbol { .. }
         | StateItem::Position { .. }
+        | StateItem::Watch { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

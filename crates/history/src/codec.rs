@@ -53,13 +53,14 @@ impl Put<'_> {
         self
     }
 
-    /// In one byte: the side, and above its two bits the kind, which is 0 for a limit order.
-    pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind) -> &mut Self {
+    /// In one byte: the side, above its two bits the kind, which is 0 for a limit order, and in the highest bit whether the order
+    /// has a trigger.
+    pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind, has_trigger: bool) -> &mut Self {
         let side = match side {
             Side::Buy => 1,
             Side::Sell => 2,
         };
-        self.u8(side | (kind.code() << 2))
+        self.u8(side | (kind.code() << 2) | if has_trigger { HAS_TRIGGER } else { 0 })
     }
 
     /// A link: a number from 1, or none.
@@ -67,6 +68,8 @@ impl Put<'_> {
         self.u64(number.unwrap_or(0))
     }
 }
+
+const HAS_TRIGGER: u8 = 0x80;
 
 /// Reads what `Put` wrote; none if `Put` cannot have written it.
 pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
@@ -114,14 +117,14 @@ impl Take<'_> {
         self.u64().map(Sequence)
     }
 
-    pub(crate) fn side_and_kind(&mut self) -> Option<(Side, OrderKind)> {
+    pub(crate) fn side_and_kind(&mut self) -> Option<(Side, OrderKind, bool)> {
         let byte = self.u8()?;
         let side = match byte & 3 {
             1 => Side::Buy,
             2 => Side::Sell,
             _ => return None,
         };
-        Some((side, OrderKind::from_code(byte >> 2)?))
+        Some((side, OrderKind::from_code((byte & !HAS_TRIGGER) >> 2)?, byte & HAS_TRIGGER != 0))
     }
 
     pub(crate) fn link(&mut self) -> Option<Option<u64>> {

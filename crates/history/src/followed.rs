@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountId, AccountIndex, Engine, Money, OrderId, Sequence, Shares, Side, StateItem, SymbolIndex, Time};
+use engine::{
+    AccountId, AccountIndex, Engine, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem, SymbolIndex, Time,
+};
 use foldhash::fast::RandomState;
 
 use crate::candle::{Candle, KEPT};
@@ -21,8 +23,10 @@ pub(crate) struct Followed {
     pub(crate) paid: HashMap<OrderId, Money, RandomState>,
     /// By symbol: the candles that trades still change.
     candles: Vec<[Option<Candle>; KEPT.len()]>,
-    /// The order that is being placed. How it stands is known when all that it executed with is.
+    /// The order that is being placed, or that was triggered last. How it stands is known when all that it executed with is.
     pub(crate) arriving: Option<Arriving>,
+    /// Orders that this command has canceled: what was canceled, and what was paid for the rest.
+    pub(crate) canceled: Vec<(OrderId, AccountIndex, Shares, Money)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +36,12 @@ pub(crate) struct Arriving {
     pub(crate) side: Side,
     pub(crate) open: Shares,
     pub(crate) paid: Money,
+}
+
+impl Arriving {
+    pub(crate) fn of(order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Arriving {
+        Arriving { order, account, side: placed.side, open: placed.shares, paid: Money::ZERO }
+    }
 }
 
 impl Followed {
@@ -44,6 +54,7 @@ impl Followed {
             paid: HashMap::default(),
             candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
             arriving: None,
+            canceled: Vec::new(),
         };
         let mut last = None;
         engine.export(&mut |item| match item {
@@ -57,6 +68,8 @@ impl Followed {
             StateItem::Head { .. }
             | StateItem::Symbol { .. }
             | StateItem::Position { .. }
+            | StateItem::Watch { .. }
+            | StateItem::Stop { .. }
             | StateItem::ClientOrder { .. } => {}
         });
         followed

@@ -1,7 +1,7 @@
 //! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Price, Sequence, Shares, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Event, Money, OrderId, Price, Sequence, Shares, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 
@@ -38,12 +38,12 @@ impl History {
         let time = batch.time.unwrap_or(self.followed.time);
         for (sequence, event) in &batch.events {
             if *sequence != self.followed.sequence {
-                self.arrive()?;
+                self.end_command()?;
                 (self.followed.sequence, self.followed.time) = (*sequence, time);
             }
             self.follow_event(event)?;
         }
-        self.arrive()?;
+        self.end_command()?;
         let followed = &mut self.followed;
         followed.sequence = batch.through.unwrap_or(followed.sequence).max(followed.sequence);
         followed.time = time;
@@ -56,8 +56,13 @@ impl History {
             Event::AccountCreated { id, .. } => self.followed.accounts.push(id),
             Event::OrderOpened { order, account, placed } => {
                 self.placed(&PastOrder::placed(order, account, placed, time, sequence))?;
-                let NewOrder { side, shares, .. } = placed;
-                self.followed.arriving = Some(Arriving { order, account, side, open: shares, paid: Money::ZERO });
+                if placed.trigger.is_none() {
+                    self.followed.arriving = Some(Arriving::of(order, account, &placed));
+                }
+            }
+            Event::OrderTriggered { order, account, placed } => {
+                self.arrive()?;
+                self.followed.arriving = Some(Arriving::of(order, account, &placed));
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
@@ -69,7 +74,7 @@ impl History {
                     Some(arriving) => arriving.paid,
                     None => self.followed.paid.remove(&order).unwrap_or(Money::ZERO),
                 };
-                return self.end(order, account, shares, paid);
+                self.followed.canceled.push((order, account, shares, paid));
             }
             // That an order's client order id is free again in a day is the engine's business.
             Event::SymbolCreated { .. }
@@ -88,8 +93,11 @@ impl History {
         shares: Shares,
     ) -> Result<(), HistoryError> {
         let Followed { sequence, time, .. } = self.followed;
-        let arriving =
-            self.followed.arriving.as_mut().expect("invariant: what executes was opened by the same command");
+        let arriving = self
+            .followed
+            .arriving
+            .as_mut()
+            .expect("invariant: what executes was opened or triggered by the same command");
         let trade = Trade {
             id: self.trades.len() + 1,
             symbol,
@@ -134,7 +142,7 @@ impl History {
         Ok(())
     }
 
-    /// The order that was being placed, once all that it executed with is known.
+    /// The order that was being placed, or that was triggered, once all that it executed with is known.
     fn arrive(&mut self) -> Result<(), HistoryError> {
         let Some(Arriving { order, account, open, paid, .. }) = self.followed.arriving.take() else { return Ok(()) };
         if open.is_zero() {
@@ -143,6 +151,19 @@ impl History {
         if paid != Money::ZERO {
             self.followed.paid.insert(order, paid);
         }
+        Ok(())
+    }
+
+    /// All events of a command were followed. Where it canceled several orders of one account, the chain of what was canceled goes
+    /// through them by their ids, as reports do.
+    fn end_command(&mut self) -> Result<(), HistoryError> {
+        self.arrive()?;
+        let mut canceled = std::mem::take(&mut self.followed.canceled);
+        canceled.sort_unstable_by_key(|(order, ..)| *order);
+        for (order, account, shares, paid) in canceled.drain(..) {
+            self.end(order, account, shares, paid)?;
+        }
+        self.followed.canceled = canceled;
         Ok(())
     }
 

@@ -201,7 +201,7 @@ impl History {
         }
         let mut open = Vec::new();
         engine.export(&mut |item| {
-            if let StateItem::Order { order, .. } = item {
+            if let StateItem::Order { order, .. } | StateItem::Stop { order, .. } = item {
                 open.push(order);
             }
         });

@@ -28,6 +28,7 @@ mod history;
 mod keeper;
 mod leisure;
 mod names;
+mod packed_id;
 mod pages;
 mod parts;
 mod record;

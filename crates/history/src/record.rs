@@ -5,12 +5,13 @@
 
 use engine::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Sequence,
-    Shares, Side, SymbolIndex, Time,
+    Shares, Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::candle::Candle;
 use crate::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::columns::{Field, How};
+use crate::packed_id::{PACKED_BYTES, pack, unpack};
 use crate::sealed::Newest;
 use crate::table::Kind;
 use crate::trade::Trade;
@@ -21,6 +22,10 @@ pub(crate) const CANDLE_BYTES: usize = 92;
 
 /// Where in an order's record the client order id is: its length, and then its characters.
 const CLIENT_ID_AT: usize = 49;
+/// In the record of an order with a trigger, that stands behind the length, and then the packed client order id.
+const TRIGGER_AT: usize = CLIENT_ID_AT + 1;
+const PACKED_ID_AT: usize = TRIGGER_AT + 8;
+const SIDE_AT: usize = CLIENT_ID_AT - 1;
 /// The checksum of what an order was placed with, which stands before it.
 const PLACED_SUM_AT: usize = 88;
 /// Where the ending is; it is all zero while the order is open. It has a checksum of its own, because it is written in
@@ -30,6 +35,7 @@ const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
 /// What an order was placed with, and its checksum.
 pub(crate) const PLACED_BYTES: usize = ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
+const _: () = assert!(PACKED_ID_AT + PACKED_BYTES <= PLACED_SUM_AT, "and so has a trigger with a packed one");
 const DONE: u64 = 1;
 /// Where to write, and what, to make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
@@ -200,6 +206,8 @@ pub struct PastOrder {
     pub limit: Price,
     pub shares: Shares,
     pub kind: OrderKind,
+    /// What it waited for.
+    pub trigger: Option<Trigger>,
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
@@ -238,7 +246,10 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
         .u64(placed.time.0)
         .u64(placed.sequence.0)
         .link(before.map(|order| order.0))
-        .side_and_kind(placed.side, placed.kind);
+        .side_and_kind(placed.side, placed.kind, placed.trigger.is_some());
+    if placed.trigger.is_some() {
+        Put(&mut bytes).u8(0).i64(Trigger::code(placed.trigger));
+    }
     let mut record = fixed(bytes);
     seal(at, &mut record[..ENDING_AT]);
     record
@@ -248,7 +259,10 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
 pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     let text = id.as_bytes();
     record[CLIENT_ID_AT] = text.len() as u8;
-    record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text);
+    match Take(&record[SIDE_AT..]).side_and_kind() {
+        Some((_, _, true)) => record[PACKED_ID_AT..][..PACKED_BYTES].copy_from_slice(&pack(id)),
+        Some((_, _, false)) | None => record[CLIENT_ID_AT + 1..][..text.len()].copy_from_slice(text),
+    }
     seal(at, &mut record[..ENDING_AT]);
 }
 
@@ -287,7 +301,7 @@ impl PastOrder {
         time: Time,
         sequence: Sequence,
     ) -> PastOrder {
-        let NewOrder { symbol, side, limit, shares, kind } = placed;
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
         let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
         PastOrder {
             order,
@@ -297,6 +311,7 @@ impl PastOrder {
             limit,
             shares,
             kind,
+            trigger,
             time,
             sequence,
             client_id,
@@ -325,10 +340,13 @@ impl PastOrder {
         let (limit, shares) = (take.price()?, take.shares()?);
         let (time, sequence) = (take.time()?, take.sequence()?);
         let before = take.link()?.map(OrderId);
-        let (side, kind) = take.side_and_kind()?;
-        let client_id = match usize::from(take.u8()?) {
-            0 => None,
-            length => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
+        let (side, kind, has_trigger) = take.side_and_kind()?;
+        let length = usize::from(take.u8()?);
+        let trigger = if has_trigger { Some(Trigger::from_code(take.u64()? as i64)?) } else { None };
+        let client_id = match (length, has_trigger) {
+            (0, _) => None,
+            (length, false) => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
+            (length, true) => Some(unpack(length, take.0.first_chunk()?)?),
         };
         let (ended, canceled_before, last_trade) = if has_ending(bytes) {
             let mut take = Take(sound(at, ending)?);
@@ -339,7 +357,8 @@ impl PastOrder {
         } else {
             (None, None, None)
         };
-        let placed = PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind }, time, sequence);
+        let placed =
+            PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind, trigger }, time, sequence);
         // A chain that goes on from here goes back.
         before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,

@@ -172,9 +172,12 @@ impl Admission {
         let within = match *command {
             Command::PlaceOrder { client_id: None, .. }
             | Command::PlaceByFunds { client_id: None, .. }
-            | Command::CancelOrder { .. } => Ok(()),
+            | Command::CancelOrder { .. }
+            | Command::ActivateReached => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
-            Command::CreateSymbol { symbol } => self.symbol(engine, bounds, symbol),
+            Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
+                self.symbol(engine, bounds, symbol)
+            }
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
             Command::PlaceOrder { account, client_id: Some(id), .. }
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {

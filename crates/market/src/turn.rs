@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::Engine;
+use engine::{Command, Engine};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -18,6 +18,9 @@ use crate::answering::{AnswerLimits, answer};
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured};
 use crate::timekeeper::{Clock, Timekeeper};
+
+/// While no batches come, the orders that wait for their activation get a turn of their own so often.
+const BETWEEN_ACTIVATIONS: Duration = Duration::from_millis(1);
 
 /// Settings of the loop.
 #[derive(Clone, Debug)]
@@ -50,7 +53,7 @@ pub struct Turn<L: Ledger> {
 pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
     let mut batches = Vec::new();
     loop {
-        match inbox.take(&mut batches, turn.ledger.patience()) {
+        match inbox.take(&mut batches, turn.patience()) {
             Arrived::Batches => turn.step(&mut batches)?,
             Arrived::Nothing => turn.idle()?,
             Arrived::Closed => return turn.close(),
@@ -89,8 +92,26 @@ impl<L: Ledger> Turn<L> {
         self.ledger.tend(&mut self.engine, self.timekeeper.passed())
     }
 
-    /// Looks after what is kept while nothing comes.
+    /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
+    fn patience(&self) -> Option<Duration> {
+        match self.activates() {
+            false => self.ledger.patience(),
+            true => {
+                Some(self.ledger.patience().map_or(BETWEEN_ACTIVATIONS, |patience| patience.min(BETWEEN_ACTIVATIONS)))
+            }
+        }
+    }
+
+    /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
+    fn activates(&self) -> bool {
+        self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
+    }
+
+    /// Activates orders that wait for that, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
+        if self.activates() && self.ledger.room().is_some() {
+            self.turn(&mut Vec::new(), 0)?;
+        }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
     }
 
@@ -100,18 +121,28 @@ impl<L: Ledger> Turn<L> {
         Ok((self.engine, self.ledger))
     }
 
-    /// Orders, applies and answers the first `count` of `batches`, and leaves the others.
+    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. Where orders wait for their activation,
+    /// that comes first.
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
+        let activates = self.activates();
         let Turn { engine, ledger, admission, .. } = self;
         let time = self.timekeeper.now(engine.time());
         let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
         let taken = &mut batches[..count];
         let requests = taken.iter().map(|batch| &batch.requests);
+        if activates {
+            ledger.command(&Command::ActivateReached);
+        }
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));
         ledger.order(engine.sequence().next(), time)?;
         let ordered = Instant::now();
+        if activates {
+            let sequence = engine.sequence().next();
+            let mut tell = |event| ledger.event(sequence, time, event);
+            engine.apply_command(sequence, time, &Command::ActivateReached, &mut Vec::new(), &mut tell);
+        }
         let mut decisions = admission.decisions();
         if ledger.needs_events() {
             let mut tell = |sequence, event| ledger.event(sequence, time, event);

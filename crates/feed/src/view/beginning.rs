@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use engine::{Engine, Money, OrderId, OrderKind, Sequence, Side, StateItem, Time};
+use engine::{
+    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
+};
 use history::History;
 
 use super::View;
@@ -16,8 +18,8 @@ use crate::symbols::{Changed, Names};
 pub struct InitialHistory {
     /// The number that the next trade gets.
     pub next_trade: u64,
-    /// When open orders were placed, and as what.
-    pub placed: Vec<(OrderId, Time, OrderKind)>,
+    /// When open orders were placed, as what, and what they waited for.
+    pub placed: Vec<(OrderId, Time, OrderKind, Option<Trigger>)>,
     /// Of symbols that were traded.
     pub markets: Vec<FormerMarket>,
 }
@@ -51,9 +53,9 @@ impl View {
     /// Takes in what another history than ours knows of the state that the view began with.
     pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
-        for &(order, time, kind) in &known.placed {
+        for &(order, time, kind, trigger) in &known.placed {
             if let Some(slot) = self.orders.find(order) {
-                self.orders.set_placed(slot, time, kind);
+                self.orders.set_placed(slot, time, kind, trigger);
             }
         }
         for former in &known.markets {
@@ -75,27 +77,12 @@ impl View {
                 self.accounts.get_mut(account).holdings.entry(symbol).shares = shares;
             }
             StateItem::Order { order, account, symbol, side, limit, open } => {
-                let time = Time::ZERO;
-                let slot = self.enter(Open {
-                    order,
-                    account,
-                    symbol,
-                    side,
-                    limit,
-                    shares: open,
-                    open,
-                    money: Money::ZERO,
-                    kind: OrderKind::Limit,
-                    time,
-                });
-                // What is issued includes what open orders hold.
-                if side == Side::Sell {
-                    let listing = &mut self.listings[symbol.0 as usize];
-                    listing.issued = listing.issued.minus(open.position());
-                }
+                let slot = self.take_in_order(order, account, NewOrder::limit(symbol, side, limit, open));
                 self.rest(slot);
                 *last = Some(slot);
             }
+            StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
+            StateItem::Watch { .. } => {}
             StateItem::ClientOrder { order, id, done, .. } => {
                 if done.is_none() {
                     self.client_ids.insert(order, id);
@@ -106,5 +93,18 @@ impl View {
                 self.orders.was_executed(slot, execution.shares, execution.price.times(execution.shares));
             }
         }
+    }
+    /// An open order: all but its place in a book. It waits if it has a trigger.
+    fn take_in_order(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) -> u32 {
+        let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
+        let (open, waits, time, money) = (shares, trigger.is_some(), Time::ZERO, Money::ZERO);
+        let slot =
+            self.enter(Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time });
+        // What is issued includes what open orders hold.
+        if side == Side::Sell {
+            let listing = &mut self.listings[symbol.0 as usize];
+            listing.issued = listing.issued.minus(open.position());
+        }
+        slot
     }
 }

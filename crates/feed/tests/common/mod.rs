@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{
-    AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, Sequence, Shares, Side,
-    SymbolIndex, Time,
+    AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, OrderKind, Sequence,
+    Shares, Side, SymbolIndex, Time,
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
@@ -126,6 +126,7 @@ impl Market {
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (time, shares))),
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::AccountCreated { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }
@@ -147,12 +148,18 @@ impl Market {
             let account = view.account(index);
             assert_eq!(account.balance, self.model.balance(index));
             let open: Vec<_> = self.model.open_orders().filter(|order| order.account == index).collect();
-            let held = open.iter().filter(|order| order.side == Side::Buy).map(|order| order.limit.times(order.open));
+            let buys = open.iter().filter(|order| order.side == Side::Buy && order.kind != OrderKind::Market);
+            let held = buys.map(|order| order.limit.times(order.open));
             assert_eq!(account.held, held.fold(Money::ZERO, Money::plus));
             assert_eq!(account.open_orders as usize, open.len());
             let mut ids: Vec<OrderId> = open.iter().map(|order| order.id).collect();
             ids.sort_by(|a, b| b.cmp(a));
             assert_eq!(view.orders_of(index).map(|order| order.order).collect::<Vec<_>>(), ids);
+            for order in open.into_iter().filter(|order| order.waits) {
+                let shown = view.open_order(order.id).unwrap();
+                assert_eq!((shown.kind, shown.trigger, shown.waits), (order.kind, order.trigger, true));
+            }
+            assert!(view.orders_of(index).all(|order| order.waits == self.model.order(order.order).waits));
         }
         for (symbol, name) in (0..).map(SymbolIndex).zip(self.model.symbols()) {
             assert_eq!(view.find_symbol(name), Some(symbol));
