@@ -12,7 +12,7 @@ pub(crate) struct AccountNews {
     pub(crate) open: Vec<OrderId>,
     pub(crate) ended: Vec<Ended>,
     pub(crate) trades: Vec<(Trade, Side)>,
-    /// All that happened, in order.
+    /// All that happened, command by command: what was placed, executed and canceled.
     pub(crate) reports: Vec<Report>,
 }
 
@@ -49,7 +49,8 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         }
     }
     for (_, its) in &mut all {
-        debug_assert!(its.reports.is_sorted_by_key(Report::key), "invariant: things happen in order");
+        // One command may cancel an order that it triggered, and then execute another: replays tell that in this order.
+        its.reports.sort_by_key(Report::key);
         its.open.sort_unstable();
         its.open.dedup();
         let ended: HashSet<OrderId> = its.ended.iter().map(|ended| ended.order.order).collect();

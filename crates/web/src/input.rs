@@ -128,8 +128,8 @@ fn amount<T>(field: &str, text: &str, of: impl FnOnce(Decimal) -> Result<T, Amou
     unsigned.and_then(of).map_err(|why| fault(field, why))
 }
 
-pub(crate) fn limit(text: &str) -> Result<Price, Problem> {
-    amount("limit", text, Decimal::price)
+pub(crate) fn price(field: &'static str, text: &str) -> Result<Price, Problem> {
+    amount(field, text, Decimal::price)
 }
 
 pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {

@@ -113,7 +113,10 @@ pub(crate) async fn reports(
 /// An order of the files, with what the view knows is open of it.
 fn with_open(view: &View, order: &PastOrder) -> Past {
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
-    Past { order: *order, open: open.map(|open| Open { time: order.time, kind: order.kind, ..open }) }
+    Past {
+        order: *order,
+        open: open.map(|open| Open { time: order.time, kind: order.kind, trigger: order.trigger, ..open }),
+    }
 }
 
 fn library(site: &Site) -> Result<Option<SqlHistory>, Trouble> {

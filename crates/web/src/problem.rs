@@ -118,6 +118,9 @@ impl Problem {
                 (Is::UNPROCESSABLE_ENTITY, "insufficient-shares", "Insufficient shares")
             }
             Reject::WouldTake { .. } => (Is::UNPROCESSABLE_ENTITY, "would-take", "Would execute at once"),
+            Reject::TriggersAtOnce { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "triggers-at-once", "Would be triggered at once")
+            }
             Reject::FundsTradeNothing { .. } => {
                 (Is::UNPROCESSABLE_ENTITY, "funds-trade-nothing", "Nothing can be traded for these funds")
             }

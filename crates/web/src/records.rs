@@ -122,8 +122,10 @@ impl From<HistoryError> for Trouble {
 impl Past {
     /// An order as a database has it.
     pub fn of(order: PastOrder, open: Shares, money: Money) -> Past {
-        let PastOrder { order: id, account, symbol, side, limit, shares, kind, time, .. } = order;
-        let open = Open { order: id, account, symbol, side, limit, shares, open, money, kind, time };
+        let PastOrder { order: id, account, symbol, side, limit, shares, kind, trigger, time, .. } = order;
+        // Whether it waits still, only the view says.
+        let waits = false;
+        let open = Open { order: id, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
         Past { order, open: order.ended.is_none().then_some(open) }
     }
 }

@@ -137,7 +137,19 @@ fn four_answers() -> [Answer; 4] {
     [
         Answer::Reply(Reply::Opened(OrderId(1_234_567))),
         Answer::Reply(Reply::Opened(OrderId(1_234_568))),
-        Answer::Reply(Reply::Status(Status { order: OrderId(7), open: shares(100), canceled: None, executions: 0..2 })),
-        Answer::Reply(Reply::Canceled(Status { order: OrderId(7), open: Shares::ZERO, canceled, executions: 0..1 })),
+        Answer::Reply(Reply::Status(Status {
+            order: OrderId(7),
+            open: shares(100),
+            waits: None,
+            canceled: None,
+            executions: 0..2,
+        })),
+        Answer::Reply(Reply::Canceled(Status {
+            order: OrderId(7),
+            open: Shares::ZERO,
+            waits: None,
+            canceled,
+            executions: 0..1,
+        })),
     ]
 }

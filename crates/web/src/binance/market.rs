@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::history::{TRADES, Wanted, gather};
 use super::parameters::Parameters;
+use super::place::TYPES;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers, used_weight};
@@ -102,7 +103,7 @@ fn same_of_all(has_sets: bool) -> Value {
         "quoteAssetPrecision": 8,
         "baseCommissionPrecision": 8,
         "quoteCommissionPrecision": 8,
-        "orderTypes": ["LIMIT", "LIMIT_MAKER", "MARKET"],
+        "orderTypes": TYPES,
         "icebergAllowed": false,
         "ocoAllowed": false,
         "otoAllowed": false,

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, Money, Op, OrderId, OrderKind, Price, Query, Reply, Shares, Side,
-    Symbol, Time,
+    Symbol, Time, Trigger,
 };
 use exchange::Answer as Answered;
 use feed::{Open, ReadModel, View};
@@ -40,6 +40,9 @@ pub(super) struct Order {
     pub(super) limit: Price,
     pub(super) shares: Shares,
     pub(super) kind: OrderKind,
+    /// What it waits for, or waited for.
+    pub(super) trigger: Option<Trigger>,
+    pub(super) waits: bool,
     pub(super) executed: Shares,
     pub(super) canceled: Shares,
     /// What was paid for those that are executed; none where nobody knows.
@@ -60,7 +63,9 @@ impl Order {
     fn of_past(view: &View, past: &Past) -> Order {
         let Past { order: past, open } = past;
         if let Some(open) = open {
-            return Order { time: Some(past.time), ..Order::of(view, open, past.client_id) };
+            let open = Order::of(view, open, past.client_id);
+            let waits = view.open_order(past.order).is_some_and(|open| open.waits);
+            return Order { time: Some(past.time), waits, ..open };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {
@@ -71,6 +76,8 @@ impl Order {
             limit: past.limit,
             shares: past.shares,
             kind: past.kind,
+            trigger: past.trigger,
+            waits: false,
             executed: past.shares.less(canceled),
             canceled,
             money: past.ended.map(|ended| ended.money),
@@ -89,6 +96,8 @@ impl Order {
             limit: open.limit,
             shares: open.shares,
             kind: open.kind,
+            trigger: open.trigger,
+            waits: open.waits,
             executed: open.shares.less(open.open),
             canceled: Shares::ZERO,
             money: Some(open.money),
@@ -107,12 +116,27 @@ impl Order {
 
     pub(super) fn status(&self) -> &'static str {
         match (self.canceled.is_zero(), self.executed) {
-            (false, _) if !self.kind.rests() => "EXPIRED",
+            (false, _) if self.expired() => "EXPIRED",
             (false, _) => "CANCELED",
             (true, executed) if executed == self.shares => "FILLED",
             (true, Shares::ZERO) => "NEW",
             (true, _) => "PARTIALLY_FILLED",
         }
+    }
+
+    /// Whether the order itself ended what was canceled of it, and not its owner. Of one that waited for a price and executed nothing
+    /// nobody knows that when it is done.
+    pub(super) fn expired(&self) -> bool {
+        !self.kind.rests() && !self.waits && (self.trigger.is_none() || !self.executed.is_zero())
+    }
+
+    /// Zero for one that waits for no price.
+    pub(super) fn stop_price_text(&self) -> String {
+        numbers::price_or_zero(self.trigger.map(Trigger::price))
+    }
+
+    pub(super) fn type_name(&self) -> &'static str {
+        type_name(self.kind, self.side, self.trigger)
     }
 
     /// Zero for a market order.
@@ -148,14 +172,15 @@ impl Order {
             "cummulativeQuoteQty": self.money_text(),
             "status": self.status(),
             "timeInForce": time_in_force(self.kind),
-            "type": type_name(self.kind),
+            "type": self.type_name(),
             "side": self.side_name(),
-            "stopPrice": numbers::zero(),
+            "stopPrice": self.stop_price_text(),
             "icebergQty": numbers::zero(),
             "time": time,
             "updateTime": self.done.map_or(time, |done| unit.tell(done)),
-            "isWorking": true,
-            "workingTime": time,
+            "isWorking": !self.waits,
+            // Of one that waited nobody knows when it was triggered.
+            "workingTime": if self.trigger.is_some() { json!(-1) } else { json!(time) },
             "selfTradePreventionMode": "NONE",
         })
     }
@@ -175,8 +200,9 @@ impl Order {
             "cummulativeQuoteQty": self.money_text(),
             "status": self.status(),
             "timeInForce": time_in_force(self.kind),
-            "type": type_name(self.kind),
+            "type": self.type_name(),
             "side": self.side_name(),
+            "stopPrice": self.stop_price_text(),
             "selfTradePreventionMode": "NONE",
         })
     }
@@ -187,7 +213,15 @@ pub(super) fn price_text(kind: OrderKind, limit: Price) -> String {
     if kind == OrderKind::Market { numbers::zero().to_owned() } else { numbers::price(limit) }
 }
 
-pub(super) fn type_name(kind: OrderKind) -> &'static str {
+pub(super) fn type_name(kind: OrderKind, side: Side, trigger: Option<Trigger>) -> &'static str {
+    if let Some(trigger) = trigger {
+        return match (trigger.is_stop_loss(side), kind == OrderKind::Market) {
+            (true, true) => "STOP_LOSS",
+            (true, false) => "STOP_LOSS_LIMIT",
+            (false, true) => "TAKE_PROFIT",
+            (false, false) => "TAKE_PROFIT_LIMIT",
+        };
+    }
     match kind {
         OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => "LIMIT",
         OrderKind::PostOnly => "LIMIT_MAKER",
@@ -340,7 +374,9 @@ async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Opt
     let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await? {
         Reply::Canceled(status) => status.canceled,
         Reply::Rejected(_) | Reply::Done(_) => None,
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) => return Err(Refusal::internal()),
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Activated | Reply::Status(_) => {
+            return Err(Refusal::internal());
+        }
     };
     let Some(cancellation) = canceled else { return Ok(None) };
     // The history knows what was paid until the end. It is canceled whether it answers or not.
@@ -367,7 +403,9 @@ async fn named(site: &Site, account: AccountId, asked: &Parameters) -> Result<Op
         Reply::Status(status) => Ok(Some(status.order)),
         Reply::Done(order) => Ok(Some(order)),
         Reply::Rejected(_) => Ok(None),
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) => Err(Refusal::internal()),
+        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Activated | Reply::Canceled(_) => {
+            Err(Refusal::internal())
+        }
     }
 }
 

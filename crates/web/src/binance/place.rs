@@ -1,10 +1,10 @@
-//! Placing orders: LIMIT orders of every time in force, LIMIT_MAKER and MARKET orders.
+//! Placing orders: limit orders of every time in force, market orders, and both waiting for a price.
 
 use axum::Json;
 use axum::extract::State;
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Reply, Shares, Side, Symbol, Time,
+    Position, Price, Reply, Shares, Side, Symbol, Time, Trigger,
 };
 use feed::{RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::hub::Hub;
 use crate::site::Site;
 
 /// All parameters that an order may have. Any other one would ask for something that would not be done.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "symbol",
     "side",
     "type",
@@ -27,6 +27,7 @@ const KNOWN: [&str; 14] = [
     "quantity",
     "quoteOrderQty",
     "price",
+    "stopPrice",
     "newClientOrderId",
     "newOrderRespType",
     "selfTradePreventionMode",
@@ -36,12 +37,17 @@ const KNOWN: [&str; 14] = [
     "signature",
 ];
 
+/// The types of orders that there are.
+pub(super) const TYPES: [&str; 7] =
+    ["LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"];
+
 /// An order as it is asked for.
 struct Placing {
     symbol: Symbol,
     side: Side,
     kind: OrderKind,
     limit: Price,
+    trigger: Option<Trigger>,
     amount: Amount,
     client_id: Option<ClientOrderId>,
     tell: Tell,
@@ -73,7 +79,9 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
-        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) => Err(Refusal::internal()),
+        Reply::Created | Reply::Activated | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) => {
+            Err(Refusal::internal())
+        }
     }
 }
 
@@ -97,27 +105,35 @@ impl Placing {
             _ => return Err(Refusal::new(-1117, "Invalid side.")),
         };
         let order_type = asked.needed("type")?;
-        if !["LIMIT", "LIMIT_MAKER", "MARKET"].contains(&order_type) {
-            return Err(Refusal::new(-1116, "Invalid orderType. There are LIMIT, LIMIT_MAKER and MARKET orders only."));
+        if !TYPES.contains(&order_type) {
+            return Err(Refusal::new(-1116, format!("Invalid orderType. There are {}.", TYPES.join(", "))));
         }
         if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name)) {
             return Err(Refusal::not_required(unknown));
         }
-        let kind = match (order_type, asked.text("timeInForce")) {
-            ("LIMIT", None) => return Err(Refusal::missing("timeInForce")),
-            ("LIMIT", Some("GTC")) => OrderKind::Limit,
-            ("LIMIT", Some("IOC")) => OrderKind::ImmediateOrCancel,
-            ("LIMIT", Some("FOK")) => OrderKind::FillOrKill,
-            ("LIMIT", Some(_)) => return Err(Refusal::new(-1115, "Invalid timeInForce. There are GTC, IOC and FOK.")),
-            (_, Some(_)) => return Err(Refusal::not_required("timeInForce")),
-            ("LIMIT_MAKER", None) => OrderKind::PostOnly,
-            (_, None) => OrderKind::Market,
+        let has_time_in_force = matches!(order_type, "LIMIT" | "STOP_LOSS_LIMIT" | "TAKE_PROFIT_LIMIT");
+        let kind = match (has_time_in_force, asked.text("timeInForce")) {
+            (true, None) => return Err(Refusal::missing("timeInForce")),
+            (true, Some("GTC")) => OrderKind::Limit,
+            (true, Some("IOC")) => OrderKind::ImmediateOrCancel,
+            (true, Some("FOK")) => OrderKind::FillOrKill,
+            (true, Some(_)) => return Err(Refusal::new(-1115, "Invalid timeInForce. There are GTC, IOC and FOK.")),
+            (false, Some(_)) => return Err(Refusal::not_required("timeInForce")),
+            (false, None) if order_type == "LIMIT_MAKER" => OrderKind::PostOnly,
+            (false, None) => OrderKind::Market,
+        };
+        let stop = || amount(asked.needed("stopPrice")?, "stopPrice", "PRICE_FILTER", Decimal::price);
+        let trigger = match order_type {
+            "STOP_LOSS" | "STOP_LOSS_LIMIT" => Some(Trigger::stop_loss(side, stop()?)),
+            "TAKE_PROFIT" | "TAKE_PROFIT_LIMIT" => Some(Trigger::take_profit(side, stop()?)),
+            _ if asked.text("stopPrice").is_some() => return Err(Refusal::not_required("stopPrice")),
+            _ => None,
         };
         if asked.text("selfTradePreventionMode").is_some_and(|mode| mode != "NONE") {
             return Err(Refusal::invalid("selfTradePreventionMode", "there is NONE only"));
         }
         let amount_asked = match (kind, asked.text("quantity"), asked.text("quoteOrderQty")) {
-            (OrderKind::Market, None, Some(funds)) => {
+            (OrderKind::Market, None, Some(funds)) if trigger.is_none() => {
                 let funds = amount(funds, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
                     Money::ZERO => Err(AmountError::Zero),
                     funds => Ok(funds),
@@ -149,14 +165,24 @@ impl Placing {
             Some("ACK") => Tell::Ack,
             Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
         };
-        Ok(Placing { symbol, side, kind, limit, amount: amount_asked, client_id: client_id.transpose()?, tell })
+        Ok(Placing {
+            symbol,
+            side,
+            kind,
+            limit,
+            trigger,
+            amount: amount_asked,
+            client_id: client_id.transpose()?,
+            tell,
+        })
     }
 
     fn command(&self, account: AccountId) -> Command {
-        let Placing { symbol, side, kind, limit, client_id, .. } = *self;
+        let Placing { symbol, side, kind, limit, trigger, client_id, .. } = *self;
         match self.amount {
             Amount::Shares(shares) => {
-                Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id }
+                let order = NewOrder { symbol, side, limit, shares, kind, trigger };
+                Command::PlaceOrder { account, order, client_id }
             }
             Amount::Funds(funds) => {
                 Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id }
@@ -166,9 +192,14 @@ impl Placing {
 
     /// What the order was answered with: what it executed with when it was placed, not what came later.
     async fn tell(&self, site: &Site, account: AccountId, order: OrderId, unit: TimeUnit) -> Result<Value, Refusal> {
-        let Placing { symbol: name, side, kind, limit, .. } = *self;
-        let (time, fills) =
-            of_account(site, account, move |scene, _| Ok((time_of(scene, order)?, fills(scene, name, order)?))).await?;
+        let Placing { symbol: name, side, kind, limit, trigger, .. } = *self;
+        let (time, fills) = of_account(site, account, move |scene, _| {
+            let time = time_of(scene, order)?;
+            // One that waits has executed nothing when it was placed, whatever it did since.
+            let fills = if trigger.is_some() { Some(Vec::new()) } else { fills(scene, name, order, time)? };
+            Ok((time, fills))
+        })
+        .await?;
         let time = fills.iter().flatten().next().map(|trade| trade.time).or(time);
         let time = time.map_or_else(|| unit.now(), |time| unit.tell(time));
         let mut told = json!({
@@ -188,6 +219,7 @@ impl Placing {
         };
         let status = match executed {
             executed if executed == shares => "FILLED",
+            _ if trigger.is_some() => "NEW",
             _ if !kind.rests() => "EXPIRED",
             Position::ZERO => "NEW",
             _ => "PARTIALLY_FILLED",
@@ -200,9 +232,10 @@ impl Placing {
             "cummulativeQuoteQty": numbers::money(money),
             "status": status,
             "timeInForce": time_in_force(kind),
-            "type": type_name(kind),
+            "type": type_name(kind, side, trigger),
             "side": side_name(side),
-            "workingTime": time,
+            "stopPrice": numbers::price_or_zero(trigger.map(Trigger::price)),
+            "workingTime": if trigger.is_some() { json!(-1) } else { json!(time) },
             "selfTradePreventionMode": "NONE",
         });
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
@@ -252,17 +285,23 @@ fn time_of(scene: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refus
     Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
 }
 
-/// What an order executed with when it was placed, in order. None if that was too long ago for a memory without history.
-fn fills(scene: &ReadModel<Hub>, name: Symbol, order: OrderId) -> Result<Option<Vec<Trade>>, Refusal> {
+/// What an order executed with when it was placed, at this time, in order. None if that was too long ago for a memory without
+/// history.
+fn fills(
+    scene: &ReadModel<Hub>,
+    name: Symbol,
+    order: OrderId,
+    placed: Option<Time>,
+) -> Result<Option<Vec<Trade>>, Refusal> {
     let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
     let (mut found, mut seen) = (Vec::new(), 0);
-    // Orders are numbered as they are placed: a trade that an earlier one made is older than this order.
+    let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
     let mut take = |trade: &Trade| {
         seen += 1;
         if trade.aggressor_order == order {
             found.push(*trade);
         }
-        trade.aggressor_order >= order
+        !is_older(trade)
     };
     let complete = !scene.view.listing(symbol).recent().all(&mut take);
     if !complete && seen >= RECENT_MAX {
@@ -273,7 +312,7 @@ fn fills(scene: &ReadModel<Hub>, name: Symbol, order: OrderId) -> Result<Option<
             let page = history.trades_of(symbol, before, RECENT_MAX).map_err(Refusal::unreadable)?;
             let (trades, next) = page.ok_or_else(Refusal::internal)?;
             found.extend(trades.iter().filter(|trade| trade.aggressor_order == order));
-            let older = trades.iter().any(|trade| trade.aggressor_order < order);
+            let older = trades.iter().any(is_older);
             if older || next.is_none() {
                 break;
             }

@@ -146,6 +146,7 @@ impl Refusal {
                 Refusal::new(-2010, "Account has insufficient balance for requested action.")
             }
             Reject::WouldTake { .. } => Refusal::new(-2010, "Order would immediately match and take."),
+            Reject::TriggersAtOnce { .. } => Refusal::new(-2010, "Stop price would trigger immediately."),
             Reject::FundsTradeNothing { .. } => Refusal::new(-2010, format!("{reject}.")),
             Reject::ClientOrderIdTaken { .. } => Refusal::duplicate(),
             Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),

@@ -6,7 +6,7 @@ use engine::{AccountIndex, Money, OrderId, Position, Shares, Side, Time};
 use feed::{Account, Holding, Holdings, News, Trade, View};
 use serde_json::{Value, json};
 
-use super::order::{Order, time_in_force, type_name};
+use super::order::{Order, time_in_force};
 use super::{names, numbers};
 
 /// What the stream of an account was told.
@@ -148,9 +148,7 @@ impl Standing {
                 ("TRADE", "FILLED", numbers::milliseconds(trade.time))
             }
             Happened::Executed(trade, _) => ("TRADE", "PARTIALLY_FILLED", numbers::milliseconds(trade.time)),
-            Happened::Canceled(time) if self.order.kind.rests() => {
-                ("CANCELED", "CANCELED", numbers::milliseconds(time))
-            }
+            Happened::Canceled(time) if !self.order.expired() => ("CANCELED", "CANCELED", numbers::milliseconds(time)),
             Happened::Canceled(time) => ("EXPIRED", "EXPIRED", numbers::milliseconds(time)),
         };
         let canceled = kind == "CANCELED";
@@ -161,11 +159,11 @@ impl Standing {
             "s": names::pair(order.name),
             "c": order.client_name(),
             "S": order.side_name(),
-            "o": type_name(order.kind),
+            "o": order.type_name(),
             "f": time_in_force(order.kind),
             "q": numbers::shares(order.shares),
             "p": order.price_text(),
-            "P": numbers::zero(),
+            "P": order.stop_price_text(),
             "F": numbers::zero(),
             "g": -1,
             // Of the order that is canceled; nothing else has an original.
@@ -182,14 +180,14 @@ impl Standing {
             "T": time,
             "t": id,
             "I": 0,
-            "w": status == "NEW" || status == "PARTIALLY_FILLED",
+            "w": !order.waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
             "m": maker,
             "M": false,
             "O": placed,
             "Z": numbers::money(self.money),
             "Y": price.map_or_else(numbers::zero, |price| numbers::money(price.times(shares))),
             "Q": numbers::zero(),
-            "W": placed,
+            "W": if order.trigger.is_some() { json!(-1) } else { json!(placed) },
             "V": "NONE",
         })
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 31] = [
+const CODES: [(&str, u16, &str); 32] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -23,6 +23,11 @@ const CODES: [(&str, u16, &str); 31] = [
     ("insufficient-funds", 422, "The account has not enough money"),
     ("insufficient-shares", 422, "The account has not enough shares"),
     ("would-take", 422, "A post-only order would execute at once"),
+    (
+        "triggers-at-once",
+        422,
+        "The last execution was at a price that reaches the order's `stop` or `take_profit` already",
+    ),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
     ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
     (
@@ -107,6 +112,10 @@ mod tests {
             Reject::TooMuchMoney { issued: Money::ZERO },
             Reject::TooManyShares { issued: Position::ZERO },
             Reject::WouldTake { price: engine::Price::MAX },
+            Reject::TriggersAtOnce {
+                trigger: engine::Trigger::from_below(engine::Price::MIN),
+                last: engine::Price::MAX,
+            },
             Reject::FundsTradeNothing { funds: Money::ZERO },
             Reject::UnknownOrder,
             Reject::NothingOpen,

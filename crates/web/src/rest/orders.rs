@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use engine::{
     AccountId, Command, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Query, Reply, Shares, Side, SymbolIndex,
+    Trigger,
 };
 use feed::HistoryError;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,13 @@ pub(crate) struct PlaceOrderBody {
     /// Needed, but for a market order, which has none.
     #[schema(value_type = Option<values::LimitAsked>)]
     limit: Option<String>,
+    /// The order waits until an execution is at this price or beyond, where the market goes against it: at it or above of a buy, at
+    /// it or below of a sell. Then it does what its kind does.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    stop: Option<String>,
+    /// The same the other way: at it or below of a buy, at it or above of a sell.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    take_profit: Option<String>,
     /// Needed, unless a market order has `funds`.
     #[schema(value_type = Option<values::SharesAsked>)]
     shares: Option<String>,
@@ -87,7 +95,7 @@ impl From<KindName> for OrderKind {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "funds-trade-nothing"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -102,8 +110,16 @@ pub(crate) async fn place(
     let limit = match (kind, &asked.limit) {
         (OrderKind::Market, None) => side.any_price(),
         (OrderKind::Market, Some(_)) => return Err(Problem::field("limit", "a market order has no limit".to_owned())),
-        (_, Some(limit)) => input::limit(limit)?,
+        (_, Some(limit)) => input::price("limit", limit)?,
         (_, None) => return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned())),
+    };
+    let trigger = match (&asked.stop, &asked.take_profit) {
+        (None, None) => None,
+        (Some(stop), None) => Some(Trigger::stop_loss(side, input::price("stop", stop)?)),
+        (None, Some(price)) => Some(Trigger::take_profit(side, input::price("take_profit", price)?)),
+        (Some(_), Some(_)) => {
+            return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
+        }
     };
     let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
     let amount = match (&asked.shares, &asked.funds) {
@@ -111,20 +127,29 @@ pub(crate) async fn place(
         (None, Some(_)) if kind != OrderKind::Market => {
             return Err(Problem::field("funds", "funds are for market orders".to_owned()));
         }
+        (None, Some(_)) if trigger.is_some() => {
+            let why = "an order with funds executes at once, so it cannot wait for a price";
+            return Err(Problem::field("funds", why.to_owned()));
+        }
         (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
         (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
         (Some(_), Some(_)) => return Err(Problem::field("funds", "shares and funds exclude each other".to_owned())),
     };
     let command = match amount {
         Amount::Shares(shares) => {
-            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id }
+            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id }
         }
         Amount::Funds(funds) => Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id },
     };
     let (status, order) = match ask(&site, Op::Command(command)).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
-        Reply::Created | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) | Reply::Rejected(_) => {
+        Reply::Created
+        | Reply::Activated
+        | Reply::Status(_)
+        | Reply::Canceled(_)
+        | Reply::Done(_)
+        | Reply::Rejected(_) => {
             return Err(Problem::unknown_outcome());
         }
     };
@@ -133,7 +158,7 @@ pub(crate) async fn place(
         // It is placed: whoever cannot be told of it must not be told to try again.
         Amount::Funds(_) => shares_of(&site, order).await.ok_or_else(Problem::unknown_outcome)?,
     };
-    let placed = NewOrder { symbol, side, limit, shares, kind };
+    let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
     Ok((status, Json(PlacedShape::of(order, asked.client_order_id, asked.account, &placed))))
 }
 
@@ -211,9 +236,12 @@ pub(crate) async fn one_by_client_id(
     match ask(&site, Op::Query(Query { account, order: id.into() })).await? {
         Reply::Status(status) => show(&site, status.order, account, troubled).await.map(Json),
         Reply::Done(order) => show(&site, order, account, troubled).await.map(Json),
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Rejected(_) => {
-            Err(Problem::unknown_outcome())
-        }
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Activated
+        | Reply::Canceled(_)
+        | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
     }
 }
 
@@ -238,9 +266,12 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
         Reply::Canceled(status) => show(site, status.order, account, untold).await.map(Json),
         // It was done long ago: whose it was, only the history knows.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Status(_) | Reply::Rejected(_) => {
-            Err(Problem::unknown_outcome())
-        }
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Activated
+        | Reply::Status(_)
+        | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Orders: as they were placed, and with all that became of them.
 
-use engine::{ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Shares, Time};
+use engine::{ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trigger};
 use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -29,6 +29,12 @@ pub(crate) struct PlacedShape {
     /// None of a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     pub(crate) limit: Option<String>,
+    /// The price that it waits for, or waited for, to limit a loss.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    pub(crate) stop: Option<String>,
+    /// The price that it waits for, or waited for, to take a profit.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    pub(crate) take_profit: Option<String>,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
 }
@@ -40,6 +46,7 @@ impl PlacedShape {
         account: String,
         placed: &NewOrder,
     ) -> PlacedShape {
+        let [stop, take_profit] = trigger_texts(placed.side, placed.trigger);
         PlacedShape {
             order_id: order.0,
             client_order_id,
@@ -48,6 +55,8 @@ impl PlacedShape {
             side: side_name(placed.side),
             kind: placed.kind.name(),
             limit: limit_text(placed.kind, placed.limit),
+            stop,
+            take_profit,
             shares: placed.shares.to_string(),
         }
     }
@@ -56,6 +65,12 @@ impl PlacedShape {
 /// A limit as it is shown; none of a market order.
 pub(super) fn limit_text(kind: OrderKind, limit: Price) -> Option<String> {
     (kind != OrderKind::Market).then(|| limit.to_string())
+}
+
+/// The price of a trigger, as what an order of this side would give it: `stop` and `take_profit`.
+pub(super) fn trigger_texts(side: Side, trigger: Option<Trigger>) -> [Option<String>; 2] {
+    let price = trigger.map(|trigger| (trigger.is_stop_loss(side), trigger.price().to_string()));
+    [true, false].map(|is_stop| price.clone().filter(|(stop, _)| *stop == is_stop).map(|(_, price)| price))
 }
 
 /// An order with all that became of it.
@@ -77,6 +92,14 @@ pub(crate) struct OrderShape {
     /// None of a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     limit: Option<String>,
+    /// The price that it waits for, or waited for, to limit a loss.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    stop: Option<String>,
+    /// The price that it waits for, or waited for, to take a profit.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    take_profit: Option<String>,
+    /// Whether it waits still: it stands in no book.
+    waits: bool,
     #[schema(value_type = values::Shares)]
     shares: String,
     #[schema(value_type = values::Shares)]
@@ -118,12 +141,18 @@ impl OrderShape {
 
     /// One of the history.
     pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
-        let PastOrder { order, account, symbol, side, limit, shares, kind, time, client_id, .. } = past.order;
+        let PastOrder { order, account, symbol, side, limit, shares, kind, trigger, time, client_id, .. } = past.order;
         match (past.open, past.order.ended) {
-            (Some(open), _) => OrderShape::new(Names::of(view, &open), &open, client_id, Shares::ZERO, None),
+            (Some(open), _) => {
+                // A database does not say it.
+                let waits = view.open_order(order).is_some_and(|open| open.waits);
+                OrderShape::new(Names::of(view, &open), &Open { waits, ..open }, client_id, Shares::ZERO, None)
+            }
             (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
-                let done = Open { order, account, symbol, side, limit, shares, open: Shares::ZERO, money, kind, time };
+                let (open, waits) = (Shares::ZERO, false);
+                let done =
+                    Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
                 let done_time = ended.map(|ended| ended.time);
                 OrderShape::new(Names::of(view, &done), &done, client_id, canceled, done_time)
@@ -144,6 +173,7 @@ impl OrderShape {
             (Some(_), true) => "executed",
             (Some(_), false) => "canceled",
         };
+        let [stop, take_profit] = trigger_texts(order.side, order.trigger);
         OrderShape {
             order_id: order.order.0,
             client_order_id: client_id.map(|id| id.to_string()),
@@ -152,6 +182,9 @@ impl OrderShape {
             side: side_name(order.side),
             kind: order.kind.name(),
             limit: limit_text(order.kind, order.limit),
+            stop,
+            take_profit,
+            waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),
             executed: executed.to_string(),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
-use super::order::limit_text;
+use super::order::{limit_text, trigger_texts};
 use super::side_name;
 use super::trade::role;
 
@@ -40,6 +40,12 @@ pub(crate) struct PlacedReport {
     /// None of a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     limit: Option<String>,
+    /// The price that it waits for to limit a loss.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    stop: Option<String>,
+    /// The price that it waits for to take a profit.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    take_profit: Option<String>,
     #[schema(value_type = values::Shares)]
     shares: String,
 }
@@ -88,17 +94,22 @@ impl ReportShape {
     pub(crate) fn of(view: &View, report: &Report) -> ReportShape {
         let name = |symbol| view.listing(symbol).name.to_string();
         match report {
-            Report::Placed(order) => ReportShape::Placed(PlacedReport {
-                sequence: order.sequence.0,
-                time: order.time.0,
-                order_id: order.order.0,
-                client_order_id: order.client_id.map(|id| id.to_string()),
-                symbol: name(order.symbol),
-                side: side_name(order.side),
-                kind: order.kind.name(),
-                limit: limit_text(order.kind, order.limit),
-                shares: order.shares.to_string(),
-            }),
+            Report::Placed(order) => {
+                let [stop, take_profit] = trigger_texts(order.side, order.trigger);
+                ReportShape::Placed(PlacedReport {
+                    sequence: order.sequence.0,
+                    time: order.time.0,
+                    order_id: order.order.0,
+                    client_order_id: order.client_id.map(|id| id.to_string()),
+                    symbol: name(order.symbol),
+                    side: side_name(order.side),
+                    kind: order.kind.name(),
+                    limit: limit_text(order.kind, order.limit),
+                    stop,
+                    take_profit,
+                    shares: order.shares.to_string(),
+                })
+            }
             Report::Executed(trade, side) => ReportShape::Executed(ExecutedReport {
                 sequence: trade.sequence.0,
                 time: trade.time.0,

@@ -106,6 +106,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             Reply::Created
             | Reply::Opened(_)
             | Reply::Repeated(_)
+            | Reply::Activated
             | Reply::Status(_)
             | Reply::Canceled(_)
             | Reply::Done(_),
@@ -164,6 +165,7 @@ impl Writer<'_> {
             Answer::Reply(Reply::Canceled(status)) => {
                 self.status(part, "canceled", status, usize::MAX);
             }
+            Answer::Reply(Reply::Activated) => panic!("invariant: nobody asks for that"),
             Answer::Reply(Reply::Done(_)) => {
                 panic!("invariant: an order that is done is looked up before its reply is written")
             }
@@ -210,6 +212,10 @@ impl Writer<'_> {
         if !status.open.is_zero() {
             self.out.extend_from_slice(b"<open shares=\"");
             self.out.extend_from_slice(status.open.text().as_bytes());
+            if let Some(trigger) = status.waits {
+                self.out.extend_from_slice(b"\" waits-for=\"");
+                self.out.extend_from_slice(trigger.price().text().as_bytes());
+            }
             self.out.extend_from_slice(b"\"/>");
         }
         if let Some(canceled) = &status.canceled {

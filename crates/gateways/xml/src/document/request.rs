@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    OrderName, Query, Side, Symbol,
+    OrderName, Query, Side, Symbol, Trigger,
 };
 
 use super::chars;
@@ -189,7 +189,8 @@ impl<'a> Grammar<'a, '_> {
 
     fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
         const KINDS: [&str; 3] = order_kind::NAMES;
-        const NAMES: [&str; 8] = ["sym", "amount", "limit", KINDS[0], KINDS[1], KINDS[2], "funds", "client-id"];
+        const NAMES: [&str; 10] =
+            ["sym", "amount", "limit", KINDS[0], KINDS[1], KINDS[2], "funds", "client-id", "stop", "take-profit"];
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
         for (name, value) in NAMES.into_iter().zip(fields.values) {
@@ -197,13 +198,18 @@ impl<'a> Grammar<'a, '_> {
         }
         let command = account.and_then(|account| {
             fields.known("order")?;
-            let [sym, amount, limit, kind, tif, post_only, funds, client_id] = fields.values;
+            let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit] = fields.values;
             let kind = order_kind([kind, tif, post_only])?;
             let sym = given(sym, "order", "sym")?;
             let client_id = client_id.map(client_order_id).transpose()?;
             if let Some(funds) = funds {
                 if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
                     return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
+                }
+                if stop.is_some() || take_profit.is_some() {
+                    return Err(ChildFault::Order(
+                        "an order with funds executes at once, so it cannot wait for a price",
+                    ));
                 }
                 let symbol = symbol(sym)?;
                 let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
@@ -222,7 +228,17 @@ impl<'a> Grammar<'a, '_> {
                 Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
                 None => side.any_price(),
             };
-            Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind }, client_id })
+            let price = |name, value: Value<'a>| decimal(name, &value.trimmed(), Decimal::price);
+            let trigger = match (stop, take_profit) {
+                (None, None) => None,
+                (Some(stop), None) => Some(Trigger::stop_loss(side, price("stop", stop)?)),
+                (None, Some(take_profit)) => Some(Trigger::take_profit(side, price("take-profit", take_profit)?)),
+                (Some(_), Some(_)) => {
+                    return Err(ChildFault::Order("an order waits for one price: give stop or take-profit"));
+                }
+            };
+            let order = NewOrder { symbol, side, limit, shares, kind, trigger };
+            Ok(Command::PlaceOrder { account, order, client_id })
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
     }

@@ -30,17 +30,20 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
 /// The answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
-    let nothing = Status { order: OrderId(7), open: Shares::ZERO, canceled: None, executions: 0..0 };
+    let nothing = Status { order: OrderId(7), open: Shares::ZERO, waits: None, canceled: None, executions: 0..0 };
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
-        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. }) => {
+        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::ActivateReached) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
         }
-        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
-            Reply::Created
-        }
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. },
+        ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()
 }

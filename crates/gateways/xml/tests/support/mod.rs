@@ -139,7 +139,13 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                 batch.executions.extend((0..count).map(|_| execution()));
                 let executions = start..batch.executions.len();
                 let order = OrderId(count);
-                Answer::Reply(Reply::Status(Status { order, open: Shares::ZERO, canceled: None, executions }))
+                Answer::Reply(Reply::Status(Status {
+                    order,
+                    open: Shares::ZERO,
+                    waits: None,
+                    canceled: None,
+                    executions,
+                }))
             }
         };
         batch.answers.push(answer);
