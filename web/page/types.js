@@ -85,11 +85,13 @@
  * @property {Side} side
  * @property {OrderKind} kind
  * @property {string} [limit] a market order has none
+ * @property {string} [stop] the price that it waits for, to limit a loss
+ * @property {string} [take_profit] the price that it waits for, to take a profit
  * @property {string} shares
  * @property {string} client_order_id
  */
 
-/** @typedef {Omit<NewOrder, "limit"> & {order_id: number, limit: string|null}} Placed */
+/** @typedef {Omit<NewOrder, "limit"|"stop"|"take_profit"> & {order_id: number, limit: string|null, stop: string|null, take_profit: string|null}} Placed */
 
 /**
  * @typedef {object} Order
@@ -100,6 +102,9 @@
  * @property {Side} side
  * @property {OrderKind} kind
  * @property {string|null} limit null of a market order
+ * @property {string|null} stop
+ * @property {string|null} take_profit
+ * @property {boolean} waits whether it stands in no book yet
  * @property {string} shares
  * @property {string} open
  * @property {string} executed

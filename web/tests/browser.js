@@ -364,6 +364,28 @@ async function trade(context, name, market) {
     await page.selectOption("#ticket-kind", "limit");
   });
 
+  await step(`${name}: an order waits for a price`, async () => {
+    await page.keyboard.press("b");
+    await page.selectOption("#ticket-kind", "market");
+    await page.selectOption("#ticket-waits", "stop");
+    await page.waitForSelector("#ticket-trigger-note:has-text('or above')");
+    await page.fill("#ticket-shares", "1");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-trigger-fault:has-text('The price is missing')");
+    await page.fill("#ticket-trigger", "9000");
+    await look(page, `${name}-stop-order`);
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:has-text('waiting for 9,000')");
+    const waiting = await page.getAttribute("#ticket-done", "data-order");
+    await go(page, phone, "account");
+    await page.waitForSelector(`#panel-open tr[data-key="${waiting}"]:has-text("market, stop 9,000")`);
+    await page.click(`#panel-open tr[data-key="${waiting}"] .row-action`);
+    await page.waitForSelector(`#panel-open tr[data-key="${waiting}"]`, { state: "detached" });
+    await go(page, phone, "ticket");
+    await page.selectOption("#ticket-waits", "");
+    await page.selectOption("#ticket-kind", "limit");
+  });
+
   await step(`${name}: a refusal stands next to what it names`, async () => {
     await page.keyboard.press("b");
     await page.fill("#ticket-limit", "145");

@@ -133,12 +133,19 @@ export function accountView({ market, holdings, frames, api }) {
 
 /** @param {Order} order */
 function limitOf(order) {
-  return order.limit === null ? "market" : group(order.limit);
+  const limit = order.limit === null ? "market" : group(order.limit);
+  return order.waits ? `${limit}, ${triggerOf(order)}` : limit;
+}
+
+/** The price that an order waits for, or waited for. @param {Order} order */
+function triggerOf(order) {
+  return order.stop === null ? `profit ${group(order.take_profit ?? "")}` : `stop ${group(order.stop)}`;
 }
 
 /** @param {Order} order */
 function kindOf(order) {
-  return order.kind.replaceAll("_", " ");
+  const kind = order.kind.replaceAll("_", " ");
+  return order.stop === null && order.take_profit === null ? kind : `${kind}, ${triggerOf(order)}`;
 }
 
 /** @param {Order} a @param {Order} b */

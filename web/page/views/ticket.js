@@ -18,6 +18,7 @@ const FIELD_OF_CODE = {
   "insufficient-shares": "shares",
   "too-many-shares": "shares",
   "would-take": "limit",
+  "triggers-at-once": "trigger",
 };
 
 /**
@@ -35,6 +36,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
+  const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
+  const triggerField = find("ticket-trigger-field");
+  const triggerNote = find("ticket-trigger-note");
   const limitField = find("ticket-limit-field");
   const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
   const availableName = find("ticket-available-name");
@@ -54,7 +58,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     if (!holdings.account || !market.symbol) return null;
     if (side() === "sell") return exact(holdings.position(market.symbol)?.shares ?? "0");
     const balance = exact(holdings.account.balance, MONEY_DECIMALS);
-    if (atAnyPrice()) return market.book.buys(balance);
+    // What a market order will come to that waits, nobody knows.
+    if (atAnyPrice()) return waits.value === "" ? market.book.buys(balance) : null;
     const price = parse(limit.value.trim());
     return price !== null && price > 0n ? affordable(balance, price) : null;
   }
@@ -62,7 +67,7 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
   /** Price times shares; null when one of them is none. Of a market order what it would come to now. */
   function cost() {
     const amount = parse(shares.value.trim());
-    if (atAnyPrice()) return amount !== null && amount > 0n ? market.book.atAnyPrice(side(), amount) : null;
+    if (atAnyPrice()) return amount !== null && amount > 0n && waits.value === "" ? market.book.atAnyPrice(side(), amount) : null;
     const price = parse(limit.value.trim());
     return price !== null && amount !== null && price > 0n && amount > 0n ? total(price, amount) : null;
   }
@@ -77,6 +82,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     else setText(available, group(account.balance));
 
     limitField.hidden = atAnyPrice();
+    triggerField.hidden = waits.value === "";
+    const rises = (waits.value === "stop") !== selling;
+    setText(triggerNote, `Waits for an execution at this price or ${rises ? "above" : "below"}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
@@ -102,7 +110,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
   /** Whether the fields can be an order; if not, says at each what is wrong. */
   function check() {
     const limitFault = atAnyPrice() ? null : fault(valueOf(form, "limit"), "Limit");
-    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault]]);
+    const triggerFault = waits.value === "" ? null : fault(valueOf(form, "trigger"), "The price");
+    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault], ["trigger", triggerFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
     return faults.every(([, text]) => text === null);
   }
@@ -115,21 +124,25 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     if (!check()) return;
     const order = unanswered ?? {
       account: holdings.id, symbol: market.symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), shares: valueOf(form, "shares"),
-      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }), client_order_id: newId(),
+      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
+      ...(waits.value === "" ? {} : { [waits.value]: valueOf(form, "trigger") }), client_order_id: newId(),
     };
     sending = true;
     mark();
     try {
       const placed = await api.place(order);
       unanswered = null;
-      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : group(placed.limit)}`);
+      const price = placed.limit === null ? "any price" : group(placed.limit);
+      const trigger = placed.stop ?? placed.take_profit;
+      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}`);
       setAttribute(done, "data-order", String(placed.order_id));
       shares.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       unanswered = error.unknown ? order : null;
+      const named = error.field === "stop" || error.field === "take_profit" ? "trigger" : error.field;
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
-      showFault(form, error.field ?? FIELD_OF_CODE[error.code] ?? null, text);
+      showFault(form, named ?? FIELD_OF_CODE[error.code] ?? null, text);
     } finally {
       sending = false;
       mark();
