@@ -111,7 +111,6 @@ refused(ccxt.OrderNotFound, lambda: exchange.fetch_order(999999, "SPY/USD"))
 refused(ccxt.AuthenticationError, lambda: client(secret="wrong").fetch_balance())
 refused(ccxt.AuthenticationError, lambda: client(key="wrong").fetch_balance())
 refused(ccxt.BadSymbol, lambda: exchange.public_get_depth({"symbol": "NONEUSD"}))
-refused(ccxt.InvalidOrder, lambda: exchange.create_stop_limit_order("SPY/USD", "buy", 1, 150, 149))
 refused(ccxt.OrderImmediatelyFillable, lambda: exchange.create_limit_buy_order("SPY/USD", 1, 150, {"postOnly": True}))
 refused(ccxt.InvalidNonce, lambda: exchange.private_get_account({"timestamp": 1}))
 
@@ -130,4 +129,19 @@ for order, expected in [
     assert kinds(exchange.fetch_order(order["id"], "SPY/USD")) == expected, order
     if order["status"] == "open":
         exchange.cancel_order(order["id"], "SPY/USD")
+
+# Orders that wait for a price. The last execution was at 145.67.
+waits = lambda order: (order["type"], order["status"], order["triggerPrice"], order["info"]["isWorking"])
+stops = [
+    (exchange.create_stop_loss_order("SPY/USD", "market", "sell", 1, None, 140), ("market", "open", 140.0, False)),
+    (exchange.create_stop_limit_order("SPY/USD", "sell", 1, 139, 140), ("limit", "open", 140.0, False)),
+    (exchange.create_take_profit_order("SPY/USD", "limit", "sell", 1, 151, 150), ("limit", "open", 150.0, False)),
+    (exchange.create_order("SPY/USD", "STOP_LOSS_LIMIT", "buy", 1, 160, {"stopPrice": 155}), ("limit", "open", 155.0, False)),
+]
+for order, expected in stops:
+    found = waits(exchange.fetch_order(order["id"], "SPY/USD"))
+    assert found == expected, (found, expected)
+assert len(exchange.fetch_open_orders("SPY/USD")) == len(stops)
+refused(ccxt.InvalidOrder, lambda: exchange.create_stop_limit_order("SPY/USD", "buy", 1, 150, 140))
+assert len(exchange.cancel_all_orders("SPY/USD")) == len(stops)
 print("ccxt: markets, book, balance, orders, trades, candles and refusals are as they should be")

@@ -77,7 +77,7 @@ def rest():
     code(-2011, lambda: client.cancel_order(symbol="SPYUSD", orderId=resting["orderId"]))
     code(-2013, lambda: client.get_order(symbol="SPYUSD", orderId=999999))
     code(-1121, lambda: client.get_order_book(symbol="NONEUSD"))
-    code(-1116, lambda: client.create_order(**buy, type="STOP_LOSS_LIMIT", timeInForce="GTC", stopPrice="1"))
+    code(-1116, lambda: client.create_order(**buy, type="TRAILING_STOP", timeInForce="GTC", stopPrice="1"))
     code(-1115, lambda: client.create_order(**buy, type="LIMIT", timeInForce="GTD"))
     code(-2010, lambda: client.create_order(**{**buy, "price": "150"}, type="LIMIT_MAKER"))
     # Orders of other kinds: 6 of the 10 shares at 145.67 are left.
@@ -91,6 +91,16 @@ def rest():
     assert (some["status"], some["timeInForce"]) == ("FILLED", "IOC"), some
     maker = client.create_order(symbol="SPYUSD", side="BUY", type="LIMIT_MAKER", quantity="1", price="100")
     assert maker["status"] == "NEW" and client.cancel_order(symbol="SPYUSD", orderId=maker["orderId"])["type"] == "LIMIT_MAKER"
+    # Orders that wait for a price: the last execution was at 145.67.
+    for order_type, price in [("STOP_LOSS", None), ("STOP_LOSS_LIMIT", "139"), ("TAKE_PROFIT", None), ("TAKE_PROFIT_LIMIT", "151")]:
+        stop = "140" if order_type.startswith("STOP") else "150"
+        limit = {"price": price, "timeInForce": "GTC"} if price else {}
+        waiting = client.create_order(symbol="SPYUSD", side="SELL", type=order_type, quantity="1", stopPrice=stop, **limit)
+        waiting = client.get_order(symbol="SPYUSD", orderId=waiting["orderId"])
+        assert (waiting["type"], waiting["status"], waiting["isWorking"]) == (order_type, "NEW", False), waiting
+        assert float(waiting["stopPrice"]) == float(stop), waiting
+        assert client.cancel_order(symbol="SPYUSD", orderId=waiting["orderId"])["status"] == "CANCELED"
+    code(-2010, lambda: client.create_order(symbol="SPYUSD", side="SELL", type="STOP_LOSS", quantity="1", stopPrice="150"))
     code(-1022, lambda: Client(KEY, "wrong").get_account())
     code(-2015, lambda: Client("wrong", SECRET).get_account())
     listen_key = client.stream_get_listen_key()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, Side};
+use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, Side, Trigger};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
 
@@ -99,7 +99,7 @@ fn dump(disk: &Disk) -> Result<ExitCode, String> {
 fn describe(command: &Command) -> String {
     match command {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
-        Command::CreateSymbol { symbol } => format!("create symbol {symbol}"),
+        Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
         Command::PlaceOrder { account, order, client_id: None } => placed(account, order),
         Command::PlaceByFunds { account, order, client_id } => {
@@ -116,19 +116,29 @@ fn describe(command: &Command) -> String {
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
         }
+        Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
     }
 }
 
 fn placed(account: &AccountId, order: &NewOrder) -> String {
-    let NewOrder { symbol, side, limit, shares, kind } = order;
+    let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
     let order = format!("order of account {account}: {} {shares} {symbol}", word(*side));
-    match kind {
+    let placed = match kind {
         OrderKind::Limit => format!("{order} at {limit}"),
         OrderKind::Market => format!("{order} at any price"),
         OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
             format!("{order} at {limit}, {}", kind.name())
         }
+    };
+    match trigger {
+        None => placed,
+        Some(trigger) => format!("{placed}, {} {}", waiting(*side, *trigger), trigger.price()),
     }
+}
+
+/// What an order waits for.
+fn waiting(side: Side, trigger: Trigger) -> &'static str {
+    if trigger.is_stop_loss(side) { "stop" } else { "take profit" }
 }
 
 fn word(side: Side) -> &'static str {
@@ -140,7 +150,7 @@ fn word(side: Side) -> &'static str {
 
 fn stats(disk: &Disk) -> Result<ExitCode, String> {
     let (mut bytes, mut largest, mut segments) = (0u64, 0u32, Vec::<String>::new());
-    let mut kinds = [0u64; 5];
+    let mut kinds = [0u64; 6];
     let from = oldest(disk)?;
     let end = journal::visit_batches(disk, from, None, &mut |batch: &BatchView<'_>| {
         bytes += batch.bytes;
@@ -159,7 +169,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     println!("files with commands   {}", segments.len());
     println!("units                 {} (largest {largest} commands)", end.batches);
     println!("commands              {}", end.commands);
-    for (name, count) in ["accounts", "symbols", "issues", "orders", "cancels"].iter().zip(kinds) {
+    for (name, count) in ["accounts", "symbols", "issues", "orders", "cancels", "activations"].iter().zip(kinds) {
         println!("  {name:<19} {count}");
     }
     println!("bytes                 {bytes}");
@@ -171,9 +181,10 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
 fn kind(command: &Command) -> usize {
     match command {
         Command::CreateAccount { .. } => 0,
-        Command::CreateSymbol { .. } => 1,
+        Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => 1,
         Command::IssueShares { .. } => 2,
         Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } => 3,
         Command::CancelOrder { .. } => 4,
+        Command::ActivateReached => 5,
     }
 }

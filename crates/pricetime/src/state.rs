@@ -5,7 +5,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{AccountIndex, Engine, Money, NewOrder, OrderKind, Position, Side, StateItem, SymbolIndex};
+use engine::{
+    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Position, Side, StateItem, SymbolIndex, Trigger,
+};
 use serde::Serialize;
 
 use crate::inspect;
@@ -118,8 +120,12 @@ pub struct OrderState {
     pub account: String,
     pub symbol: String,
     pub side: &'static str,
-    pub limit: String,
+    /// None of a market order that waits.
+    pub limit: Option<String>,
     pub open: String,
+    /// What it waits for: `stop` or `take profit`, and the price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     /// The id that its client gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
@@ -137,6 +143,9 @@ pub struct DoneClientOrderState {
     pub kind: &'static str,
     /// None of a market order.
     pub limit: Option<String>,
+    /// What it waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
     pub shares: String,
     /// When the order was done, in seconds since the Unix epoch.
     pub done: u64,
@@ -234,20 +243,21 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
                 order.symbol,
                 order.account,
-                order.limit,
+                order.limit.as_deref().unwrap_or("any price"),
+                order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
                 order.executions.len(),
                 order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
             );
         }
         for done in &self.client_order_ids_of_done_orders {
             text += &format!(
-                "client order id {} of account {}: order {}, {} {} {} at {}{}, done at {}\n",
+                "client order id {} of account {}: order {}, {} {} {} at {}{}{}, done at {}\n",
                 done.client_order_id,
                 done.account,
                 done.order,
@@ -256,6 +266,7 @@ impl State {
                 done.symbol,
                 done.limit.as_deref().unwrap_or("any price"),
                 said_of(done.kind),
+                done.trigger.as_ref().map(|price| format!(", {price}")).unwrap_or_default(),
                 done.done
             );
         }
@@ -290,30 +301,10 @@ impl Gathered {
                 total.shares = total.shares.plus(shares);
             }
             StateItem::Order { order, account, symbol, side, limit, open } => {
-                let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
-                let side = match side {
-                    Side::Buy => {
-                        owner.2 = owner.2.plus(limit.times(open));
-                        "buy"
-                    }
-                    Side::Sell => {
-                        let holding = self.holdings.entry((account, symbol)).or_insert(NO_SHARES);
-                        holding.held = holding.held.plus(open.position());
-                        name.1.held = name.1.held.plus(open.position());
-                        "sell"
-                    }
-                };
-                self.orders.push(OrderState {
-                    id: order.0,
-                    account: owner.0.clone(),
-                    symbol: name.0.clone(),
-                    side,
-                    limit: limit.to_string(),
-                    open: open.to_string(),
-                    client_order_id: None,
-                    executions: Vec::new(),
-                });
+                self.add_order(order, account, &NewOrder::limit(symbol, side, limit, open));
             }
+            StateItem::Watch { .. } => {}
+            StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
                 order.executions.push(ExecutionState {
@@ -326,22 +317,60 @@ impl Gathered {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
             StateItem::ClientOrder { order, id, account, placed, done: Some(done) } => {
-                let NewOrder { symbol, side, limit, shares, kind } = placed;
+                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),
                     account: self.accounts[account.0 as usize].0.clone(),
                     order: order.0,
                     symbol: self.symbols[symbol.0 as usize].0.clone(),
-                    side: match side {
-                        Side::Buy => "buy",
-                        Side::Sell => "sell",
-                    },
+                    side: side_name(side),
                     kind: kind.name(),
                     limit: (kind != OrderKind::Market).then(|| limit.to_string()),
+                    trigger: trigger.map(|trigger| trigger_text(side, trigger)),
                     shares: shares.to_string(),
                     done: done.seconds(),
                 });
             }
         }
     }
+
+    /// An open order. It waits if it has a trigger.
+    fn add_order(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
+        let NewOrder { symbol, side, limit, shares: open, kind, trigger } = *placed;
+        let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
+        match side {
+            // It pays as it executes, and holds nothing.
+            Side::Buy if kind == OrderKind::Market => {}
+            Side::Buy => owner.2 = owner.2.plus(limit.times(open)),
+            Side::Sell => {
+                let holding = self.holdings.entry((account, symbol)).or_insert(NO_SHARES);
+                holding.held = holding.held.plus(open.position());
+                name.1.held = name.1.held.plus(open.position());
+            }
+        }
+        self.orders.push(OrderState {
+            id: order.0,
+            account: owner.0.clone(),
+            symbol: name.0.clone(),
+            side: side_name(side),
+            limit: (kind != OrderKind::Market).then(|| limit.to_string()),
+            open: open.to_string(),
+            waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
+            client_order_id: None,
+            executions: Vec::new(),
+        });
+    }
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
+    }
+}
+
+/// The price that an order waits for, or waited for.
+fn trigger_text(side: Side, trigger: Trigger) -> String {
+    let word = if trigger.is_stop_loss(side) { "stop" } else { "take profit" };
+    format!("{word} {}", trigger.price())
 }

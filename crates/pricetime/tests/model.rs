@@ -147,6 +147,7 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
+            Command::ActivateReached | Command::CreateOldSymbol { .. } => unreachable!("no client asks for it"),
         };
         let (reply, executions) = self.apply(command);
         write_answer(answers, &echo, &reply, &executions);
@@ -169,7 +170,13 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFunds { account, .. }
             | Command::CancelOrder { account, .. },
         ) => Some(*account),
-        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::ActivateReached,
+        ) => None,
     }
 }
 
@@ -192,13 +199,15 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
         Reply::Done(_) => panic!("the model keeps every order"),
         Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
+        Reply::Activated => unreachable!("no client asks for it"),
     }
 }
 
 fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, executions: &[Execution]) {
     let mut children = String::new();
     if !status.open.is_zero() {
-        write!(children, "<open shares=\"{}\"/>", status.open).unwrap();
+        let waits = status.waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
+        write!(children, "<open shares=\"{}\"{waits}/>", status.open).unwrap();
     }
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();
@@ -272,6 +281,15 @@ fn compare_state(state: &Value, model: &Model) {
                 }
                 assert_eq!(told["id"], order.0);
                 executions = told["executions"].as_array().unwrap().iter();
+            }
+            StateItem::Watch { .. } => {}
+            StateItem::Stop { order, placed, .. } => {
+                assert_eq!(executions.len(), 0, "executions that the model has not");
+                let (told, trigger) = (orders.next().expect("an open order of the model"), placed.trigger.unwrap());
+                let word = if trigger.is_stop_loss(placed.side) { "stop" } else { "take profit" };
+                let waits_for = format!("{word} {}", trigger.price());
+                let found = (&told["id"], &told["waits_for"], &told["open"]);
+                assert_eq!(found, (&order.0.into(), &waits_for.into(), &placed.shares.to_string().into()));
             }
             StateItem::Execution(Execution { shares, price, .. }) => {
                 let told = executions.next().expect("an execution of the model");

@@ -61,7 +61,10 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
-        use engine::Command::{CancelOrder, CreateAccount, CreateSymbol, IssueShares, PlaceByFunds, PlaceOrder};
+        use engine::Command::{
+            ActivateReached, CancelOrder, CreateAccount, CreateOldSymbol, CreateSymbol, IssueShares, PlaceByFunds,
+            PlaceOrder,
+        };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
         let accepted = !matches!(reply, Reply::Rejected(_));
@@ -81,7 +84,7 @@ impl Both {
             }
             // There are no bounds on what may be issued.
             CreateAccount { .. } | IssueShares { .. } => {}
-            PlaceByFunds { .. } => unreachable!("this workload draws none"),
+            PlaceByFunds { .. } | ActivateReached | CreateOldSymbol { .. } => unreachable!("this workload draws none"),
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None } => {
                 let symbol = symbol.to_string();
                 let order = Order {

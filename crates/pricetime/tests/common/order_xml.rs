@@ -4,15 +4,20 @@ use engine::{Command, FundsOrder, Money, NewOrder, OrderKind, Side};
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
 pub fn order_attributes(order: &NewOrder) -> String {
-    let NewOrder { symbol, side, limit, shares, kind } = order;
+    let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
     let sign = if *side == Side::Buy { "" } else { "-" };
     let start = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\"");
-    match kind {
+    let asked = match kind {
         OrderKind::Limit => format!("{start} limit=\"{limit}\""),
         OrderKind::PostOnly => format!("{start} limit=\"{limit}\" post-only=\"true\""),
         OrderKind::ImmediateOrCancel => format!("{start} limit=\"{limit}\" tif=\"IOC\""),
         OrderKind::FillOrKill => format!("{start} limit=\"{limit}\" tif=\"FOK\""),
         OrderKind::Market => format!("{start} type=\"market\""),
+    };
+    match trigger {
+        None => asked,
+        Some(trigger) if trigger.is_stop_loss(*side) => format!("{asked} stop=\"{}\"", trigger.price()),
+        Some(trigger) => format!("{asked} take-profit=\"{}\"", trigger.price()),
     }
 }
 

@@ -14,4 +14,5 @@ mod large_market;
 mod one_market;
 mod order_kinds;
 mod rest;
+mod stops;
 mod websocket;

@@ -135,12 +135,16 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             (http.post(&format!("/api/v1/symbols/{symbol}/shares"), &body), |_| Told::Made)
         }
         Op::Command(Command::PlaceOrder { account, order, .. }) => {
-            let NewOrder { symbol, side, limit, shares, kind } = order;
+            let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
+            let word = if trigger.is_some_and(|trigger| trigger.is_stop_loss(*side)) { "stop" } else { "take_profit" };
             let side = if *side == Side::Buy { "buy" } else { "sell" };
             let mut body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
                 "kind": kind.name(), "shares": shares.to_string()});
             if *kind != OrderKind::Market {
                 body["limit"] = limit.to_string().into();
+            }
+            if let Some(trigger) = trigger {
+                body[word] = trigger.price().to_string().into();
             }
             (http.post("/api/v1/orders", &body), |body| Told::Placed(body["order_id"].as_u64().unwrap()))
         }

@@ -167,7 +167,7 @@ fn clients_of_the_compatible_interface_find_their_kinds() {
         ("type=MARKET&quantity=1&timeInForce=IOC", -1106),
         ("type=MARKET", -1102),
         ("type=LIMIT&timeInForce=GTD&quantity=1&price=9.5", -1115),
-        ("type=STOP_LOSS&quantity=1&stopPrice=9.5", -1116),
+        ("type=TRAILING_STOP&quantity=1", -1116),
     ] {
         assert_eq!(place(words)["code"], code, "{words}");
     }

@@ -61,6 +61,7 @@ impl Past {
                 }
             }
             Event::AccountCreated { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }

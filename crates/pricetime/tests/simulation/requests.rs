@@ -122,7 +122,13 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFunds { account, .. }
             | Command::CancelOrder { account, .. },
         ) => Some(*account),
-        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => None,
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::ActivateReached,
+        ) => None,
     }
 }
 
@@ -138,7 +144,13 @@ fn push_create(body: &mut String, op: &Op) {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
         }
-        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::CancelOrder { .. })
+        Op::Command(
+            Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::CancelOrder { .. }
+            | Command::ActivateReached
+            | Command::CreateOldSymbol { .. },
+        )
         | Op::Query(_) => {
             unreachable!("transactions create nothing")
         }
@@ -161,7 +173,13 @@ fn push_transaction(body: &mut String, op: &Op) {
             write!(body, "<cancel id=\"{order}\"/>").unwrap();
         }
         Op::Query(Query { order: OrderName::Id(order), .. }) => write!(body, "<query id=\"{order}\"/>").unwrap(),
-        Op::Command(Command::CreateAccount { .. } | Command::CreateSymbol { .. } | Command::IssueShares { .. }) => {
+        Op::Command(
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::ActivateReached,
+        ) => {
             unreachable!("what is created is no transaction")
         }
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })

@@ -261,8 +261,11 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         Reply::Rejected(reject) => LowWater::Vain(reject),
         Reply::Status(status) if status.open.is_zero() => LowWater::Vain(Reject::NothingOpen),
         Reply::Status(status) => LowWater::Cancels(status.order),
-        Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Canceled(_) | Reply::Done(_) => {
-            unreachable!("the model does not answer a query so")
-        }
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Activated
+        | Reply::Canceled(_)
+        | Reply::Done(_) => unreachable!("the model does not answer a query so"),
     })
 }
