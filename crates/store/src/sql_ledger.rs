@@ -104,6 +104,8 @@ impl Ledger for SqlLedger {
     fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, applied: Instant) {
         let unchanging = std::mem::replace(&mut self.unchanging, true);
         let mut group = self.group.take().expect("invariant: taken out for the turn");
+        // A turn that nobody waits for is committed, too.
+        group.ops += usize::from(!unchanging);
         for batch in batches {
             // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
             group.ops += batch.requests.ops().len().max(1);
