@@ -3,7 +3,7 @@
 //! has.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::NewOrder;
+use crate::command::{NewOrder, Trigger};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -16,6 +16,9 @@ pub enum Event {
     /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command. One with a trigger
     /// waits instead.
     OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
+    /// The executions of the order before reached a trigger. The orders that wait for it are activated by this command or by a later
+    /// one, the oldest first, behind those that were reached before.
+    TriggerReached { symbol: SymbolIndex, trigger: Trigger },
     /// An order that waited is active from now on; executions follow. What is left of it rests, or is canceled by the same command.
     /// `placed` is as at its opening.
     OrderTriggered { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },

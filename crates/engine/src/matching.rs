@@ -246,8 +246,8 @@ impl Engine {
         }
         match aggressor.prices {
             Some((first, last)) if self.stops.traded(symbol, first, last) => {
-                self.stops.reach(symbol, first);
-                self.stops.reach(symbol, last);
+                self.stops.reach(symbol, first, events);
+                self.stops.reach(symbol, last, events);
                 true
             }
             Some(_) | None => false,

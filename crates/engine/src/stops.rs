@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::amount::Price;
 use crate::command::{NewOrder, OrderKind, Side, Trigger};
+use crate::event::Event;
 use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::{NONE, Slab};
@@ -107,6 +108,12 @@ impl Stops {
         self.watches.get(symbol.0 as usize).is_some_and(|watch| watch.is_on)
     }
 
+    /// Whether any symbol is.
+    #[inline]
+    pub(crate) fn watches_any(&self) -> bool {
+        !self.watches.is_empty()
+    }
+
     /// The symbols whose executions are noted, with the last prices.
     pub(crate) fn watched(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
         let all = (0..).map(SymbolIndex).zip(&self.watches);
@@ -196,13 +203,14 @@ impl Stops {
     /// An execution was at this price. It reaches the queues that wait for a price from below first, and of each direction the
     /// nearest trigger first.
     #[cold]
-    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price) {
+    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
         for (nearest, farthest) in [
             (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
             (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
         ] {
             while let Some((&key, &queue)) = self.waiting.range((symbol, nearest)..=(symbol, farthest)).next() {
                 self.waiting.remove(&key);
+                events(Event::TriggerReached { symbol, trigger: key.1 });
                 let reached = &mut self.queues[queue];
                 reached.is_reached = true;
                 self.reached_orders = self.reached_orders.saturating_add(reached.orders as usize);

@@ -1,7 +1,7 @@
 //! Places orders that wait for a price, and activates them when an execution reaches it: they do then what an order of their kind
 //! does when it is placed.
 
-use crate::amount::Shares;
+use crate::amount::{Price, Shares};
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
 use crate::event::Event;
@@ -18,6 +18,22 @@ impl Engine {
     /// How many orders wait for nothing but an `ActivateReached`.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders()
+    }
+
+    /// Whether an order ever waited for a price.
+    #[inline]
+    pub fn watches_any(&self) -> bool {
+        self.stops.watches_any()
+    }
+
+    /// Whether an order ever waited for a price of this symbol.
+    pub fn is_watched(&self, symbol: SymbolIndex) -> bool {
+        self.stops.is_watched(symbol)
+    }
+
+    /// The price of a symbol's last execution since then; none if there was none.
+    pub fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
+        self.stops.last_price(symbol)
     }
 
     /// What the open order in a slot waits for.

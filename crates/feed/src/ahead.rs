@@ -44,6 +44,7 @@ impl Ahead<'_> {
             Event::OrderTriggered { order, .. } | Event::OrderCanceled { order, .. } => self.orders.touch_index(order),
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
         }
@@ -70,6 +71,7 @@ impl Ahead<'_> {
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }
             | Event::OrderTriggered { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
         }

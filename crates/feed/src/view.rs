@@ -299,8 +299,8 @@ impl View {
                     placed.client_id = Some(id);
                 }
             }
-            // That the id is free again in a day is the engine's business.
-            Event::ClientOrderDone { .. } => {}
+            // That the id is free again in a day is the engine's business, and so is which orders are to be activated.
+            Event::ClientOrderDone { .. } | Event::TriggerReached { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 self.executed(symbol, maker, aggressor, price, shares);
             }

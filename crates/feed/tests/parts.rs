@@ -430,6 +430,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::AccountCreated { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }

@@ -78,6 +78,7 @@ impl History {
             }
             // That an order's client order id is free again in a day is the engine's business.
             Event::SymbolCreated { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}

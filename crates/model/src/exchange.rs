@@ -369,6 +369,7 @@ impl Model {
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
+        let reached_before = self.reached.len();
         let matching = self.matching(symbol, side, limit);
         let on_the_book = matching.iter().take(LOOKED_AT_MAX).map(|&maker| i128::from(self.order(maker).open.units()));
         let is_short = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
@@ -424,6 +425,7 @@ impl Model {
             self.cancel_open(id, events);
         }
         self.say_if_client_order_is_done(id, events);
+        self.say_what_was_reached(reached_before, events);
     }
 
     /// Cancels what is open of an order, and gives back what that held.

@@ -58,6 +58,19 @@ impl Model {
         self.reached.extend(reached.into_iter().map(|(_, _, id)| id));
     }
 
+    /// Tells of the triggers that were reached since so many orders were, each once.
+    pub(crate) fn say_what_was_reached(&self, reached_before: usize, events: &mut Vec<Event>) {
+        let triggers: Vec<(SymbolIndex, Option<Trigger>)> = self.reached[reached_before..]
+            .iter()
+            .map(|&id| self.order(id))
+            .map(|order| (order.symbol, order.trigger))
+            .collect();
+        for orders in triggers.chunk_by(|one, next| one == next) {
+            let (symbol, trigger) = orders[0];
+            events.push(Event::TriggerReached { symbol, trigger: trigger.expect("it waited") });
+        }
+    }
+
     /// Activates those that were reached first, and behind them those that they reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
         for _ in 0..ACTIVATED_MAX {

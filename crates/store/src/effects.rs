@@ -6,10 +6,12 @@ use std::hash::BuildHasher;
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+
+use crate::stop_rows::StopRows;
 
 /// Where the rows stand: the one row of `command_sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +49,13 @@ pub struct Effects {
     pub(crate) cancellations: Vec<CancellationRow>,
     pub(crate) client_orders: Vec<ClientOrderRow>,
     pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
+    pub(crate) stops: StopRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
     taken_at: RowsByKey,
+    /// The order that executes now: the one that was opened or activated last.
+    arriving: Option<Arriving>,
     /// The command of the last event, to see which event is its first.
     last: Option<Sequence>,
 }
@@ -96,10 +101,18 @@ pub(crate) struct OrderRow {
     pub limit: Price,
     pub shares: Shares,
     pub kind: OrderKind,
+    pub trigger: Option<Trigger>,
     /// What is left of it after these commands.
     pub open: Shares,
     pub sequence: Sequence,
     pub time: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    order: OrderId,
+    account: AccountIndex,
+    side: Side,
 }
 
 /// What was executed or canceled of an order that was open before these commands.
@@ -167,9 +180,11 @@ impl Effects {
             cancellations: Vec::new(),
             client_orders: Vec::new(),
             client_orders_done: Vec::new(),
+            stops: StopRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
+            arriving: None,
             last: None,
         }
     }
@@ -193,6 +208,7 @@ impl Effects {
         self.cancellations.clear();
         self.client_orders.clear();
         self.client_orders_done.clear();
+        self.stops.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -208,9 +224,19 @@ impl Effects {
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
             Event::OrderOpened { order, account, placed } => {
-                let NewOrder { symbol, side, limit, shares, kind } = placed;
+                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
                 let open = shares;
-                self.orders.push(OrderRow { order, account, symbol, side, limit, shares, kind, open, sequence, time });
+                let row = OrderRow { order, account, symbol, side, limit, shares, kind, trigger, open, sequence, time };
+                self.orders.push(row);
+                self.arriving = Some(Arriving { order, account, side });
+                if let Some(trigger) = trigger {
+                    self.stops.open(order, symbol, trigger);
+                }
+            }
+            Event::TriggerReached { symbol, trigger } => self.stops.reach(symbol, trigger, sequence),
+            Event::OrderTriggered { order, account, placed } => {
+                self.stops.activate(order, sequence);
+                self.arriving = Some(Arriving { order, account, side: placed.side });
             }
             Event::ClientOrderIdGiven { order, id } => {
                 let placed = self.orders.last().filter(|row| row.order == order);
@@ -219,9 +245,9 @@ impl Effects {
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
             Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
-                let placed = self.orders.last().filter(|order| order.order == aggressor);
-                let &OrderRow { account, side, .. } =
-                    placed.expect("invariant: an aggressor was opened by the same command");
+                let arriving = self.arriving.filter(|arriving| arriving.order == aggressor);
+                let Arriving { account, side, .. } =
+                    arriving.expect("invariant: an aggressor was opened or activated by the same command");
                 let (aggressors, makers) = ((aggressor, account), (maker, maker_account));
                 let ((buy, buyer), (sell, seller)) = match side {
                     Side::Buy => (aggressors, makers),
@@ -247,6 +273,7 @@ impl Effects {
             }
             Event::OrderCanceled { order, account, symbol: _, shares } => {
                 self.take(order, shares);
+                self.stops.cancel(order, order < self.before.next_order);
                 self.cancellations.push(CancellationRow { order, account, shares, sequence, time });
             }
             Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
@@ -260,7 +287,7 @@ impl Effects {
         }
     }
 
-    /// Closes a turn with what no event tells: where the sequence stands and how many shares were issued. What was added
+    /// Closes a turn with what no event tells: where the sequence stands, how many shares were issued, and the last prices. What was added
     /// must be all that `engine` did since these effects began.
     pub fn seal(&mut self, engine: &Engine) {
         self.after.sequence = engine.sequence();
@@ -269,6 +296,7 @@ impl Effects {
         for row in &mut self.issued {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
+        self.stops.seal(engine, &self.executions);
     }
 
     /// Where the rows will stand.
@@ -292,7 +320,7 @@ impl Effects {
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len();
-        1 + created + changed + self.executions.len() + self.cancellations.len() + named
+        1 + created + changed + self.executions.len() + self.cancellations.len() + named + self.stops.len()
     }
 
     /// Takes shares off an order: one of these effects', whose ids are consecutive, or an older one.

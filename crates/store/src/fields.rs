@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use engine::{Money, OrderKind, Position, Price, Shares, Time};
+use engine::{Money, OrderKind, Position, Price, Shares, Time, Trigger};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
@@ -61,6 +61,15 @@ impl<'a> Fields<'a> {
     pub(crate) fn next<T: Take<'a>>(&mut self) -> Result<T, StoreError> {
         let column = self.row.columns().get(self.next).map_or("?", |column| column.name());
         self.maybe()?.ok_or_else(|| StoreError::Unreadable { column: column.to_owned() })
+    }
+
+    /// The next two, which say what an order waits or waited for. Errors: `Unreadable`.
+    pub(crate) fn trigger(&mut self) -> Result<Option<Trigger>, StoreError> {
+        Ok(match (self.maybe::<Price>()?, self.maybe()?) {
+            (Some(price), Some(true)) => Some(Trigger::from_below(price)),
+            (Some(price), Some(false)) => Some(Trigger::from_above(price)),
+            _ => None,
+        })
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, OrderId, OrderKind, Position,
-    Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, NewOrder, OrderId, OrderKind,
+    Position, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use tokio_postgres::types::ToSql;
@@ -28,7 +28,7 @@ pub struct Imported {
     pub head: Head,
     /// The hash of the state that was given, as the engine computes it.
     pub state_hash: u64,
-    /// Orders on the books.
+    /// Orders that are open.
     pub open_orders: u64,
     /// Orders that are done.
     pub done_orders: u64,
@@ -48,14 +48,26 @@ const POSITIONS: &str = "
     INSERT INTO pricetime.positions (account, symbol, shares)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
 const ORDERS: &str = "
-    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares, kind)
+    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below)
     SELECT u.id, u.account, u.symbol,
         CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares,
-        u.kind::pricetime.order_kind
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[])
-        AS u(id, account, symbol, buys, limit_price, shares, kind)";
+        u.kind::pricetime.order_kind, u.trigger_price, u.from_below
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[], $8::numeric[],
+        $9::boolean[]) AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below)";
+/// They come in the order in which they stand in their queues, which is not that of their ids.
 const RESTING: &str = "
-    INSERT INTO pricetime.resting (order_id, open) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
+    INSERT INTO pricetime.resting (order_id, open, queued_sequence, queued_nth)
+    SELECT u.order_id, u.open, 0, u.ordinal FROM unnest($1::bigint[], $2::numeric[], $3::bigint[]) AS u(order_id, open, ordinal)";
+const WATCHED: &str = "
+    UPDATE pricetime.symbols s SET watched = true, last_price = u.price FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price)
+    WHERE s.number = u.number";
+/// Those that were reached are in their order.
+const WAITING: &str = "
+    INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
+    SELECT u.order_id, u.symbol, u.trigger_price, u.from_below, CASE WHEN u.is_reached THEN 0 END,
+        CASE WHEN u.is_reached THEN u.ordinal END
+    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[])
+        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal)";
 const EXECUTIONS: &str = "
     INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[])";
@@ -65,9 +77,11 @@ const CANCELLATIONS: &str = "
 const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
-/// What open orders are, as far as their client order ids tell.
-const KINDS: &str = "
-    UPDATE pricetime.orders o SET kind = u.kind::pricetime.order_kind FROM unnest($1::bigint[], $2::text[]) AS u(id, kind)
+/// What the orders on the books are, as far as their client order ids tell.
+const TERMS: &str = "
+    UPDATE pricetime.orders o
+    SET kind = u.kind::pricetime.order_kind, trigger_price = u.trigger_price, trigger_from_below = u.from_below
+    FROM unnest($1::bigint[], $2::text[], $3::numeric[], $4::boolean[]) AS u(id, kind, trigger_price, from_below)
     WHERE o.id = u.id";
 const HEAD: &str = "
     UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
@@ -83,25 +97,37 @@ struct Rows {
     executions: Vec<(OrderId, u64, Execution)>,
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
-    /// Of open orders that are no limit orders, as far as their client order ids tell.
-    kinds: Vec<(OrderId, &'static str)>,
+    watched: Vec<(SymbolIndex, Option<Price>)>,
+    waiting: Vec<Waiting>,
+    /// Of open orders that are no mere limit orders, as far as their client order ids tell.
+    terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     /// What done orders asked for, as far as their client order ids tell.
-    asked: HashMap<OrderId, OrderTerms>,
+    asked: HashMap<OrderId, NewOrder<SymbolIndex>>,
     /// All accounts so far.
     numbers: HashMap<AccountId, AccountIndex>,
     next_symbol: u64,
     next_execution: u64,
+    /// Open orders so far.
+    open_orders: u64,
 }
-
-/// What an order asked for, but for its shares.
-type OrderTerms = (SymbolIndex, Side, Price, OrderKind);
 
 struct Order {
     order: OrderId,
     account: AccountIndex,
-    asked: Option<OrderTerms>,
+    /// But for its shares.
+    asked: Option<NewOrder<SymbolIndex>>,
     open: Shares,
+    /// Which one it is of those that are open.
+    ordinal: u64,
     shares: Shares,
+}
+
+struct Waiting {
+    order: OrderId,
+    symbol: SymbolIndex,
+    trigger: Trigger,
+    is_reached: bool,
+    ordinal: u64,
 }
 
 /// Imports into an empty market. Errors: `NotEmpty`, `Import`, `Unsound`; then nothing was changed.
@@ -194,13 +220,7 @@ impl Rows {
             }
             StateItem::Position { account, symbol, shares } => self.positions.push((account, symbol, shares)),
             StateItem::Order { order, account, symbol, side, limit, open } => {
-                self.orders.push(Order {
-                    order,
-                    account,
-                    asked: Some((symbol, side, limit, OrderKind::Limit)),
-                    open,
-                    shares: open,
-                });
+                self.add_open(order, account, NewOrder::limit(symbol, side, limit, open));
             }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: the engine took this execution");
@@ -211,12 +231,27 @@ impl Rows {
             StateItem::ClientOrder { order, id, account, placed, done } => {
                 self.client_orders.push((order, account, id, done));
                 match done {
-                    Some(_) => drop(self.asked.insert(order, (placed.symbol, placed.side, placed.limit, placed.kind))),
-                    None if placed.kind != OrderKind::Limit => self.kinds.push((order, placed.kind.name())),
+                    Some(_) => drop(self.asked.insert(order, placed)),
+                    None if placed.kind != OrderKind::Limit || placed.trigger.is_some() => {
+                        self.terms.push((order, placed));
+                    }
                     None => {}
                 }
             }
+            StateItem::Watch { symbol, last } => self.watched.push((symbol, last)),
+            StateItem::Stop { order, account, placed, is_reached } => {
+                self.add_open(order, account, placed);
+                let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
+                let (symbol, ordinal) = (placed.symbol, self.open_orders);
+                self.waiting.push(Waiting { order, symbol, trigger, is_reached, ordinal });
+            }
         }
+    }
+
+    fn add_open(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) {
+        self.open_orders += 1;
+        let (open, ordinal) = (placed.shares, self.open_orders);
+        self.orders.push(Order { order, account, asked: Some(placed), open, ordinal, shares: open });
     }
 
     fn add_execution(&mut self, order: OrderId, execution: Execution) {
@@ -231,7 +266,7 @@ impl Rows {
             return Err(StoreError::Import(format!("of order {} nothing was executed or canceled", done.order)));
         }
         let asked = self.asked.get(&done.order).copied();
-        self.orders.push(Order { order: done.order, account, asked, open: Shares::ZERO, shares });
+        self.orders.push(Order { order: done.order, account, asked, open: Shares::ZERO, ordinal: 0, shares });
         for execution in &done.executions {
             self.add_execution(done.order, *execution);
         }
@@ -248,21 +283,29 @@ impl Rows {
 
     /// Writes what was gathered, in an order in which every reference is there before what refers to it.
     async fn write(&mut self, session: &Session) -> Result<(), StoreError> {
-        let rests: fn(&Order) -> bool = |order| !order.open.is_zero();
         execute(session, ACCOUNTS, columns!(&self.accounts, row => row.0, row.1, row.2)).await?;
         execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;
         execute(session, POSITIONS, columns!(&self.positions, row => row.0.0, row.1.0, row.2)).await?;
-        let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.0.0),
-            row.asked.map(|asked| asked.1 == Side::Buy), row.asked.map(|asked| asked.2), row.shares,
-            row.asked.map(|asked| asked.3.name()));
+        execute(session, WATCHED, columns!(&self.watched, row => row.0.0, row.1)).await?;
+        let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.symbol.0),
+            row.asked.map(|asked| asked.side == Side::Buy), row.asked.map(|asked| asked.limit), row.shares,
+            row.asked.map(|asked| asked.kind.name()), row.trigger().map(Trigger::price),
+            row.trigger().map(Trigger::is_from_below));
         execute(session, ORDERS, orders).await?;
-        execute(session, RESTING, columns!(&self.orders, if rests, row => row.order.0, row.open)).await?;
+        let resting =
+            columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
+        execute(session, RESTING, resting).await?;
+        let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.price(),
+            row.trigger.is_from_below(), row.is_reached, row.ordinal);
+        execute(session, WAITING, waiting).await?;
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
         execute(session, EXECUTIONS, executions).await?;
         execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1.0, row.2, row.3)).await?;
         let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
         execute(session, CLIENT_ORDERS, client_orders).await?;
-        execute(session, KINDS, columns!(&self.kinds, row => row.0.0, row.1)).await?;
+        let terms = columns!(&self.terms, row => row.0.0, row.1.kind.name(), row.1.trigger.map(Trigger::price),
+            row.1.trigger.map(Trigger::is_from_below));
+        execute(session, TERMS, terms).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -270,8 +313,16 @@ impl Rows {
         self.executions.clear();
         self.cancellations.clear();
         self.client_orders.clear();
-        self.kinds.clear();
+        self.watched.clear();
+        self.waiting.clear();
+        self.terms.clear();
         Ok(())
+    }
+}
+
+impl Order {
+    fn trigger(&self) -> Option<Trigger> {
+        self.asked?.trigger
     }
 }
 

@@ -45,6 +45,7 @@ mod statement;
 #[cfg(test)]
 mod stepped;
 mod stop;
+mod stop_rows;
 mod store;
 mod tls;
 mod url;

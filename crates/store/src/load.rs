@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, NewOrder, OrderId, Side,
-    StateItem, Symbol, SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, NewOrder, OrderId, StateItem,
+    Symbol, SymbolIndex,
 };
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -15,6 +15,7 @@ use tokio_postgres::types::ToSql;
 use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::kept::NOTHING_GOES;
+use crate::pages::side;
 use crate::session::Session;
 use crate::standing::{self, Standing};
 
@@ -32,11 +33,24 @@ const ACCOUNTS: &str = "SELECT number, id, balance FROM pricetime.accounts ORDER
 const SYMBOLS: &str = "SELECT number, name, issued FROM pricetime.symbols ORDER BY number";
 const POSITIONS: &str =
     "SELECT account, symbol, shares FROM pricetime.positions WHERE shares > 0 ORDER BY account, symbol";
-/// Best price first and oldest first within a price.
+/// Best price first, and within a price in the order in which they came there: an order that was activated came with the command
+/// that did it, behind the one that this command placed.
 const ORDERS: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
-    ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END, o.id";
+    LEFT JOIN pricetime.waiting w ON w.order_id = r.order_id
+    WHERE w.order_id IS NULL
+    ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
+        coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
+const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
+/// Those that no execution has reached, by symbol and trigger, and then the others in their order.
+const WAITING: &str = "
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price, o.trigger_from_below,
+        w.reached_sequence IS NOT NULL
+    FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
+    ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
+        CASE WHEN w.reached_sequence IS NULL THEN w.symbol END,
+        CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END, o.id";
 const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
         SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
@@ -51,7 +65,8 @@ const EXECUTIONS: &str = "
 
 /// Those whose client order ids stand for them at the time of the last command.
 const CLIENT_ORDERS: &str = "
-    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, c.done
+    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
+        o.trigger_from_below, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours'
     ORDER BY o.id";
@@ -108,6 +123,7 @@ pub(crate) async fn visit_state(
     })
     .await?;
     visit_orders(session, visit).await?;
+    visit_stops(session, visit).await?;
     visit_client_orders(session, visit).await?;
     Ok(standing)
 }
@@ -128,11 +144,27 @@ async fn visit_orders(
     each_row(session, ORDERS, &mut |fields| {
         let order = OrderId(fields.next()?);
         let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
-        let side = if fields.next()? { Side::Buy } else { Side::Sell };
+        let side = side(fields.next()?);
         let (limit, open) = (fields.next()?, fields.next()?);
         visit(StateItem::Order { order, account, symbol, side, limit, open })?;
         let executions = executions.remove(&order).unwrap_or_default();
         executions.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution)))
+    })
+    .await
+}
+
+async fn visit_stops(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, WATCHED, &mut |fields| {
+        visit(StateItem::Watch { symbol: SymbolIndex(fields.next()?), last: fields.maybe()? })
+    })
+    .await?;
+    each_row(session, WAITING, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        let (account, placed) = placed(fields)?;
+        visit(StateItem::Stop { order, account, placed, is_reached: fields.next()? })
     })
     .await
 }
@@ -145,13 +177,18 @@ async fn visit_client_orders(
         let order = OrderId(fields.next()?);
         let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
-        let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
-        let side = if fields.next()? { Side::Buy } else { Side::Sell };
-        let (limit, shares, kind) = (fields.next()?, fields.next()?, fields.next()?);
-        let placed = NewOrder { symbol, side, limit, shares, kind };
+        let (account, placed) = placed(fields)?;
         visit(StateItem::ClientOrder { order, id, account, placed, done: fields.maybe()? })
     })
     .await
+}
+
+/// Whose order it is, and as what it was placed.
+fn placed(fields: &mut Fields<'_>) -> Result<(AccountIndex, NewOrder<SymbolIndex>), StoreError> {
+    let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
+    let side = side(fields.next()?);
+    let (limit, shares, kind) = (fields.next()?, fields.next()?, fields.next()?);
+    Ok((account, NewOrder { symbol, side, limit, shares, kind, trigger: fields.trigger()? }))
 }
 
 /// Visits the rows of a query as they come.

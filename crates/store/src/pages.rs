@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use engine::{
-    AccountIndex, ClientOrderId, Money, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time,
+    AccountIndex, ClientOrderId, Money, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::column::{Column, Put, Single};
@@ -38,7 +38,7 @@ pub struct TradeRow {
     pub time: Time,
     /// The command that did it.
     pub sequence: Sequence,
-    /// The side of the order that was being placed.
+    /// The side of the order that was being placed, or had just been activated.
     pub aggressor: Side,
     /// The two orders.
     pub buy_order: OrderId,
@@ -65,6 +65,8 @@ pub struct OpenedRow {
     pub shares: Shares,
     /// What it might do when it arrived.
     pub kind: OrderKind,
+    /// What it waits or waited for.
+    pub trigger: Option<Trigger>,
     /// When it was placed.
     pub time: Time,
     /// The command that placed it.
@@ -126,8 +128,8 @@ pub(crate) const TRADE: &str =
 /// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
 /// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
 const PLACED: &str = "
-    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.time, o.sequence,
-        n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
+    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
+        o.trigger_from_below, o.time, o.sequence, n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
     FROM chosen o
@@ -480,6 +482,7 @@ pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreErro
         limit: fields.next()?,
         shares: fields.next()?,
         kind: fields.next()?,
+        trigger: fields.trigger()?,
         time: fields.next()?,
         sequence: Sequence(fields.next()?),
         client_id: client_id(fields)?,

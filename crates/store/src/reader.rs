@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{OrderId, OrderKind, Sequence, Time};
+use engine::{OrderId, OrderKind, Sequence, Time, Trigger};
 use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -41,9 +41,10 @@ fn standing() -> String {
     format!("SELECT s.sequence, {} FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k", kept::COLUMNS)
 }
 
-/// When the orders on the books were placed; imported ones do not say.
+/// When the open orders were placed; imported ones do not say.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time, o.kind FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
+    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below
+    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
 
 impl Reader {
     /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
@@ -59,13 +60,14 @@ impl Reader {
         Ok(Reader { session: Some(session), runtime, connector, stop })
     }
 
-    /// When the orders that are open now were placed, as far as the rows say, and as what. Errors: as of `trades_of_symbol`.
-    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time, OrderKind)>, StoreError> {
+    /// When the orders that are open now were placed, as far as the rows say, and as what: their kinds, and what they wait or waited
+    /// for. Errors: as of `trades_of_symbol`.
+    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time, OrderKind, Option<Trigger>)>, StoreError> {
         let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             // Whole tables, unlike all other questions.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
-            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?, fields.next()?)))?)
+            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?, fields.next()?, fields.trigger()?)))?)
         });
         Ok(placed?.0)
     }

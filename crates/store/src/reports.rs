@@ -51,7 +51,8 @@ pub(crate) const IS_WHOLE: &str = "
         (SELECT o.id = 1 AND o.sequence IS NOT NULL FROM pricetime.orders o ORDER BY o.id LIMIT 1), s.next_order = 1)
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k";
 const PLACED: &str = "
-    SELECT o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.time, o.sequence, n.client_order_id
+    SELECT o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
+        o.trigger_from_below, o.time, o.sequence, n.client_order_id
     FROM (
         SELECT p.* FROM pricetime.orders p WHERE p.account = $1::bigint AND p.id >= $2::bigint
         ORDER BY p.id LIMIT $3::bigint

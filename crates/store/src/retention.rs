@@ -74,16 +74,18 @@ const OLDEST_ORDERS: &str = "
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k CROSS JOIN pricetime.parts p
     WHERE p.rows_of = 'orders' AND EXISTS (SELECT FROM pricetime.parts n WHERE n.rows_of = p.rows_of AND n.begins = p.ends)
     ORDER BY p.begins LIMIT 1";
-/// The same of executions, where the orders of all of it are gone, or were carried along: the last one has the last order.
+/// The same of executions, where the orders of all of it are gone, or were carried along: an order that is kept was placed behind the
+/// last of them.
 const OLDEST_EXECUTIONS: &str = "
     SELECT p.begins, p.ends, k.first_execution, s.time, l.time
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k
     CROSS JOIN (SELECT * FROM pricetime.parts WHERE rows_of = 'executions' ORDER BY begins LIMIT 1) p
     CROSS JOIN LATERAL (
-        SELECT e.time, greatest(e.buy_order, e.sell_order) AS aggressor FROM pricetime.executions e WHERE e.id < p.ends
-        ORDER BY e.id DESC LIMIT 1
+        SELECT e.time, e.sequence FROM pricetime.executions e WHERE e.id < p.ends ORDER BY e.id DESC LIMIT 1
     ) l
-    WHERE l.aggressor < k.first_order
+    WHERE l.sequence < coalesce(
+            (SELECT coalesce(o.sequence, 0) FROM pricetime.orders o WHERE o.id >= k.first_order ORDER BY o.id LIMIT 1),
+            s.sequence + 1)
         AND EXISTS (SELECT FROM pricetime.parts n WHERE n.rows_of = p.rows_of AND n.begins = p.ends)";
 const BYTES: &str = "
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
@@ -276,8 +278,8 @@ impl OldPart {
                      UNION SELECT order_id FROM pricetime.client_orders
                          WHERE order_id < {ends} AND (done IS NULL OR done >= {since})
                      UNION SELECT order_id FROM pricetime.cancellations WHERE order_id < {ends} AND time >= {since}
-                     UNION SELECT least(buy_order, sell_order) FROM pricetime.executions
-                         WHERE time >= {since} AND least(buy_order, sell_order) < {ends}
+                     UNION SELECT e.buy_order FROM pricetime.executions e WHERE e.time >= {since} AND e.buy_order < {ends}
+                     UNION SELECT e.sell_order FROM pricetime.executions e WHERE e.time >= {since} AND e.sell_order < {ends}
                  ) stays ON stays.id = o.id WHERE o.id < {ends}"
             ),
         );

@@ -26,6 +26,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, name: "0005_history.sql", sql: include_str!("../migrations/0005_history.sql") },
     Migration { version: 6, name: "0006_parts.sql", sql: include_str!("../migrations/0006_parts.sql") },
     Migration { version: 7, name: "0007_kinds.sql", sql: include_str!("../migrations/0007_kinds.sql") },
+    Migration { version: 8, name: "0008_stops.sql", sql: include_str!("../migrations/0008_stops.sql") },
 ];
 
 /// What `migrate` did.

@@ -1,34 +1,46 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The functions it calls stand in migrations/0005_history.sql and 0004_client_orders.sql.
+//! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql and 0008_stops.sql.
 
-use engine::Side;
+use engine::{Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
 use crate::effects::{Effects, OrderRow};
 use crate::standing::Epoch;
+use crate::stop_rows::StopRows;
 
 /// Parameters of `pricetime.write_batch`.
 const BATCH_PARAMETERS: usize = 47;
 /// Those of `pricetime.write_client_orders`, behind them.
 const CLIENT_ORDER_PARAMETERS: usize = 6;
-const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS;
+/// Those of `pricetime.write_stops`, behind these.
+const STOP_PARAMETERS: usize = 29;
+/// They are executed in this order.
+const FUNCTIONS: [(&str, usize); 3] = [
+    ("write_batch", BATCH_PARAMETERS),
+    ("write_client_orders", CLIENT_ORDER_PARAMETERS),
+    ("write_stops", STOP_PARAMETERS),
+];
+const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS;
 
-/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…, $53)`.
+/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82)`.
 pub(crate) fn write_batch() -> String {
-    let list = |numbers: std::ops::RangeInclusive<usize>| {
-        let parameters: Vec<String> = numbers.map(|number| format!("${number}")).collect();
-        parameters.join(", ")
-    };
-    let (batch, client_orders) = (list(1..=BATCH_PARAMETERS), list(BATCH_PARAMETERS + 1..=PARAMETERS));
-    format!("SELECT pricetime.write_batch({batch}), pricetime.write_client_orders({client_orders})")
+    let mut numbers = 1..=PARAMETERS;
+    let calls = FUNCTIONS.map(|(function, count)| {
+        let parameters: Vec<String> = numbers.by_ref().take(count).map(|number| format!("${number}")).collect();
+        format!("pricetime.{function}({})", parameters.join(", "))
+    });
+    format!("SELECT {}", calls.join(", "))
 }
 
 /// The parameters that say `effects`, in the order of the function's.
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, .. } = effects;
+    let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
+    let (waits, never_waits): (fn(&OrderRow) -> bool, fn(&OrderRow) -> bool) =
+        (|order| order.trigger.is_some(), |order| order.trigger.is_none());
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));
@@ -41,8 +53,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(accounts, row => row.account.0, row.id, row.balance));
     all.extend(columns!(balances, row => row.account.0, row.balance));
     all.extend(columns!(positions, row => row.account.0, row.symbol.0, row.shares));
-    all.extend(columns!(orders, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
-        row.side == Side::Buy, row.limit, row.shares, u64::from(row.kind.code())));
+    all.extend(
+        columns!(orders, if never_waits, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
+        row.side == Side::Buy, row.limit, row.shares, u64::from(row.kind.code())),
+    );
     all.extend(columns!(orders, if rests, row => row.order.0, row.open));
     all.extend(columns!(taken, row => row.order.0, row.shares));
     all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
@@ -50,5 +64,19 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(cancellations, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares));
     all.extend(columns!(client_orders, row => row.order.0, row.account.0, row.id, row.done));
     all.extend(columns!(client_orders_done, row => row.order.0, row.time));
+    all.extend(columns!(orders, if waits, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
+        row.side == Side::Buy, row.limit, row.shares, row.kind.name(), row.trigger.map(Trigger::price),
+        row.trigger.map(Trigger::is_from_below)));
+    all.extend(columns!(activated, if |row| row.is_older, row => row.order.0));
+    all.extend(columns!(canceled, order => order.0));
+    all.extend(
+        columns!(reached, row => row.symbol.0, row.trigger.price(), row.trigger.is_from_below(), row.turn.sequence.0,
+        row.turn.nth),
+    );
+    all.extend(columns!(waiting, if |row| row.waits, row => row.order.0, row.symbol.0, row.trigger.price(),
+        row.trigger.is_from_below(), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
+    all.extend(columns!(activated, row => row.order.0, row.turn.sequence.0, row.turn.nth));
+    all.extend(columns!(watched, row => row.symbol.0, row.last));
+    assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

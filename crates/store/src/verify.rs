@@ -35,7 +35,8 @@ const COUNTS: &str = "
         (SELECT coalesce(max(id), 0) FROM pricetime.orders), (SELECT coalesce(max(id), 0) FROM pricetime.executions),
         (SELECT coalesce(sum(balance), 0) FROM pricetime.accounts)
             + (SELECT coalesce(sum(o.limit_price * r.open), 0)
-               FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'buy')
+               FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+               WHERE o.side = 'buy' AND o.kind <> 'market')
     FROM pricetime.kept k";
 /// Symbols whose shares are not those that were issued.
 const SHARES: &str = "
@@ -61,19 +62,30 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that their orders could not have agreed to, as far as these are kept: a comparison with what is gone is no fault.
+/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are kept: a comparison with what is gone is no fault.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
-        OR (e.aggressor = 'buy') <> (e.buy_order > e.sell_order)
+        OR CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order
+            ELSE o.trigger_price IS NULL AND o.id < e.buy_order END
         OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
     LIMIT 1";
 /// Cancellations that are told of another account than the order's.
 const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.account <> o.account LIMIT 1";
+/// Waiting orders that are not open, or of which something is gone, or that wait for something else than was asked for.
+const WAITING: &str = "
+    SELECT w.order_id FROM pricetime.waiting w
+    LEFT JOIN pricetime.orders o ON o.id = w.order_id
+    LEFT JOIN pricetime.resting r ON r.order_id = w.order_id
+    LEFT JOIN pricetime.symbols s ON s.number = w.symbol
+    WHERE o.shares IS DISTINCT FROM r.open OR o.symbol IS DISTINCT FROM w.symbol OR s.watched IS DISTINCT FROM true
+        OR o.trigger_price IS DISTINCT FROM w.trigger_price OR o.trigger_from_below IS DISTINCT FROM w.from_below
+        OR r.queued_sequence > 0
+    LIMIT 1";
 
 /// References to rows that are not there: the hot tables have no foreign keys.
 const REFERENCES: &str = "
@@ -124,6 +136,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (TWICE, "both orders had executed with each other before execution"),
         (EXECUTIONS, "the two orders do not agree with execution"),
         (CANCELLATIONS, "whose it is is not what cancellations says of order"),
+        (WAITING, "open and as it was placed is not what waiting says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {
         let wrong = session.client.query_opt(sql, &[]).await.map_err(|error| session.error(&error, ACTION))?;

@@ -19,7 +19,7 @@ const ALL_THAT_MAY_GO: Keep = Keep { age_us: None, bytes: Some(1) };
 /// A market in parts of 60 ids.
 fn market_in(database: &Database, seed: u64) -> (Market, Writer) {
     database.with_small_parts(60);
-    (Market::new(seed), database.writer("one"))
+    (Market::of_all_kinds(seed), database.writer("one"))
 }
 
 fn remove(database: &Database, keep: Keep, epoch: Epoch) -> Result<u64, StoreError> {
@@ -254,7 +254,7 @@ fn who_asks_meanwhile_is_told_of_one_moment() {
 fn trades_stay_as_long_as_their_orders() {
     let database = database();
     database.with_parts(100_000, 20);
-    let (mut market, mut writer) = (Market::new(6), database.writer("one"));
+    let (mut market, mut writer) = (Market::of_all_kinds(6), database.writer("one"));
     market.run(&mut writer, 1500);
     assert_eq!(remove(&database, ALL_THAT_MAY_GO, writer.epoch()).unwrap(), 0);
     assert!(market.executed.len() > 100);
@@ -297,7 +297,7 @@ fn a_server_that_was_taken_over_removes_nothing() {
 #[test]
 fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
     let has_an_old_order = |seed: &u64| {
-        let mut market = Market::new(*seed);
+        let mut market = Market::of_all_kinds(*seed);
         market.play(800);
         market.model.orders_placed() > 150 && market.model.open_orders().any(|order| order.id.0 <= 60)
     };

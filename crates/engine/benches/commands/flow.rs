@@ -287,6 +287,7 @@ impl Maker {
             | Event::SymbolCreated { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Shares, SymbolIndex};
+use engine::{AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Shares, SymbolIndex, Trigger};
 use model::Model;
 
 /// What a reader of events knows.
@@ -12,6 +12,9 @@ pub struct Mirror {
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
     open: BTreeMap<OrderId, Shares>,
     client_ids: BTreeMap<OrderId, ClientOrderId>,
+    /// Orders whose trigger was not reached, and those that are to be activated, in this order.
+    waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
+    reached: Vec<OrderId>,
 }
 
 impl Mirror {
@@ -19,11 +22,19 @@ impl Mirror {
         match *event {
             Event::AccountCreated { account, .. } => assert_eq!(self.balances.insert(account, Money::ZERO), None),
             Event::SymbolCreated { .. } => {}
-            Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. } => {
-                assert_eq!(self.open.insert(order, shares), None)
+            Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
+                assert_eq!(self.open.insert(order, shares), None);
+                if let Some(trigger) = trigger {
+                    self.waiting.entry((symbol, trigger)).or_default().push(order);
+                }
+            }
+            Event::TriggerReached { symbol, trigger } => {
+                let reached = self.waiting.remove(&(symbol, trigger)).expect("somebody waits for what is reached");
+                self.reached.extend(reached);
             }
             Event::OrderTriggered { order, placed, .. } => {
                 assert_eq!(self.open.get(&order), Some(&placed.shares), "an order that waits is as it was placed");
+                assert_eq!(self.reached.remove(0), order, "what was reached first is activated first");
             }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
@@ -39,6 +50,9 @@ impl Mirror {
             }
             Event::OrderCanceled { order, shares, .. } => {
                 assert_eq!(self.open.remove(&order), Some(shares), "a cancel tells all that was open");
+                self.reached.retain(|&reached| reached != order);
+                self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
+                self.waiting.retain(|_, queue| !queue.is_empty());
             }
             Event::BalanceChanged { account, balance } => {
                 self.balances.insert(account, balance);
@@ -65,6 +79,7 @@ impl Mirror {
             assert_eq!(self.open.get(&order.id), Some(&order.open), "what is open as events told it");
             assert_eq!(self.client_ids.get(&order.id), order.client_id.as_ref(), "its client order id");
         }
+        assert_eq!(self.reached.len(), model.reached_orders(), "orders that are to be activated, as events told it");
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
     }

@@ -127,6 +127,7 @@ impl Market {
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::AccountCreated { .. }
             | Event::OrderTriggered { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }

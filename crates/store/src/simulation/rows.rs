@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Position,
-    Sequence, Side, StateItem, Symbol, SymbolIndex, Time,
+    Price, Sequence, Side, StateItem, Symbol, SymbolIndex, Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
+use crate::stop_rows::{StopRows, Turn};
 
 /// A client order id stands for its order for so long after that is done.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
@@ -24,6 +25,11 @@ pub(super) struct Rows {
     executions: Vec<ExecutionRow>,
     cancellations: BTreeMap<OrderId, Cancellation>,
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
+    /// Orders that wait, and which turn they have if their trigger was reached.
+    waiting: BTreeMap<OrderId, Option<Turn>>,
+    /// When orders that waited came to their books.
+    queued: BTreeMap<OrderId, Turn>,
+    watched: BTreeMap<SymbolIndex, Option<Price>>,
 }
 
 impl Rows {
@@ -38,6 +44,9 @@ impl Rows {
             executions: Vec::new(),
             cancellations: BTreeMap::new(),
             client_orders: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            watched: BTreeMap::new(),
         }
     }
 
@@ -66,8 +75,25 @@ impl Rows {
         for row in &effects.client_orders_done {
             self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
         }
+        self.write_stops(&effects.stops);
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
+    }
+
+    fn write_stops(&mut self, stops: &StopRows) {
+        for row in stops.activated.iter().filter(|row| row.is_older) {
+            assert!(self.waiting.remove(&row.order).is_some(), "an order waits before it is activated");
+        }
+        self.waiting.retain(|order, _| !stops.canceled.contains(order));
+        for row in &stops.reached {
+            for (order, turn) in self.waiting.iter_mut().filter(|(_, turn)| turn.is_none()) {
+                let OrderRow { symbol, trigger, .. } = self.orders[order];
+                *turn = Some(row.turn).filter(|_| (symbol, trigger) == (row.symbol, Some(row.trigger)));
+            }
+        }
+        self.waiting.extend(stops.waiting.iter().filter(|row| row.waits).map(|row| (row.order, row.reached)));
+        self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
+        self.watched.extend(stops.watched.iter().map(|row| (row.symbol, row.last)));
     }
 
     /// The market as a start reads it.
@@ -78,22 +104,36 @@ impl Rows {
         items.extend(self.symbols.iter().map(|&(name, issued)| StateItem::Symbol { name, issued }));
         let owned = self.positions.iter().filter(|(_, shares)| **shares != Position::ZERO);
         items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
-        let mut open: Vec<&OrderRow> = self.orders.values().filter(|order| !order.open.is_zero()).collect();
+        let is_open = |order: &&OrderRow| !order.open.is_zero() && !self.waiting.contains_key(&order.order);
+        let mut open: Vec<&OrderRow> = self.orders.values().filter(is_open).collect();
         open.sort_by_key(|order| {
             let (buy, sell) = match order.side {
                 Side::Buy => (Some(Reverse(order.limit)), None),
                 Side::Sell => (None, Some(order.limit)),
             };
-            (order.symbol, order.side == Side::Sell, buy, sell, order.order)
+            let placed = Turn { sequence: order.sequence, nth: 0 };
+            let came = self.queued.get(&order.order).copied().unwrap_or(placed);
+            (order.symbol, order.side == Side::Sell, buy, sell, came)
         });
         for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
             items.extend(self.executions_of(order).map(StateItem::Execution));
         }
+        items.extend(self.watched.iter().map(|(&symbol, &last)| StateItem::Watch { symbol, last }));
+        let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
+        waiting.sort_by_key(|(turn, order)| {
+            (**turn, turn.is_none().then_some((order.symbol, order.trigger)), order.order)
+        });
+        items.extend(waiting.into_iter().map(|(turn, row)| StateItem::Stop {
+            order: row.order,
+            account: row.account,
+            placed: row.placed(),
+            is_reached: turn.is_some(),
+        }));
         let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
         for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
-            let OrderRow { account, symbol, side, limit, shares, kind, .. } = self.orders[&order];
-            let placed = NewOrder { symbol, side, limit, shares, kind };
+            let OrderRow { account, .. } = self.orders[&order];
+            let placed = self.orders[&order].placed();
             items.push(StateItem::ClientOrder { order, id, account, placed, done });
         }
         items
@@ -110,5 +150,12 @@ impl Rows {
     fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {
         let rows = self.executions.iter().filter(move |row| row.buy == order || row.sell == order);
         rows.map(|&ExecutionRow { shares, price, time, .. }| Execution { shares, price, time })
+    }
+}
+
+impl OrderRow {
+    fn placed(&self) -> NewOrder<SymbolIndex> {
+        let OrderRow { symbol, side, limit, shares, kind, trigger, .. } = *self;
+        NewOrder { symbol, side, limit, shares, kind, trigger }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountIndex, CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Op, OrderId, Position,
-    Reply, Sequence, Shares, Side, SymbolIndex, Time,
+    Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -47,8 +47,12 @@ impl Market {
 
     /// The same with orders of all kinds.
     pub fn of_all_kinds(seed: u64) -> Market {
-        let market = Market::new(seed);
-        Market { workload: market.workload.with_all_kinds(), ..market }
+        Market::new(seed).with_all_kinds()
+    }
+
+    /// From now on with orders of all kinds.
+    pub fn with_all_kinds(self) -> Market {
+        Market { workload: self.workload.with_all_kinds(), ..self }
     }
 
     /// Applies so many random commands and adds what they did to the effects.
@@ -119,6 +123,8 @@ impl Market {
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::TriggerReached { .. }
+            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
@@ -167,9 +173,11 @@ impl Market {
         let views =
             "SELECT (SELECT count(*) FROM pricetime.open_orders), (SELECT count(*) FROM pricetime.order_history),
             (SELECT count(*) FROM pricetime.trades), (SELECT count(*) FROM pricetime.account_summary),
-            (SELECT coalesce(sum(orders), 0) FROM pricetime.book)";
-        let (open, placed) = (model.open_orders().len(), model.orders_placed());
-        let counts = format!("{open}|{placed}|{}|{}|{open}", self.executed.len(), model.accounts().count());
+            (SELECT coalesce(sum(orders), 0) FROM pricetime.book), (SELECT count(*) FROM pricetime.open_orders WHERE waits),
+            (SELECT trim_scale(coalesce(sum(balance) + sum(held), 0)) FROM pricetime.account_summary)";
+        let (open, placed, resting) = (model.open_orders().len(), model.orders_placed(), model.resting().count());
+        let (executed, accounts, money) = (self.executed.len(), model.accounts().count(), model.total_money());
+        let counts = format!("{open}|{placed}|{executed}|{accounts}|{resting}|{}|{money}", open - resting);
         equal("views", views, vec![counts]);
     }
 
@@ -181,11 +189,29 @@ impl Market {
             let side = if order.side == Side::Buy { "buy" } else { "sell" };
             let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
             let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
-            format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}", order.limit, time.0)
+            let trigger = order.trigger.map_or(String::new(), shown);
+            format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}|{trigger}", order.limit, time.0)
         });
         let sql = "SELECT id, account, symbol, side, kind, trim_scale(limit_price), trim_scale(shares), sequence,
-            (extract(epoch FROM time) * 1000000)::bigint FROM pricetime.orders ORDER BY id";
+            (extract(epoch FROM time) * 1000000)::bigint,
+            CASE WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END
+            FROM pricetime.orders ORDER BY id";
         equal("orders", sql, orders.collect());
+        let mut items = model.state_items();
+        items.retain(|item| matches!(item, StateItem::Stop { .. }));
+        items.sort_by_key(|item| if let StateItem::Stop { order, .. } = item { Some(*order) } else { None });
+        let waiting = items.iter().filter_map(|item| {
+            let StateItem::Stop { order, placed, is_reached, .. } = item else { return None };
+            Some(format!(
+                "{order}|{}|{}|{}",
+                placed.symbol.0,
+                shown(placed.trigger?),
+                if *is_reached { 't' } else { 'f' }
+            ))
+        });
+        let sql = "SELECT order_id, symbol, CASE WHEN from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
+            reached_sequence IS NOT NULL FROM pricetime.waiting ORDER BY order_id";
+        equal("waiting", sql, waiting.collect());
         let open = ids().map(|id| model.order(id)).filter(|order| !order.open.is_zero());
         let sql = "SELECT order_id, trim_scale(open) FROM pricetime.resting ORDER BY order_id";
         equal("resting", sql, open.map(|order| format!("{}|{}", order.id, order.open)).collect());
@@ -226,4 +252,9 @@ impl Market {
             .map(|(account, symbol, shares)| format!("{account}|{symbol}|{shares}"))
             .collect()
     }
+}
+
+/// A trigger as the queries show it: below zero if it is reached from above.
+fn shown(trigger: Trigger) -> String {
+    format!("{}{}", if trigger.is_from_below() { "" } else { "-" }, trigger.price())
 }

@@ -1,0 +1,140 @@
+//! What commands changed of orders that wait, or waited, for a price, as the rows that will say so. In a market in which no order
+//! ever waited there are none.
+
+use std::collections::BTreeMap;
+
+use engine::{Engine, OrderId, Price, Sequence, SymbolIndex, Trigger};
+
+use crate::effects::ExecutionRow;
+
+/// They belong to effects, and are filled and emptied with them.
+#[derive(Debug, Default)]
+pub(crate) struct StopRows {
+    pub(crate) activated: Vec<ActivatedRow>,
+    /// Orders that were open before these commands, canceled by them: any of them may have waited.
+    pub(crate) canceled: Vec<OrderId>,
+    pub(crate) reached: Vec<ReachedRow>,
+    /// Of the orders that these commands opened, by id.
+    pub(crate) waiting: Vec<WaitingRow>,
+    /// By symbol.
+    pub(crate) watched: Vec<WatchedRow>,
+    /// Where in `waiting` the orders are whose trigger was not reached.
+    queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
+    /// Executions that were looked at for what is watched.
+    executions: usize,
+}
+
+/// A trigger, and the command that reached it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReachedRow {
+    pub symbol: SymbolIndex,
+    pub trigger: Trigger,
+    pub turn: Turn,
+}
+
+/// The rank of a trigger among those that were reached, or of an order among those that were activated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
+    pub sequence: Sequence,
+    /// Rises with all that these commands did.
+    pub nth: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingRow {
+    pub order: OrderId,
+    pub symbol: SymbolIndex,
+    pub trigger: Trigger,
+    pub reached: Option<Turn>,
+    /// Not if it was activated or canceled by these commands, too.
+    pub waits: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActivatedRow {
+    pub order: OrderId,
+    pub turn: Turn,
+    /// Whether it waited before these commands.
+    pub is_older: bool,
+}
+
+/// A symbol of which an order ever waited for a price, and the price of its last execution since.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchedRow {
+    pub symbol: SymbolIndex,
+    pub last: Option<Price>,
+}
+
+impl StopRows {
+    /// Empties this; lists keep their room.
+    pub(crate) fn clear(&mut self) {
+        self.activated.clear();
+        self.canceled.clear();
+        self.reached.clear();
+        self.waiting.clear();
+        self.watched.clear();
+        self.queues.clear();
+        self.executions = 0;
+    }
+
+    /// Rows to be written, changed or removed.
+    pub(crate) fn len(&self) -> usize {
+        let StopRows { activated, canceled, reached, waiting, watched, .. } = self;
+        activated.len() + canceled.len() + reached.len() + waiting.len() + watched.len()
+    }
+
+    /// An order was opened that waits.
+    pub(crate) fn open(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger) {
+        self.queues.entry((symbol, trigger)).or_default().push(self.waiting.len());
+        self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, waits: true });
+    }
+
+    pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
+        let turn = Turn { sequence, nth: self.reached.len() as u64 + 1 };
+        self.reached.push(ReachedRow { symbol, trigger, turn });
+        for at in self.queues.remove(&(symbol, trigger)).unwrap_or_default() {
+            self.waiting[at].reached = Some(turn);
+        }
+    }
+
+    pub(crate) fn activate(&mut self, order: OrderId, sequence: Sequence) {
+        let turn = Turn { sequence, nth: self.activated.len() as u64 + 1 };
+        let is_older = !self.waits_no_more(order);
+        self.activated.push(ActivatedRow { order, turn, is_older });
+    }
+
+    /// An order was canceled that was opened by these commands, or before.
+    pub(crate) fn cancel(&mut self, order: OrderId, is_older: bool) {
+        if is_older {
+            self.canceled.push(order);
+        } else {
+            self.waits_no_more(order);
+        }
+    }
+
+    /// Whether it is among those that these commands opened to wait.
+    fn waits_no_more(&mut self, order: OrderId) -> bool {
+        let found = self.waiting.binary_search_by_key(&order, |row| row.order);
+        found.is_ok_and(|at| {
+            self.waiting[at].waits = false;
+            true
+        })
+    }
+
+    /// Adds what no event tells: the last prices of what is watched. `executions` are all of these commands.
+    pub(crate) fn seal(&mut self, engine: &Engine, executions: &[ExecutionRow]) {
+        if !engine.watches_any() {
+            self.canceled.clear();
+            return;
+        }
+        let executed = executions[self.executions..].iter().map(|row| row.symbol);
+        self.executions = executions.len();
+        let opened = self.waiting.iter().map(|row| row.symbol);
+        for symbol in executed.chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
+            if let Err(at) = self.watched.binary_search_by_key(&symbol, |row| row.symbol) {
+                self.watched.insert(at, WatchedRow { symbol, last: None });
+            }
+        }
+        self.watched.iter_mut().for_each(|row| row.last = engine.last_price(row.symbol));
+    }
+}

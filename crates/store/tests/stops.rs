@@ -1,0 +1,269 @@
+//! Orders that wait for a price, in rows: a server may end between any two of the commands that reach, activate and cancel them,
+//! and the next one goes on with the same orders in the same places.
+//! Not quick: needs PostgreSQL.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod common;
+
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use common::market::Market;
+use common::postgres::{Database, database};
+use engine::{
+    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Engine, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    Sequence, Shares, Side, StateItem, Symbol, Trigger,
+};
+use store::{Reader, Stop, StoreError};
+
+/// One command activates so many.
+const ACTIVATED_MAX: usize = 1_000;
+
+fn account() -> AccountId {
+    AccountId::parse(b"7").unwrap()
+}
+
+fn spy() -> Symbol {
+    Symbol::parse(b"SPY").unwrap()
+}
+
+fn price(dollars: i64) -> Price {
+    Price::from_units(dollars * 100_000_000).unwrap()
+}
+
+fn shares(count: i64) -> Shares {
+    Shares::from_units(count * 100_000_000).unwrap()
+}
+
+fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
+    NewOrder::limit(spy(), side, price(dollars), shares(count))
+}
+
+/// A market with one account that has much of everything.
+fn market() -> Market {
+    let mut market = Market::of_all_kinds(1);
+    market.apply(Command::CreateAccount { account: account(), balance: Money::from_units(1_000_000_000 * DOLLAR) });
+    market.apply(Command::CreateSymbol { symbol: spy() });
+    let issued = Position::from_units(1_000_000_000 * 100_000_000);
+    market.apply(Command::IssueShares { symbol: spy(), account: account(), shares: issued });
+    market
+}
+
+fn place(market: &mut Market, order: NewOrder) {
+    market.apply(Command::PlaceOrder { account: account(), order, client_id: None });
+}
+
+fn wait(market: &mut Market, order: NewOrder, trigger: Trigger) {
+    place(market, NewOrder { trigger: Some(trigger), ..order });
+}
+
+fn cancel(market: &mut Market, order: u64) {
+    market.apply(Command::CancelOrder { account: account(), order: OrderId(order).into() });
+}
+
+/// Two orders execute at this price, and nothing is left of them.
+fn trade(market: &mut Market, dollars: i64) {
+    place(market, limit(Side::Sell, dollars, 1));
+    place(market, limit(Side::Buy, dollars, 1));
+}
+
+fn state(engine: &Engine) -> Vec<StateItem> {
+    let mut items = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    items
+}
+
+/// Commits all so far, and has another server go on from what it reads.
+fn restart(market: &mut Market, database: &Database, server: &str) {
+    let mut writer = database.writer(server);
+    market.commit(&mut writer).unwrap();
+    market.check(database);
+    let loaded = writer.load(5, DoneOrders::Keep).unwrap().engine;
+    loaded.check_invariants();
+    assert!(state(&loaded) == market.model.state_items(), "{server}: what is read is not what the model says");
+    market.engine = loaded;
+    writer.close();
+    let (verified, _) = database.store("auditor").verify().unwrap();
+    assert_eq!(verified.state_hash, market.engine.state_hash());
+}
+
+#[test]
+fn orders_that_one_command_reached_are_activated_over_many_restarts() {
+    let database = database();
+    let mut market = market();
+    let [rising, higher] = [100, 101].map(|dollars| Trigger::from_below(price(dollars)));
+    for at in 0..1_200 {
+        wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 2 == 0 { rising } else { higher });
+    }
+    restart(&mut market, &database, "before");
+    // Some that wait for the same are of the batch in which it is reached; some of these are canceled in it.
+    for at in 0..1_500 {
+        wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 3 == 0 { rising } else { higher });
+    }
+    wait(&mut market, limit(Side::Sell, 500, 1), Trigger::from_above(price(60)));
+    cancel(&mut market, 3);
+    cancel(&mut market, 1_900);
+    // The first sell is dearer than the second: both prices are reached by one order.
+    place(&mut market, limit(Side::Sell, 101, 1));
+    place(&mut market, limit(Side::Sell, 100, 1));
+    place(&mut market, limit(Side::Buy, 101, 2));
+    let mut reached = market.engine.reached_orders();
+    assert_eq!(reached, 2_698 - ACTIVATED_MAX);
+    restart(&mut market, &database, "reached");
+    // One that was reached and is not active can be canceled, and while the price is away from it, others can begin to wait for it.
+    let StateItem::Stop { order, .. } = state(&market.engine).into_iter().rfind(is_reached).unwrap() else {
+        unreachable!("found above")
+    };
+    cancel(&mut market, order.0);
+    place(&mut market, limit(Side::Sell, 52, 1));
+    assert_eq!(
+        market.engine.reached_orders(),
+        reached,
+        "one was canceled, and the one that waited for a low price was reached"
+    );
+    wait(&mut market, limit(Side::Buy, 51, 1), rising);
+    restart(&mut market, &database, "away");
+    wait(&mut market, limit(Side::Buy, 51, 1), rising);
+    place(&mut market, limit(Side::Sell, 100, 1));
+    market.apply(Command::ActivateReached);
+    reached -= ACTIVATED_MAX;
+    assert_eq!(market.engine.reached_orders(), reached);
+    restart(&mut market, &database, "one turn later");
+    // Reached in the batch behind those that wait for their turn still.
+    place(&mut market, limit(Side::Buy, 100, 1));
+    reached += 2;
+    assert_eq!(market.engine.reached_orders(), reached);
+    restart(&mut market, &database, "reached again");
+    market.apply(Command::ActivateReached);
+    assert_eq!(market.engine.reached_orders(), 0);
+    restart(&mut market, &database, "all are active");
+    assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
+}
+
+fn is_reached(item: &StateItem) -> bool {
+    matches!(item, StateItem::Stop { is_reached: true, .. })
+}
+
+/// Five orders at 90 of which the oldest came there last, and one that came there with the same command behind it.
+fn triggered_behind_a_younger_one() -> Market {
+    let mut market = market();
+    let rising = Trigger::from_below(price(100));
+    wait(&mut market, limit(Side::Buy, 90, 1), rising);
+    wait(&mut market, limit(Side::Buy, 90, 2), Trigger::from_below(price(99)));
+    place(&mut market, limit(Side::Buy, 90, 4));
+    trade(&mut market, 100);
+    place(&mut market, limit(Side::Buy, 90, 8));
+    market
+}
+
+#[test]
+fn an_order_that_was_activated_stays_behind_younger_ones() {
+    let database = database();
+    let mut market = triggered_behind_a_younger_one();
+    for server in ["one", "two"] {
+        restart(&mut market, &database, server);
+        // Each takes one order whole and the next one in part.
+        place(&mut market, limit(Side::Sell, 90, 5));
+    }
+    restart(&mut market, &database, "three");
+    assert_eq!(
+        database.sql("SELECT order_id, trim_scale(open) FROM pricetime.resting"),
+        ["6|5"],
+        "4 first, then 2, which was the nearer one, then 1"
+    );
+    let price = "SELECT order_id, trim_scale(stop_price), waits, status FROM pricetime.order_history WHERE stop_price IS NOT NULL";
+    assert_eq!(database.sql(&format!("{price} ORDER BY 1")), ["1|100|f|executed", "2|99|f|executed"]);
+}
+
+#[test]
+fn a_folder_with_orders_in_any_place_goes_in_and_comes_out_the_same() {
+    let mut market = triggered_behind_a_younger_one();
+    // Waiting ones of both directions and of a kind that never rests, and more reached ones than one command activates.
+    let triggers = [Trigger::from_below(price(120)), Trigger::from_above(price(80)), Trigger::from_above(price(70))];
+    for trigger in triggers {
+        wait(&mut market, NewOrder::market(spy(), Side::Buy, shares(1)), trigger);
+        wait(&mut market, limit(Side::Sell, 200, 1), trigger);
+    }
+    for _ in 0..ACTIVATED_MAX + 50 {
+        wait(&mut market, limit(Side::Buy, 90, 1), Trigger::from_below(price(110)));
+    }
+    wait(&mut market, limit(Side::Buy, 90, 1), Trigger::from_below(price(109)));
+    trade(&mut market, 110);
+    let items = state(&market.engine);
+    assert_eq!(items.iter().filter(|item| is_reached(item)).count(), 51);
+    let database = database();
+    let mut store = database.store("importer");
+    store.migrate().unwrap();
+    let done = market.done_orders();
+    let given = |items: Vec<StateItem>| items.into_iter().map(Ok::<_, Infallible>);
+    let imported = store.import(given(items.clone()), done.into_iter().map(Ok)).unwrap();
+    assert_eq!(imported.state_hash, market.engine.state_hash());
+    let mut exported = Vec::new();
+    store
+        .export_state(&mut |item| {
+            exported.push(item);
+            Ok(())
+        })
+        .unwrap();
+    assert!(exported == items, "the state comes out as it went in");
+    store.verify().unwrap();
+    // It goes on there: those that were reached come behind those that rest.
+    let mut writer = store.take_over().unwrap();
+    market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
+    market.effects.restart(writer.head());
+    market.apply(Command::ActivateReached);
+    place(&mut market, limit(Side::Sell, 90, 20));
+    trade(&mut market, 75);
+    market.commit(&mut writer).unwrap();
+    let again = writer.load(5, DoneOrders::Keep).unwrap().engine;
+    assert!(state(&again) == market.model.state_items());
+    writer.close();
+    assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
+}
+
+#[test]
+fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
+    let database = database();
+    let mut market = market();
+    let [rising, falling] = [Trigger::from_below(price(100)), Trigger::from_above(price(80))];
+    wait(&mut market, limit(Side::Buy, 90, 1), rising);
+    wait(&mut market, NewOrder::market(spy(), Side::Sell, shares(1)), falling);
+    trade(&mut market, 100);
+    let mut writer = database.writer("one");
+    market.commit(&mut writer).unwrap();
+    let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut open = reader.placed_times().unwrap();
+    open.sort_by_key(|(order, ..)| *order);
+    let open: Vec<_> = open.into_iter().map(|(order, _, kind, trigger)| (order.0, kind, trigger)).collect();
+    assert_eq!(open, [(1, OrderKind::Limit, Some(rising)), (2, OrderKind::Market, Some(falling))]);
+    let placed = reader.orders(&[1, 2, 3].map(OrderId), until).unwrap().0;
+    let placed: Vec<_> = placed.iter().map(|row| (row.placed.order.0, row.placed.trigger)).collect();
+    assert_eq!(placed, [(3, None), (2, Some(falling)), (1, Some(rising))]);
+    let reports = reader.reports(AccountIndex(0), Sequence::ZERO, market.engine.sequence(), 100, until).unwrap().0;
+    let triggers: Vec<_> = reports.placed.iter().map(|row| row.trigger).collect();
+    assert_eq!(triggers, [Some(rising), Some(falling), None, None]);
+    let open = "SELECT order_id, limit_price IS NULL, trim_scale(stop_price), waits FROM pricetime.order_history WHERE status = 'open'";
+    assert_eq!(database.sql(&format!("{open} ORDER BY 1")), ["1|f|100|f", "2|t|80|t"]);
+}
+
+#[test]
+fn rows_of_waiting_orders_that_do_not_agree_are_named() {
+    for (change, order) in [
+        ("UPDATE pricetime.waiting SET trigger_price = 99 WHERE order_id = 1", 1),
+        ("UPDATE pricetime.waiting SET symbol = 1 WHERE order_id = 2", 2),
+        ("UPDATE pricetime.resting SET queued_sequence = 2, queued_nth = 1 WHERE order_id = 2", 2),
+    ] {
+        let database = database();
+        let mut market = market();
+        wait(&mut market, limit(Side::Buy, 90, 1), Trigger::from_below(price(100)));
+        wait(&mut market, limit(Side::Buy, 90, 1), Trigger::from_below(price(100)));
+        let mut writer = database.writer("one");
+        market.commit(&mut writer).unwrap();
+        writer.close();
+        database.sql(&format!("SET pricetime.server = 'on'; {change}"));
+        let error = database.store("auditor").verify().map(|_| ()).unwrap_err();
+        let StoreError::Inconsistent(fault) = &error else { panic!("{error}") };
+        assert!(fault.ends_with(&format!("waiting says of order {order}")), "{fault}");
+    }
+}
