@@ -14,7 +14,7 @@ use engine::{
     AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Engine, Money, NewOrder, OrderId, OrderKind, Position, Price,
     Sequence, Shares, Side, StateItem, Symbol, Trigger,
 };
-use store::{Reader, Stop, StoreError};
+use store::{Keep, Reader, Retention, Stop, StoreError};
 
 /// One command activates so many.
 const ACTIVATED_MAX: usize = 1_000;
@@ -245,6 +245,35 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     assert_eq!(triggers, [Some(rising), Some(falling), None, None]);
     let open = "SELECT order_id, limit_price IS NULL, trim_scale(stop_price), waits FROM pricetime.order_history WHERE status = 'open'";
     assert_eq!(database.sql(&format!("{open} ORDER BY 1")), ["1|f|100|f", "2|t|80|t"]);
+}
+
+/// An order that waited may be older than one that executed before it in the same part. A part went when the orders of its last
+/// execution were gone, which were taken for the youngest of it.
+#[test]
+fn trades_stay_while_an_order_of_their_part_does_though_the_last_of_them_is_of_older_ones() {
+    let database = database();
+    database.with_parts(60, 2);
+    let mut market = market();
+    wait(&mut market, limit(Side::Buy, 100, 1), Trigger::from_below(price(100)));
+    place(&mut market, limit(Side::Sell, 100, 2));
+    for order in 3..=60 {
+        place(&mut market, limit(Side::Buy, 1, 1));
+        cancel(&mut market, order);
+    }
+    // Executes with the second order, and so does the first one then: its part of executions is full.
+    place(&mut market, limit(Side::Buy, 100, 1));
+    trade(&mut market, 100);
+    // A day later.
+    (0..120).for_each(|_| market.apply(Command::CreateSymbol { symbol: spy() }));
+    let mut writer = database.writer("one");
+    market.commit(&mut writer).unwrap();
+    let keep = Keep { age_us: None, bytes: Some(1) };
+    let removed = Retention::new(&database.url(), "retention", keep, writer.epoch()).unwrap().remove_now().unwrap();
+    assert_eq!(removed, 1, "the first part of orders");
+    let trades = "SELECT id, buy_order, sell_order FROM pricetime.executions ORDER BY id";
+    assert_eq!(database.sql(trades), ["1|61|2", "2|1|2", "3|63|62"]);
+    assert_eq!(database.sql("SELECT min(id) FROM pricetime.orders"), ["61"]);
+    assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
 #[test]
