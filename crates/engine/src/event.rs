@@ -16,8 +16,8 @@ pub enum Event {
     /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command. One with a trigger
     /// waits instead.
     OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
-    /// The executions of the order before reached a trigger. The orders that wait for it are activated by this command or by a later
-    /// one, the oldest first, behind those that were reached before.
+    /// The executions of the order before reached a trigger. The orders that wait for it are activated by this command or by a
+    /// later one, the oldest first, behind those that were reached before.
     TriggerReached { symbol: SymbolIndex, trigger: Trigger },
     /// An order that waited is active from now on; executions follow. What is left of it rests, or is canceled by the same command.
     /// `placed` is as at its opening.

@@ -287,8 +287,8 @@ impl Effects {
         }
     }
 
-    /// Closes a turn with what no event tells: where the sequence stands, how many shares were issued, and the last prices. What was added
-    /// must be all that `engine` did since these effects began.
+    /// Closes a turn with what no event tells: where the sequence stands, how many shares were issued, and the last prices.
+    /// What was added must be all that `engine` did since these effects began.
     pub fn seal(&mut self, engine: &Engine) {
         self.after.sequence = engine.sequence();
         self.after.time = engine.time();

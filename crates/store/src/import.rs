@@ -48,19 +48,22 @@ const POSITIONS: &str = "
     INSERT INTO pricetime.positions (account, symbol, shares)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
 const ORDERS: &str = "
-    INSERT INTO pricetime.orders (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below)
+    INSERT INTO pricetime.orders
+        (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below)
     SELECT u.id, u.account, u.symbol,
         CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares,
         u.kind::pricetime.order_kind, u.trigger_price, u.from_below
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[], $8::numeric[],
-        $9::boolean[]) AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below)";
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[],
+        $8::numeric[], $9::boolean[])
+        AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below)";
 /// They come in the order in which they stand in their queues, which is not that of their ids.
 const RESTING: &str = "
     INSERT INTO pricetime.resting (order_id, open, queued_sequence, queued_nth)
-    SELECT u.order_id, u.open, 0, u.ordinal FROM unnest($1::bigint[], $2::numeric[], $3::bigint[]) AS u(order_id, open, ordinal)";
+    SELECT u.order_id, u.open, 0, u.ordinal
+    FROM unnest($1::bigint[], $2::numeric[], $3::bigint[]) AS u(order_id, open, ordinal)";
 const WATCHED: &str = "
-    UPDATE pricetime.symbols s SET watched = true, last_price = u.price FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price)
-    WHERE s.number = u.number";
+    UPDATE pricetime.symbols s SET watched = true, last_price = u.price
+    FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
 /// Those that were reached are in their order.
 const WAITING: &str = "
     INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)

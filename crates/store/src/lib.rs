@@ -60,7 +60,7 @@ pub use import::Imported;
 pub use load::Loaded;
 pub use markets::MarketRows;
 pub use pages::{EndRow, Of, OpenedRow, Page, PlacedRow, Since, TradeRow};
-pub use reader::{Reader, Seen};
+pub use reader::{PlacedAs, Reader, Seen};
 pub use reports::{CanceledRow, ReportRows};
 pub use retention::{Keep, Retention};
 pub use schema::{MIGRATIONS, Migrated, Migration};

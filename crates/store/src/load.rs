@@ -33,8 +33,8 @@ const ACCOUNTS: &str = "SELECT number, id, balance FROM pricetime.accounts ORDER
 const SYMBOLS: &str = "SELECT number, name, issued FROM pricetime.symbols ORDER BY number";
 const POSITIONS: &str =
     "SELECT account, symbol, shares FROM pricetime.positions WHERE shares > 0 ORDER BY account, symbol";
-/// Best price first, and within a price in the order in which they came there: an order that was activated came with the command
-/// that did it, behind the one that this command placed.
+/// Best price first, and within a price in the order in which they came there: an order that was activated came with the
+/// command that did it, behind the one that this command placed.
 const ORDERS: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
@@ -45,12 +45,13 @@ const ORDERS: &str = "
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
 /// Those that no execution has reached, by symbol and trigger, and then the others in their order.
 const WAITING: &str = "
-    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price, o.trigger_from_below,
-        w.reached_sequence IS NOT NULL
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
+        o.trigger_from_below, w.reached_sequence IS NOT NULL
     FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
     ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
         CASE WHEN w.reached_sequence IS NULL THEN w.symbol END,
-        CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END, o.id";
+        CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
+        o.id";
 const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
         SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares

@@ -129,7 +129,8 @@ pub(crate) const TRADE: &str =
 /// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
 const PLACED: &str = "
     SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, o.time, o.sequence, n.client_order_id, coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
+        o.trigger_from_below, o.time, o.sequence, n.client_order_id,
+        coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
     FROM chosen o

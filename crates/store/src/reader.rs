@@ -25,6 +25,9 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// come as far.
 pub type Seen<T> = (T, Sequence);
 
+/// An open order: when it was placed, its kind, and what it waits or waited for.
+pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>);
+
 /// Reads for one thread, and changes nothing.
 pub struct Reader {
     // Before the runtime, so that it is dropped while its connection still can say good-bye.
@@ -60,9 +63,8 @@ impl Reader {
         Ok(Reader { session: Some(session), runtime, connector, stop })
     }
 
-    /// When the orders that are open now were placed, as far as the rows say, and as what: their kinds, and what they wait or waited
-    /// for. Errors: as of `trades_of_symbol`.
-    pub fn placed_times(&mut self) -> Result<Vec<(OrderId, Time, OrderKind, Option<Trigger>)>, StoreError> {
+    /// When the orders that are open now were placed, as far as the rows say, and as what. Errors: as of `trades_of_symbol`.
+    pub fn placed_times(&mut self) -> Result<Vec<PlacedAs>, StoreError> {
         let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             // Whole tables, unlike all other questions.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;

@@ -74,8 +74,8 @@ const OLDEST_ORDERS: &str = "
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k CROSS JOIN pricetime.parts p
     WHERE p.rows_of = 'orders' AND EXISTS (SELECT FROM pricetime.parts n WHERE n.rows_of = p.rows_of AND n.begins = p.ends)
     ORDER BY p.begins LIMIT 1";
-/// The same of executions, where the orders of all of it are gone, or were carried along: an order that is kept was placed behind the
-/// last of them.
+/// The same of executions, where the orders of all of it are gone, or were carried along: the first order that is kept was
+/// placed behind the last of them, which may be one of older orders that waited.
 const OLDEST_EXECUTIONS: &str = "
     SELECT p.begins, p.ends, k.first_execution, s.time, l.time
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k

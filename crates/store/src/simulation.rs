@@ -202,6 +202,7 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("batches abandoned that the database held", 3_000),
         ("orders looked up", 20_000),
         ("transactions with trades", 3_000),
+        ("transactions with activated orders", 700),
         ("transactions sent again", 3_000),
         ("crashes on the way", 500),
         ("servers that found another in charge", 500),

@@ -39,8 +39,8 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let Effects { cancellations, client_orders, client_orders_done, stops, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
-    let (waits, never_waits): (fn(&OrderRow) -> bool, fn(&OrderRow) -> bool) =
-        (|order| order.trigger.is_some(), |order| order.trigger.is_none());
+    let never_waits: fn(&OrderRow) -> bool = |order| order.trigger.is_none();
+    let waits: fn(&OrderRow) -> bool = |order| order.trigger.is_some();
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));

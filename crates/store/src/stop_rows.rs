@@ -1,5 +1,5 @@
-//! What commands changed of orders that wait, or waited, for a price, as the rows that will say so. In a market in which no order
-//! ever waited there are none.
+//! What commands changed of orders that wait, or waited, for a price, as the rows that will say so. In a market in which no
+//! order ever waited there are none.
 
 use std::collections::BTreeMap;
 

@@ -62,7 +62,8 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are kept: a comparison with what is gone is no fault.
+/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are
+/// kept: a comparison with what is gone is no fault.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order

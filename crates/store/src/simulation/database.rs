@@ -66,6 +66,9 @@ impl Committed {
         if !effects.executions.is_empty() {
             self.tally.count("transactions with trades");
         }
+        if !effects.stops.activated.is_empty() {
+            self.tally.count("transactions with activated orders");
+        }
         assert!(self.rows.state_items() == self.model.state_items(), "the rows are not what the model says");
         true
     }
