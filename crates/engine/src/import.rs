@@ -162,7 +162,10 @@ impl Importer {
             }
             StateItem::Watch { symbol, last } => {
                 self.advance(Stage::Watches)?;
-                self.check_names(AccountIndex(0), symbol)?;
+                // There need not be an account.
+                if symbol.0 as usize >= self.engine.symbols.all().len() {
+                    return Err("a watched symbol that was not listed");
+                }
                 if self.last_watch.replace(symbol).is_some_and(|last| last >= symbol) {
                     return Err("a watched symbol before its turn, or twice");
                 }

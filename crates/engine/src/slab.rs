@@ -45,6 +45,11 @@ impl<T: Copy> Slab<T> {
         self.len() == 0
     }
 
+    /// Whether something is in it or ever was.
+    pub(crate) fn was_used(&self) -> bool {
+        self.used > 0
+    }
+
     /// Puts a value into a slot, and says which.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {

@@ -108,10 +108,9 @@ impl Stops {
         self.watches.get(symbol.0 as usize).is_some_and(|watch| watch.is_on)
     }
 
-    /// Whether any symbol is.
-    #[inline]
-    pub(crate) fn watches_any(&self) -> bool {
-        !self.watches.is_empty()
+    /// Whether an order waits or ever did.
+    pub(crate) fn were_any(&self) -> bool {
+        self.stops.was_used()
     }
 
     /// The symbols whose executions are noted, with the last prices.

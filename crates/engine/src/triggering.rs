@@ -20,18 +20,17 @@ impl Engine {
         self.stops.reached_orders()
     }
 
-    /// Whether an order ever waited for a price.
-    #[inline]
-    pub fn watches_any(&self) -> bool {
-        self.stops.watches_any()
+    /// Whether an order of this engine ever waited for a price, those included that it was started with.
+    pub fn had_waiting_orders(&self) -> bool {
+        self.stops.were_any()
     }
 
-    /// Whether an order ever waited for a price of this symbol.
+    /// Whether the prices of this symbol's executions are noted.
     pub fn is_watched(&self, symbol: SymbolIndex) -> bool {
         self.stops.is_watched(symbol)
     }
 
-    /// The price of a symbol's last execution since then; none if there was none.
+    /// The price of a symbol's last execution that was noted.
     pub fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
         self.stops.last_price(symbol)
     }

@@ -6,8 +6,8 @@ COMMENT ON COLUMN pricetime.orders.trigger_from_below IS 'Whether an execution a
 COMMENT ON COLUMN pricetime.executions.aggressor IS 'Which of both was being placed, or had just been activated; the other was on the book and set the price.';
 
 ALTER TABLE pricetime.symbols ADD COLUMN watched boolean NOT NULL DEFAULT false, ADD COLUMN last_price numeric(19,8);
-COMMENT ON COLUMN pricetime.symbols.watched IS 'Whether an order ever waited for a price of it.';
-COMMENT ON COLUMN pricetime.symbols.last_price IS 'The price of its last execution since then; null if there was none.';
+COMMENT ON COLUMN pricetime.symbols.watched IS 'Whether the prices of its executions are noted: from its creation on, or from its first order that waited if it is older than such orders.';
+COMMENT ON COLUMN pricetime.symbols.last_price IS 'The price of the last execution that was noted; null if none was.';
 
 ALTER TABLE pricetime.resting ADD COLUMN queued_sequence bigint, ADD COLUMN queued_nth bigint;
 COMMENT ON TABLE pricetime.resting IS 'The orders that are open: those on the books, and those in waiting. On the books priority is by limit, then by when they came there, then by id. See the view open_orders.';

@@ -296,7 +296,7 @@ impl Effects {
         for row in &mut self.issued {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
-        self.stops.seal(engine, &self.executions);
+        self.stops.seal(engine, &self.symbols, &self.executions);
     }
 
     /// Where the rows will stand.

@@ -1,11 +1,11 @@
 //! What commands changed of orders that wait, or waited, for a price, as the rows that will say so. In a market in which no
-//! order ever waited there are none.
+//! order ever waited they are the last prices alone.
 
 use std::collections::BTreeMap;
 
 use engine::{Engine, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
-use crate::effects::ExecutionRow;
+use crate::effects::{ExecutionRow, SymbolRow};
 
 /// They belong to effects, and are filled and emptied with them.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(crate) struct ActivatedRow {
     pub is_older: bool,
 }
 
-/// A symbol of which an order ever waited for a price, and the price of its last execution since.
+/// A symbol whose executions are noted, and the price of the last one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WatchedRow {
     pub symbol: SymbolIndex,
@@ -121,16 +121,16 @@ impl StopRows {
         })
     }
 
-    /// Adds what no event tells: the last prices of what is watched. `executions` are all of these commands.
-    pub(crate) fn seal(&mut self, engine: &Engine, executions: &[ExecutionRow]) {
-        if !engine.watches_any() {
+    /// Adds what no event tells: the last prices of what is watched. `created` and `executions` are all of these commands.
+    pub(crate) fn seal(&mut self, engine: &Engine, created: &[SymbolRow], executions: &[ExecutionRow]) {
+        if !engine.had_waiting_orders() {
             self.canceled.clear();
-            return;
         }
         let executed = executions[self.executions..].iter().map(|row| row.symbol);
         self.executions = executions.len();
+        let created = created.iter().map(|row| row.symbol);
         let opened = self.waiting.iter().map(|row| row.symbol);
-        for symbol in executed.chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
+        for symbol in created.chain(executed).chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
             if let Err(at) = self.watched.binary_search_by_key(&symbol, |row| row.symbol) {
                 self.watched.insert(at, WatchedRow { symbol, last: None });
             }

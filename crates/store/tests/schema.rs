@@ -173,7 +173,7 @@ fn definitions(database: &Database) -> Vec<String> {
 fn every_migration_goes_forwards_on_a_filled_database() {
     for version in 1..latest() {
         let database = database();
-        let mut market = Market::new(version as u64);
+        let mut market = Market::of_old_symbols(version as u64);
         let mut writer = database.writer("one");
         market.run(&mut writer, 600);
         writer.close();

@@ -20,6 +20,8 @@ pub struct Market {
     pub effects: Effects,
     pub random: Random,
     workload: Workload,
+    /// Whether symbols are created as programs did that knew no orders that wait.
+    creates_old_symbols: bool,
     /// When each order was placed.
     pub placed: BTreeMap<OrderId, (Sequence, Time)>,
     /// Buy, sell, aggressor, sequence of each execution.
@@ -39,10 +41,16 @@ impl Market {
             effects: Effects::after(Head::ZERO),
             random: Random::new(seed ^ 0x5DEE_CE66),
             workload: Workload::with_client_orders(seed),
+            creates_old_symbols: false,
             placed: BTreeMap::new(),
             executed: Vec::new(),
             canceled: BTreeMap::new(),
         }
+    }
+
+    /// The same as programs kept it that knew no orders that wait.
+    pub fn of_old_symbols(seed: u64) -> Market {
+        Market { creates_old_symbols: true, ..Market::new(seed) }
     }
 
     /// The same with orders of all kinds.
@@ -52,7 +60,7 @@ impl Market {
 
     /// From now on with orders of all kinds.
     pub fn with_all_kinds(self) -> Market {
-        Market { workload: self.workload.with_all_kinds(), ..self }
+        Market { workload: self.workload.with_all_kinds().with_own_commands(), ..self }
     }
 
     /// Applies so many random commands and adds what they did to the effects.
@@ -60,7 +68,10 @@ impl Market {
         let mut played = 0;
         while played < commands {
             if let Op::Command(command) = self.workload.next_op(&self.model) {
-                self.apply(command);
+                self.apply(match command {
+                    Command::CreateSymbol { symbol } if self.creates_old_symbols => Command::CreateOldSymbol { symbol },
+                    command => command,
+                });
                 played += 1;
             }
         }
