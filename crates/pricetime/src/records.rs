@@ -168,8 +168,8 @@ fn past(row: &PlacedRow) -> Past {
 }
 
 fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {
-    let OpenedRow { order, symbol, side, limit, shares, kind, time, sequence, client_id } = *row;
-    let placed = NewOrder { symbol, side, limit, shares, kind };
+    let OpenedRow { order, symbol, side, limit, shares, kind, trigger, time, sequence, client_id } = *row;
+    let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
     PastOrder { client_id, ended, ..PastOrder::placed(order, account, placed, time, sequence) }
 }
 

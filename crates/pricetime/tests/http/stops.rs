@@ -121,7 +121,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
             ["post_only", "7", null, "8", true, "open"],
         ])
     );
-    let canceled = http.delete(&format!("/api/v1/accounts/1/orders?symbol=SPY")).body;
+    let canceled = http.delete("/api/v1/accounts/1/orders?symbol=SPY").body;
     assert_eq!(canceled["canceled"].as_array().map(Vec::len), Some(3), "{canceled}");
     // 27 dollars for what was sold.
     assert_eq!(json!(has(&http)), json!(["1027", "0", "97", "0"]));

@@ -62,6 +62,7 @@ impl Past {
             }
             Event::AccountCreated { .. }
             | Event::OrderTriggered { .. }
+            | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::BalanceChanged { .. }
