@@ -1,5 +1,5 @@
-//! Clients written for Binance, as they come from PyPI, trade here against users of XML: the scripts of clients/, and the
-//! snippets of docs/BINANCE.md.
+//! Clients written for Binance, as they come from PyPI, npm, crates.io and as a Go module, trade here against users of XML: the
+//! programs of clients/, and the snippets of docs/BINANCE.md.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -27,57 +27,108 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs Python with the clients installed; panics with what it said unless it ends well.
-fn python(arguments: &[&str], server: &Server, keys: &KeyFile) -> String {
-    let clients = root().join("clients");
-    let ran = Command::new(clients.join(".venv/bin/python"))
-        .args(arguments)
-        .current_dir(&clients)
+/// Runs a program of clients/, from where it stands; panics with what it said unless it ends well.
+fn run(program: &mut Command, server: &Server, keys: &KeyFile) -> String {
+    let ran = program
         .env("PRICETIME_HTTP", server.http.to_string())
         .env("PRICETIME_XML", server.xml.to_string())
         .env("API_KEY", &keys.key)
         .env("API_SECRET", &keys.secret)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
-        .unwrap_or_else(|error| panic!("clients/.venv/bin/python: {error}; ./test installs what the tests need"));
+        .unwrap_or_else(|error| panic!("{program:?}: {error}; ./test installs what the tests need"));
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
     said
 }
 
-/// Runs a script, and looks at what it left: trades of the key's account with XML users, and an exact market.
-fn trades_here(script: &str) {
-    let folder = Folder::new("clients");
+/// Runs Python with the clients installed.
+fn python(arguments: &[&str], server: &Server, keys: &KeyFile) -> String {
+    let clients = root().join("clients");
+    let mut python = Command::new(clients.join(".venv/bin/python"));
+    run(python.args(arguments).current_dir(&clients).env("PYTHONDONTWRITEBYTECODE", "1"), server, keys)
+}
+
+/// Lets a client trade, and looks at what it left: trades of the key's account with XML users, and an exact market.
+fn trades_here(name: &str, client: impl FnOnce(&Server, &KeyFile) -> String) {
+    let folder = Folder::new(name);
     let keys = KeyFile::new(&folder);
     let server = keys.launch(&folder).start();
     server.ask(MARKET);
-    println!("{}", python(&[script], &server, &keys));
+    println!("{}", client(&server, &keys));
     let http = Http::new(server.http);
     let its = http.read("/api/v1/accounts/1/executions?symbol=SPY");
     let its = its["executions"].as_array().unwrap();
     let others = http.read("/api/v1/accounts/2/executions?symbol=SPY&limit=1000");
     let others: Vec<u64> =
         others["executions"].as_array().unwrap().iter().map(|one| one["trade_id"].as_u64().unwrap()).collect();
-    assert!(!its.is_empty(), "{script} traded");
+    assert!(!its.is_empty(), "{name} traded");
     assert!(its.iter().all(|one| others.contains(&one["trade_id"].as_u64().unwrap())), "with account 2, over XML");
     let totals = &server.state()["totals"];
     assert_eq!(totals["money"], "20100000", "no money came or went");
     server.stop();
 }
 
+/// Has account 2 quote, and account 3 take a little of it again and again while a client is at work: streams tell something
+/// when something happens.
+fn while_others_trade(server: &Server, client: impl FnOnce() -> String) -> String {
+    server.ask(QUOTES);
+    let (ended, xml) = (AtomicBool::new(false), server.xml);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut other = connect(xml);
+            while !ended.load(Ordering::Relaxed) {
+                other.ask(TRADES);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        // Whatever fails, the other thread ends.
+        let ran = catch_unwind(AssertUnwindSafe(client));
+        ended.store(true, Ordering::Relaxed);
+        ran.unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
 #[test]
 fn ccxt_trades_here() {
-    trades_here("try_ccxt.py");
+    trades_here("ccxt", |server, keys| python(&["try_ccxt.py"], server, keys));
 }
 
 #[test]
 fn ccxt_pro_trades_here() {
-    trades_here("try_ccxt_pro.py");
+    trades_here("ccxt-pro", |server, keys| python(&["try_ccxt_pro.py"], server, keys));
 }
 
 #[test]
 fn python_binance_trades_here() {
-    trades_here("try_python_binance.py");
+    trades_here("python-binance", |server, keys| python(&["try_python_binance.py"], server, keys));
+}
+
+#[test]
+fn binance_of_npm_trades_here() {
+    trades_here("npm-binance", |server, keys| {
+        let mut node = Command::new("node");
+        node.arg("try_binance.js").current_dir(root().join("clients/node"));
+        while_others_trade(server, || run(&mut node, server, keys))
+    });
+}
+
+#[test]
+fn go_binance_trades_here() {
+    trades_here("go-binance", |server, keys| {
+        let mut go = Command::new("go");
+        go.args(["run", "."]).current_dir(root().join("clients/go"));
+        while_others_trade(server, || run(&mut go, server, keys))
+    });
+}
+
+#[test]
+fn binance_rs_async_trades_here() {
+    trades_here("binance-rs-async", |server, keys| {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["run", "--quiet", "--locked", "--target-dir", "../../target/clients"]);
+        cargo.current_dir(root().join("clients/rust"));
+        while_others_trade(server, || run(&mut cargo, server, keys))
+    });
 }
 
 /// Each snippet stands by itself, on a market in which somebody offers and bids.
@@ -91,30 +142,16 @@ fn snippets_of_the_document_run() {
     let keys = KeyFile::new(&folder);
     let server = keys.launch(&folder).start();
     server.ask(MARKET);
-    server.ask(QUOTES);
-    let (ended, xml) = (AtomicBool::new(false), server.xml);
-    std::thread::scope(|scope| {
-        // Streams tell something when something happens.
-        scope.spawn(|| {
-            let mut client = connect(xml);
-            while !ended.load(Ordering::Relaxed) {
-                client.ask(TRADES);
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        // Whatever fails, the other thread ends.
-        let ran = catch_unwind(AssertUnwindSafe(|| {
-            for snippet in snippets {
-                let here = snippet
-                    .replace("127.0.0.1:8080", &server.http.to_string())
-                    .replace("YOUR API KEY", &keys.key)
-                    .replace("YOUR SECRET", &keys.secret);
-                assert_ne!(here, snippet, "it says where and who: {snippet}");
-                println!("{}", python(&["-c", &here], &server, &keys));
-            }
-        }));
-        ended.store(true, Ordering::Relaxed);
-        ran.unwrap_or_else(|panic| resume_unwind(panic));
+    while_others_trade(&server, || {
+        for snippet in snippets {
+            let here = snippet
+                .replace("127.0.0.1:8080", &server.http.to_string())
+                .replace("YOUR API KEY", &keys.key)
+                .replace("YOUR SECRET", &keys.secret);
+            assert_ne!(here, snippet, "it says where and who: {snippet}");
+            println!("{}", python(&["-c", &here], &server, &keys));
+        }
+        String::new()
     });
     server.stop();
 }

@@ -1,5 +1,5 @@
-//! What others wrote talks to the server: clients from PyPI, a tester of descriptions, a browser.
-//! Not quick: needs Python and a browser.
+//! What others wrote talks to the server: clients written for Binance, a tester of descriptions, a browser.
+//! Not quick: needs Python, Go and a browser.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../common/mod.rs"]
