@@ -112,6 +112,8 @@ pub enum Recipe {
     Create,
     /// Two orders in three requests, half of them executing, and cancels that keep the number of open orders
     Order,
+    /// The same, but of those that execute every other one is a market order or immediate or cancel
+    OrderTaking,
     /// Orders, none of which executes
     OrderResting,
     /// Orders, all of which execute

@@ -13,7 +13,7 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, one-core and two-cores of either kind]
+    /// Measure only in these modes [default: all but open-half, kinds, one-core and two-cores of either sort]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
     modes: Vec<&'static Mode>,
     /// Measure in every mode

@@ -184,6 +184,7 @@ impl Others {
         let mut record = match task.subject {
             Subject::Order => return ours::order(task, bed, Recipe::Order, rate),
             Subject::OrderResting => return ours::order(task, bed, Recipe::OrderResting, rate),
+            Subject::OrderTaking => return ours::order(task, bed, Recipe::OrderTaking, rate),
             Subject::Echo => return ours::echo(task, bed, rate),
             Subject::OrderInPostgres => return ours::order_on_postgres(task, bed, postgres()?, rate),
             Subject::RedisAlways => redis()?.measure(task, bed, true)?,

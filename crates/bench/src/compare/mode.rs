@@ -23,6 +23,7 @@ pub enum Other {
 pub enum Subject {
     Order,
     OrderResting,
+    OrderTaking,
     Echo,
     RedisAlways,
     RedisMemory,
@@ -33,7 +34,7 @@ pub enum Subject {
     Baseline,
 }
 
-use Subject::{Baseline, Echo, Order, OrderInPostgres, OrderResting, Postgres, RedisAlways, RedisMemory};
+use Subject::{Baseline, Echo, Order, OrderInPostgres, OrderResting, OrderTaking, Postgres, RedisAlways, RedisMemory};
 
 impl Subject {
     /// The row that it stands in, in raw files too.
@@ -41,6 +42,7 @@ impl Subject {
         match self {
             Order => "pricetime synced, order",
             OrderResting => "pricetime synced, order-resting",
+            OrderTaking => "pricetime synced, order-taking",
             Echo => "raw durable echo",
             RedisAlways => "Redis, appendfsync always",
             RedisMemory => "Redis, no persistence",
@@ -53,7 +55,7 @@ impl Subject {
     /// What must be there for it; nothing for ours on its journal.
     pub fn needs(self) -> Option<Other> {
         match self {
-            Order | OrderResting => None,
+            Order | OrderResting | OrderTaking => None,
             Echo => Some(Other::Echo),
             RedisAlways | RedisMemory => Some(Other::Redis),
             Postgres | OrderInPostgres | Baseline => Some(Other::Postgres),
@@ -93,9 +95,10 @@ const ON_JOURNAL: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMe
 const ALONE: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMemory, Postgres];
 const BESIDE_POSTGRES: &[Subject] = &[Order, OrderResting, Postgres];
 const ECHO: &[Subject] = &[Order, Echo];
+const KINDS: &[Subject] = &[Order, OrderTaking];
 const ON_POSTGRES: &[Subject] = &[OrderInPostgres, Baseline, Postgres];
 
-pub static MODES: [Mode; 17] = [
+pub static MODES: [Mode; 19] = [
     closed("persistent", 50, 1, Cores::Apart, ON_JOURNAL),
     closed("pipelined", 50, 16, Cores::Apart, ON_JOURNAL),
     closed(PER_REQUEST, 50, 1, Cores::Apart, ON_JOURNAL),
@@ -107,6 +110,8 @@ pub static MODES: [Mode; 17] = [
     closed("two-cores", 50, 1, Cores::Two, ECHO),
     closed("one-core-pipelined", 50, 16, Cores::One, ECHO),
     closed("two-cores-pipelined", 50, 16, Cores::Two, ECHO),
+    closed("kinds", 50, 1, Cores::Apart, KINDS),
+    closed("kinds-pipelined", 50, 16, Cores::Apart, KINDS),
     closed("postgres-clients-1", 1, 1, Cores::TwoOnPostgres, ON_POSTGRES),
     closed("postgres-clients-8", 8, 1, Cores::TwoOnPostgres, ON_POSTGRES),
     closed("postgres-clients-32", 32, 1, Cores::TwoOnPostgres, ON_POSTGRES),
@@ -184,9 +189,9 @@ impl Mode {
         !self.subjects.contains(&Echo)
     }
 
-    /// Measured only where it is asked for: open loops, and those that show what a second core gives.
+    /// Measured only where it is asked for: open loops, and those that show what a second core or a kind of order takes.
     pub fn is_asked_for(&self) -> bool {
-        self.half_of.is_some() || matches!(self.cores, Cores::One | Cores::Two)
+        self.half_of.is_some() || matches!(self.cores, Cores::One | Cores::Two) || self.subjects == KINDS
     }
 
     /// Who takes part where these others are.

@@ -58,8 +58,8 @@ pub fn notes(study: &Study) -> Vec<String> {
          core that the load used: above 80% it may be what is measured."
             .to_string(),
         "Requests of `order`: of three two are orders, half of which execute, and one cancels, so that the number of open \
-         orders stays; in `order-resting` all are orders that rest. A PostgreSQL request is a transaction. The loop is closed \
-         but where it says open."
+         orders stays; in `order-resting` all are orders that rest; in `order-taking` half of those that execute are market \
+         orders or immediate or cancel. A PostgreSQL request is a transaction. The loop is closed but where it says open."
             .to_string(),
     ];
     if study.modes().into_iter().filter_map(Mode::named).any(Mode::is_on_postgres) {

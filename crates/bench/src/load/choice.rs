@@ -26,6 +26,15 @@ pub struct Choice {
     pub buys: bool,
     pub shares: u64,
     pub cents: usize,
+    pub kind: OrderKind,
+}
+
+/// What an order may do when it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderKind {
+    Limit,
+    ImmediateOrCancel,
+    Market,
 }
 
 /// Orders that rest: the buys' prices below the sells', each price once a round and symbol. `count` is a power of two.
@@ -37,7 +46,7 @@ pub fn resting(random: &mut Random, accounts: u64, symbols: u64, count: usize) -
         let cents = number.wrapping_mul(40_503) % count + if buys { 1 } else { 100_001 };
         let shares = 1 + random.below(100);
         let account = 1 + random.below(accounts);
-        Choice { account, symbol: number % symbols, buys, shares, cents }
+        Choice { account, symbol: number % symbols, buys, shares, cents, kind: OrderKind::Limit }
     };
     (0..count).map(choose).collect()
 }
@@ -55,8 +64,19 @@ pub fn crossing(random: &mut Random, accounts: u64, symbols: u64, count: usize) 
         }
         for (buys, cents) in sides {
             let account = 1 + random.below(accounts);
-            choices.push(Choice { account, symbol: pair % symbols as usize, buys, shares, cents });
+            let symbol = pair % symbols as usize;
+            choices.push(Choice { account, symbol, buys, shares, cents, kind: OrderKind::Limit });
         }
+    }
+    choices
+}
+
+/// The same, but the second of each pair never rests: in each symbol it is in turn a market order, and immediate or cancel.
+fn taking(random: &mut Random, accounts: u64, symbols: u64, count: usize) -> Vec<Choice> {
+    let mut choices = crossing(random, accounts, symbols, count);
+    for (pair, taker) in choices.iter_mut().skip(1).step_by(2).enumerate() {
+        let is_market = (pair / symbols as usize).is_multiple_of(2);
+        taker.kind = if is_market { OrderKind::Market } else { OrderKind::ImmediateOrCancel };
     }
     choices
 }
@@ -74,6 +94,7 @@ pub fn standing(load: &LoadSettings) -> impl Iterator<Item = [Choice; STANDING_P
             buys: true,
             shares: 1,
             cents: 100 + number,
+            kind: OrderKind::Limit,
         })
     })
 }
@@ -123,9 +144,10 @@ impl<T: Copy> Mix<T> {
             let choices = choose(&mut random, load.accounts, load.symbols, count);
             Ring { items: choices.iter().map(&mut prepare).collect(), next: 0 }
         };
-        let mixes = matches!(recipe, Recipe::Order | Recipe::Mix);
+        let mixes = matches!(recipe, Recipe::Order | Recipe::OrderTaking | Recipe::Mix);
         let resting = ring(mixes || matches!(recipe, Recipe::OrderResting | Recipe::Raw), resting);
-        let crossing = ring(mixes || recipe == Recipe::OrderCrossing, crossing);
+        let crosses = if recipe == Recipe::OrderTaking { taking } else { crossing };
+        let crossing = ring(mixes || recipe == Recipe::OrderCrossing, crosses);
         Mix { recipe, place: 0, resting, crossing, open }
     }
 
@@ -169,7 +191,7 @@ impl<T: Copy> Ring<T> {
 impl Recipe {
     /// Whether it asks about or cancels orders that rested before.
     pub fn needs_open_orders(self) -> bool {
-        matches!(self, Recipe::Order | Recipe::Mix | Recipe::Query)
+        matches!(self, Recipe::Order | Recipe::OrderTaking | Recipe::Mix | Recipe::Query)
     }
 
     /// Which kind of request comes at this place of its round.
@@ -179,7 +201,7 @@ impl Recipe {
         const MIX: [Step; 10] = [Cross, Rest, Cancel, Cross, Rest, Cancel, Cross, Rest, Cancel, Query];
         match self {
             Recipe::Create => Step::Create,
-            Recipe::Order => ORDER[place % ORDER.len()],
+            Recipe::Order | Recipe::OrderTaking => ORDER[place % ORDER.len()],
             Recipe::OrderResting | Recipe::Raw => Rest,
             Recipe::OrderCrossing => Cross,
             Recipe::Lifecycle => Step::Live,
@@ -230,5 +252,15 @@ mod tests {
         assert!(never[1] < never[2], "{never:?}");
         assert!(always[0] >= always[3], "{always:?}");
         assert!(all.iter().flatten().all(|choice| (1..=100).contains(&choice.account) && choice.symbol < 4));
+    }
+
+    #[test]
+    fn every_other_order_takes_in_each_symbol_by_both_kinds() {
+        let choices = taking(&mut Random(1), 100, 4, 1 << 6);
+        for symbol in 0..4 {
+            let kinds: Vec<_> = choices.iter().filter(|choice| choice.symbol == symbol).map(|it| it.kind).collect();
+            let round = [OrderKind::Limit, OrderKind::Market, OrderKind::Limit, OrderKind::ImmediateOrCancel];
+            assert_eq!(kinds, round.repeat(4), "{symbol}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::choice::Choice;
+use super::choice::{Choice, OrderKind};
 
 const XML_DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 /// Dollars of an account that a load creates.
@@ -43,9 +43,15 @@ pub fn place(order: &Choice) -> String {
 
 /// The attributes of an order, as they stand in it and in its reply.
 pub fn order_attributes(order: &Choice) -> String {
-    let &Choice { symbol, buys, shares, cents, .. } = order;
+    let &Choice { symbol, buys, shares, cents, kind, .. } = order;
     let (name, sign) = (symbol_name(symbol), if buys { "" } else { "-" });
-    format!("sym=\"{name}\" amount=\"{sign}{shares}\" limit=\"{}.{:02}\"", cents / 100, cents % 100)
+    let limit = format!("limit=\"{}.{:02}\"", cents / 100, cents % 100);
+    let terms = match kind {
+        OrderKind::Limit => limit,
+        OrderKind::ImmediateOrCancel => format!("{limit} tif=\"IOC\""),
+        OrderKind::Market => "type=\"market\"".to_owned(),
+    };
+    format!("sym=\"{name}\" amount=\"{sign}{shares}\" {terms}")
 }
 
 /// Appends a request of `account` with one child, `query` or `cancel`, about one order.
@@ -79,6 +85,18 @@ mod tests {
     #[test]
     fn the_example_has_its_173_bytes() {
         assert_eq!(EXAMPLE.len(), 173);
+    }
+
+    #[test]
+    fn an_order_says_its_kind() {
+        let limit = Choice { account: 1, symbol: 2, buys: false, shares: 3, cents: 405, kind: OrderKind::Limit };
+        for (kind, attributes) in [
+            (OrderKind::Limit, r#"sym="SYM2" amount="-3" limit="4.05""#),
+            (OrderKind::ImmediateOrCancel, r#"sym="SYM2" amount="-3" limit="4.05" tif="IOC""#),
+            (OrderKind::Market, r#"sym="SYM2" amount="-3" type="market""#),
+        ] {
+            assert_eq!(order_attributes(&Choice { kind, ..limit }), attributes);
+        }
     }
 
     #[test]

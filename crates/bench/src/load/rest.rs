@@ -100,7 +100,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(order: &Choice) -> Prepared {
-        let &Choice { account, symbol, buys, shares, cents } = order;
+        let &Choice { account, symbol, buys, shares, cents, .. } = order;
         let (symbol, side, limit) = (symbol_name(symbol), if buys { "buy" } else { "sell" }, dollars(cents));
         let who = format!(r#""account":"{account}","symbol":"{symbol}","side":"{side}""#);
         let what = format!(r#""limit":"{limit}","shares":"{shares}"}}"#);
@@ -134,11 +134,19 @@ fn orders(load: &LoadSettings) -> Vec<Prepared> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::choice::OrderKind;
 
     #[test]
     fn only_the_order_that_was_sent_is_right() {
         const BODY: &str = r#"{"order_id":99,"client_order_id":null,"account":"7","symbol":"SYM1","side":"buy","kind":"limit","limit":"145.5","shares":"12"}"#;
-        let prepared = Prepared::new(&Choice { account: 7, symbol: 1, buys: true, shares: 12, cents: 14_550 });
+        let prepared = Prepared::new(&Choice {
+            account: 7,
+            symbol: 1,
+            buys: true,
+            shares: 12,
+            cents: 14_550,
+            kind: OrderKind::Limit,
+        });
         let right = |status, body: &str| prepared.is_right(status, body.as_bytes());
         assert!(right(StatusCode::CREATED, BODY));
         assert!(!right(StatusCode::OK, BODY));

@@ -113,10 +113,13 @@ pub fn prepare(
             server.ask(&format!("<create>\n{symbols}</create>\n"))?;
             issued.shares = (0..load.symbols).map(|symbol| (symbol_name(symbol as usize), 0)).collect();
         }
-        Recipe::Order | Recipe::OrderResting | Recipe::OrderCrossing | Recipe::Mix | Recipe::Query => {
-            create_market(&mut server, load, strict, &mut issued)?;
-        }
         Recipe::Create | Recipe::Raw => {}
+        Recipe::Order
+        | Recipe::OrderTaking
+        | Recipe::OrderResting
+        | Recipe::OrderCrossing
+        | Recipe::Mix
+        | Recipe::Query => create_market(&mut server, load, strict, &mut issued)?,
     }
     let open = match load.workload.needs_open_orders() {
         true => open_orders(&mut server, load)?,

@@ -70,6 +70,7 @@ fn every_workload_gets_its_replies_and_money_and_shares_are_conserved() {
     check("create", &["created"]);
     check("order", &["canceled", "opened"]);
     check("order-resting", &["opened"]);
+    check("order-taking", &["canceled", "opened"]);
     check("order-crossing", &["opened"]);
     check("lifecycle", &["canceled", "created", "opened", "status"]);
     check("mix", &["canceled", "opened", "status"]);
