@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::{AccountId, Command, Decimal, NewOrder, Op, OrderId, Position, Price, Reply, Shares, Side, Symbol};
+use engine::{
+    AccountId, Command, Decimal, NewOrder, Op, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol,
+};
 use exchange::Answer;
 
 use super::random::Random;
@@ -21,7 +23,7 @@ const MOMENTUM: [u64; 2] = [301, 302];
 /// The time that moves prices by so much.
 const MOVING: Duration = Duration::from_millis(2_500);
 /// Orders and cancels of a turn, on average.
-const COMMANDS: f64 = 6.5;
+const COMMANDS: f64 = 6.2;
 /// The largest lot: all of them together can pay for it.
 const LOT_MAX: f64 = 200.0;
 /// Levels that a maker quotes on a side.
@@ -157,9 +159,10 @@ impl Crowd {
         }
     }
 
-    /// A maker takes its quotes back and quotes anew.
+    /// A maker takes its quotes back and quotes anew. The first maker never takes what others quote.
     fn quote(&mut self, market: usize, maker: usize, venue: &mut impl Venue) -> Option<u64> {
         let (account, lot) = (account(MAKERS[maker]), self.pace.lot);
+        let kind = if maker == 0 { OrderKind::PostOnly } else { OrderKind::Limit };
         let random = &mut self.random;
         let Market { symbol, fair, quotes, .. } = &mut self.markets[market];
         let cancels =
@@ -182,7 +185,7 @@ impl Crowd {
                 };
                 ops.push(Op::Command(Command::PlaceOrder {
                     account,
-                    order: NewOrder::limit(*symbol, side, limit, shares),
+                    order: NewOrder::of_kind(kind, *symbol, side, limit, shares),
                     client_id: None,
                 }));
             }
@@ -195,7 +198,7 @@ impl Crowd {
         Some(ops.len() as u64)
     }
 
-    /// Somebody buys or sells at about what is offered; what is not executed is taken back.
+    /// Somebody buys or sells at about what is offered, or now and then at any price; what is not executed is taken back.
     fn take(&mut self, market: usize, id: u64, side: Side, venue: &mut impl Venue) -> Option<u64> {
         let account = account(id);
         let Market { symbol, fair, .. } = self.markets[market];
@@ -209,12 +212,20 @@ impl Crowd {
         let Some((limit, shares)) = price(cents).zip(shares(self.pace.lot * (1 + self.random.below(most)))) else {
             return Some(0);
         };
+        let kind = match self.random.below(10) {
+            0 => OrderKind::Market,
+            1..4 => OrderKind::ImmediateOrCancel,
+            _ => OrderKind::Limit,
+        };
         let placed = venue.send(&[Op::Command(Command::PlaceOrder {
             account,
-            order: NewOrder::limit(symbol, side, limit, shares),
+            order: NewOrder::of_kind(kind, symbol, side, limit, shares),
             client_id: None,
         })])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
+        if !kind.rests() {
+            return Some(1);
+        }
         venue.send(&[Op::Command(Command::CancelOrder { account, order: (*order).into() })])?;
         Some(2)
     }

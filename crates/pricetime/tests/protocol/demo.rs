@@ -1,5 +1,6 @@
 //! `pricetime demo`: a market that is alive at once, and gone afterwards.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::common::folder::Folder;
@@ -26,6 +27,12 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
     let trades = || http.read("/api/v1/symbols/ACME")["trades_24h"].as_u64().unwrap();
     let before = trades();
     wait_until("they trade", PATIENCE, || trades() > before + 20);
+    for (account, kinds) in [(101, &["post_only"][..]), (201, &["immediate_or_cancel", "limit", "market"])] {
+        let orders = http.read(&format!("/api/v1/accounts/{account}/orders?symbol=ACME&status=all&limit=500"));
+        let placed: BTreeSet<&str> =
+            orders["orders"].as_array().unwrap().iter().map(|order| order["kind"].as_str().unwrap()).collect();
+        assert_eq!(placed, kinds.iter().copied().collect(), "{account}");
+    }
     // A bid above all others is taken.
     let best: f64 = http.read("/api/v1/symbols/ACME")["best_ask"].as_str().unwrap().parse().unwrap();
     let order =
