@@ -161,7 +161,9 @@ fn no_parameter_is_passed_over_in_silence() {
         let answer = keys.send(&http, method, path, "symbol=SPYUSD&nonsense=1");
         assert_eq!(code(&answer), (400, -1104), "{method} {path}");
     }
-    for path in ["asset/tradeFee", "asset/assetDetail", "capital/config/getall", "margin/allPairs"] {
+    for path in
+        ["asset/tradeFee", "asset/assetDetail", "capital/config/getall", "margin/allPairs", "spot/delist-schedule"]
+    {
         let answer = signed(&http, &keys, &format!("/binance/sapi/v1/{path}"), "nonsense=1");
         assert_eq!(code(&answer), (400, -1104), "{path}");
     }
@@ -261,8 +263,9 @@ fn wallets_fees_and_the_system_are_shown_as_they_are() {
         ["QQQ", "0.00000000", "0.00000000"],
     ];
     assert_eq!(held, expected);
-    assert_eq!(sapi("margin/allPairs", "").body, json!([]));
-    assert_eq!(sapi("margin/isolated/allPairs", "").body, json!([]));
+    for none in ["margin/allPairs", "margin/isolated/allPairs", "spot/delist-schedule"] {
+        assert_eq!(sapi(none, "").body, json!([]), "{none}");
+    }
     let commission = keys.send(&http, "GET", "account/commission", "symbol=SPYUSD").body;
     assert_eq!(commission["symbol"], "SPYUSD");
     for kind in ["standardCommission", "specialCommission", "taxCommission"] {

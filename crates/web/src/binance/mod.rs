@@ -66,6 +66,7 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/asset/tradeFee", get(wallet::trade_fee))
         .route("/asset/assetDetail", get(wallet::asset_detail))
         .route("/capital/config/getall", get(wallet::coins))
+        .route("/spot/delist-schedule", get(wallet::no_pairs))
         .route("/margin/allPairs", get(wallet::no_pairs))
         .route("/margin/isolated/allPairs", get(wallet::no_pairs));
     let refusing = |router: Router<Site>| router.fallback(nothing_here).method_not_allowed_fallback(wrong_method);

@@ -26,7 +26,7 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
     Ok(Json(json!({"status": status, "msg": msg})))
 }
 
-/// There are no pairs to trade on margin.
+/// There are no pairs to trade on margin, nor any whose trading is to end.
 pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.key(&site)?;
     asked.only_signed(&["symbol"])?;
