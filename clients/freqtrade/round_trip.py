@@ -106,7 +106,7 @@ def round_trip(folder, host, key, secret):
     assert not faults, "\n".join(faults)
     assert trade["exit_reason"] == "round trip", dict(trade)
     kinds = [(order["ft_order_side"], order["order_type"], order["status"]) for order in orders]
-    stop = [("stoploss", "stop_loss_limit", "canceled")] if "STOP_AT_THE_EXCHANGE" in environ else []
+    stop = [("stoploss", "limit", "canceled")] if "STOP_AT_THE_EXCHANGE" in environ else []
     assert kinds == [("buy", "market", "closed"), *stop, ("sell", "market", "closed")], kinds
     for order in orders:
         with urllib.request.urlopen(f"http://{host}/api/v1/orders/{order['order_id']}?account=1") as reply:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adshao/go-binance/v2"
@@ -34,6 +35,7 @@ func main() {
 	binance.BaseWsApiMainURL = "ws://" + host + "/binance/ws-api/v3"
 	market()
 	resting()
+	waiting()
 	executing()
 	past()
 	fmt.Println("go-binance: REST is as it should be")
@@ -107,6 +109,29 @@ func resting() {
 	check(len(all.Orders) == 1, "%+v", all)
 }
 
+// waiting places orders that wait for a price: executions are at 140 and at 145.67.
+func waiting() {
+	for kind, stop := range map[binance.OrderType]string{
+		binance.OrderTypeStopLoss:        "130.00000000",
+		binance.OrderTypeStopLossLimit:   "130.00000000",
+		binance.OrderTypeTakeProfit:      "160.00000000",
+		binance.OrderTypeTakeProfitLimit: "160.00000000",
+	} {
+		asked := order(binance.SideTypeSell, kind).Quantity("1").StopPrice(stop)
+		if strings.HasSuffix(string(kind), "LIMIT") {
+			asked.TimeInForce(binance.TimeInForceTypeGTC).Price("120")
+		}
+		placed := must(asked.Do(now))
+		waits := must(client.NewGetOrderService().Symbol(symbol).OrderID(placed.OrderID).Do(now))
+		check(waits.Type == kind && waits.StopPrice == stop && !waits.IsWorking, "%+v", waits)
+		must(client.NewCancelOrderService().Symbol(symbol).OrderID(placed.OrderID).Do(now))
+	}
+	// An execution that is known to all stops of the symbol.
+	must(order(binance.SideTypeBuy, binance.OrderTypeMarket).Quantity("1").Do(now))
+	_, err := order(binance.SideTypeSell, binance.OrderTypeStopLoss).Quantity("1").StopPrice("150").Do(now)
+	refused(-2010, err)
+}
+
 func executing() {
 	buy, sell := binance.SideTypeBuy, binance.SideTypeSell
 	for _, asked := range []struct {
@@ -134,9 +159,9 @@ func executing() {
 	_, err := limit(buy, binance.TimeInForceTypeGTC, "100000", "150").Do(now)
 	refused(-2010, err)
 	ended := must(client.NewListOrdersService().Symbol(symbol).Do(now))
-	check(len(ended) == 11, "%d orders", len(ended))
+	check(len(ended) == 16, "%d orders", len(ended))
 	mine := must(client.NewListTradesService().Symbol(symbol).Do(now))
-	check(len(mine) == 7 && !mine[0].IsMaker && mine[0].IsBuyer, "%+v", mine)
+	check(len(mine) == 8 && !mine[0].IsMaker && mine[0].IsBuyer, "%+v", mine)
 }
 
 func past() {

@@ -54,6 +54,29 @@ async function resting() {
   assert.equal((await client.cancelAllSymbolOrders({ symbol })).length, 1);
 }
 
+// Orders that wait for a price: executions are at 140 and at 145.67.
+async function waiting() {
+  const stop = { side: "SELL", quantity: 1, stopPrice: 130 };
+  const profit = { ...stop, stopPrice: 160 };
+  const limit = { timeInForce: "GTC", price: 120 };
+  const orders = [
+    { ...stop, type: "STOP_LOSS" },
+    { ...stop, ...limit, type: "STOP_LOSS_LIMIT" },
+    { ...profit, type: "TAKE_PROFIT" },
+    { ...profit, ...limit, type: "TAKE_PROFIT_LIMIT" },
+  ];
+  for (const asked of orders) {
+    const { orderId } = await place(asked);
+    const order = await client.getOrder({ symbol, orderId });
+    assert.deepEqual([order.type, order.status, order.isWorking], [asked.type, "NEW", false]);
+    assert.equal(Number(order.stopPrice), asked.stopPrice);
+  }
+  // An execution that is known to all stops of the symbol.
+  assert.equal((await place({ side: "BUY", type: "MARKET", quantity: 1 })).status, "FILLED");
+  await refused(-2010, place({ ...stop, type: "STOP_LOSS", stopPrice: 150 }));
+  assert.equal((await client.cancelAllSymbolOrders({ symbol })).length, orders.length);
+}
+
 async function executing() {
   // What is asked for, how it ends, and how much of it executes at which price.
   const orders = [
@@ -77,7 +100,7 @@ async function executing() {
   const statuses = (await client.getAllOrders({ symbol })).map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === "EXPIRED").length, 2, String(statuses));
   const mine = await client.getAccountTradeList({ symbol });
-  assert.equal(mine.length, 7, JSON.stringify(mine));
+  assert.equal(mine.length, 8, JSON.stringify(mine));
   assert.ok(mine.every(({ isMaker }) => !isMaker));
 }
 
@@ -139,6 +162,7 @@ async function follow() {
 
 await market();
 await resting();
+await waiting();
 await executing();
 await past();
 console.log("npm's binance: REST is as it should be");

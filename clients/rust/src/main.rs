@@ -30,6 +30,7 @@ async fn main() -> Done {
     market(&config).await?;
     let account: Account = client(&config);
     resting(&account).await?;
+    waiting(&account).await?;
     executing(&account).await?;
     past(&config, &account).await?;
     println!("binance-rs-async: REST is as it should be");
@@ -101,6 +102,34 @@ async fn resting(account: &Account) -> Done {
     Ok(())
 }
 
+/// Orders that wait for a price: executions are at 140 and at 145.67.
+async fn waiting(account: &Account) -> Done {
+    let stop = |order_type, price| OrderRequest {
+        quantity: Some(1.0),
+        stop_price: Some(price),
+        ..order(OrderSide::Sell, order_type)
+    };
+    let limited = |asked| OrderRequest { time_in_force: Some(TimeInForce::GTC), price: Some(120.0), ..asked };
+    for asked in [
+        stop(OrderType::StopLoss, 130.0),
+        limited(stop(OrderType::StopLossLimit, 130.0)),
+        stop(OrderType::TakeProfit, 160.0),
+        limited(stop(OrderType::TakeProfitLimit, 160.0)),
+    ] {
+        let order_id = Some(account.place_order(asked.clone()).await?.order_id);
+        let symbol = SYMBOL.to_owned();
+        let query = OrderStatusRequest { symbol: symbol.clone(), order_id, ..Default::default() };
+        let waits = account.order_status(query).await?;
+        assert_eq!((waits.order_type, waits.is_working), (asked.order_type, false));
+        assert_eq!((waits.status, Some(waits.stop_price)), (OrderStatus::New, asked.stop_price));
+        account.cancel_order(OrderCancellation { symbol, order_id, ..Default::default() }).await?;
+    }
+    // An execution that is known to all stops of the symbol.
+    account.place_order(OrderRequest { quantity: Some(1.0), ..order(OrderSide::Buy, OrderType::Market) }).await?;
+    refused(-2010, account.place_order(stop(OrderType::StopLoss, 150.0)).await);
+    Ok(())
+}
+
 async fn executing(account: &Account) -> Done {
     use OrderSide::{Buy, Sell};
     use OrderStatus::{Expired, Filled};
@@ -123,9 +152,9 @@ async fn executing(account: &Account) -> Done {
     }
     refused(-2010, account.place_order(limit(Buy, TimeInForce::GTC, 100_000.0, 150.0)).await);
     let query = OrdersQuery { symbol: SYMBOL.to_owned(), ..OrdersQuery::default() };
-    assert_eq!(account.get_all_orders(query).await?.len(), 11);
+    assert_eq!(account.get_all_orders(query).await?.len(), 16);
     let mine = account.trade_history(SYMBOL).await?;
-    assert!(mine.len() == 7 && mine.iter().all(|trade| !trade.is_maker), "{mine:?}");
+    assert!(mine.len() == 8 && mine.iter().all(|trade| !trade.is_maker), "{mine:?}");
     Ok(())
 }
 
