@@ -130,7 +130,7 @@ for order, expected in [
     if order["status"] == "open":
         exchange.cancel_order(order["id"], "SPY/USD")
 
-# Orders that wait for a price. ccxt calls them by what they become.
+# Orders that wait for a price. The last execution was at 145.67.
 waits = lambda order: (order["type"], order["status"], order["triggerPrice"], order["info"]["isWorking"])
 stops = [
     (exchange.create_stop_loss_order("SPY/USD", "market", "sell", 1, None, 140), ("market", "open", 140.0, False)),
@@ -142,8 +142,6 @@ for order, expected in stops:
     found = waits(exchange.fetch_order(order["id"], "SPY/USD"))
     assert found == expected, (found, expected)
 assert len(exchange.fetch_open_orders("SPY/USD")) == len(stops)
-# An execution that is known to all stops of the symbol.
-other.order(-1, "140.5")
 refused(ccxt.InvalidOrder, lambda: exchange.create_stop_limit_order("SPY/USD", "buy", 1, 150, 140))
 assert len(exchange.cancel_all_orders("SPY/USD")) == len(stops)
 print("ccxt: markets, book, balance, orders, trades, candles and refusals are as they should be")

@@ -100,8 +100,6 @@ def rest():
         assert (waiting["type"], waiting["status"], waiting["isWorking"]) == (order_type, "NEW", False), waiting
         assert float(waiting["stopPrice"]) == float(stop), waiting
         assert client.cancel_order(symbol="SPYUSD", orderId=waiting["orderId"])["status"] == "CANCELED"
-    # An execution that is known to all stops of the symbol.
-    other.order(1, "145.67")
     code(-2010, lambda: client.create_order(symbol="SPYUSD", side="SELL", type="STOP_LOSS", quantity="1", stopPrice="150"))
     code(-1022, lambda: Client(KEY, "wrong").get_account())
     code(-2015, lambda: Client("wrong", SECRET).get_account())

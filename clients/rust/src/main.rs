@@ -124,8 +124,6 @@ async fn waiting(account: &Account) -> Done {
         assert_eq!((waits.status, Some(waits.stop_price)), (OrderStatus::New, asked.stop_price));
         account.cancel_order(OrderCancellation { symbol, order_id, ..Default::default() }).await?;
     }
-    // An execution that is known to all stops of the symbol.
-    account.place_order(OrderRequest { quantity: Some(1.0), ..order(OrderSide::Buy, OrderType::Market) }).await?;
     refused(-2010, account.place_order(stop(OrderType::StopLoss, 150.0)).await);
     Ok(())
 }
@@ -152,9 +150,9 @@ async fn executing(account: &Account) -> Done {
     }
     refused(-2010, account.place_order(limit(Buy, TimeInForce::GTC, 100_000.0, 150.0)).await);
     let query = OrdersQuery { symbol: SYMBOL.to_owned(), ..OrdersQuery::default() };
-    assert_eq!(account.get_all_orders(query).await?.len(), 16);
+    assert_eq!(account.get_all_orders(query).await?.len(), 15);
     let mine = account.trade_history(SYMBOL).await?;
-    assert!(mine.len() == 8 && mine.iter().all(|trade| !trade.is_maker), "{mine:?}");
+    assert!(mine.len() == 7 && mine.iter().all(|trade| !trade.is_maker), "{mine:?}");
     Ok(())
 }
 
