@@ -51,8 +51,9 @@ struct Queue {
     begun: usize,
     /// Bytes that wait.
     waiting: usize,
-    /// Bytes that are kept for it elsewhere.
-    kept: usize,
+    /// Bytes that are kept for it elsewhere, as long as it is open: who keeps them for a connection that is to end
+    /// will notice, and nobody else has to go for them.
+    kept: Option<Counted>,
     /// Pieces that were taken.
     taken: u64,
     state: State,
@@ -81,7 +82,6 @@ pub(crate) struct Piece {
 pub(crate) struct Kept {
     outbox: Outbox,
     bytes: usize,
-    _counted: Counted,
 }
 
 impl PartialEq for Outbox {
@@ -101,6 +101,7 @@ impl Inner {
             queue.state = state;
             queue.waiting = 0;
             queue.begun = 0;
+            queue.kept = None;
             std::mem::take(&mut queue.texts)
         };
         drop(left);
@@ -111,7 +112,7 @@ impl Inner {
 impl Holder for Inner {
     fn held(&self) -> usize {
         let queue = self.queue();
-        queue.waiting + queue.kept
+        queue.waiting + queue.kept.as_ref().map_or(0, Counted::bytes)
     }
 
     fn overflow(&self) {
@@ -128,7 +129,9 @@ impl Drop for Inner {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.outbox.queue().kept -= self.bytes;
+        if let Some(kept) = &mut self.outbox.queue().kept {
+            kept.take(self.bytes);
+        }
     }
 }
 
@@ -217,10 +220,13 @@ impl Outbox {
 
     /// Counts bytes that are kept for this connection elsewhere.
     pub(crate) fn keep(&self, bytes: usize) -> Kept {
-        self.queue().kept += bytes;
-        let kept = Kept { outbox: self.clone(), bytes, _counted: self.0.spool.count(bytes) };
+        let mut queue = self.queue();
+        if queue.state == State::Open {
+            queue.kept.get_or_insert_with(|| self.0.spool.count(0)).add(bytes);
+        }
+        drop(queue);
         self.0.spool.relieve();
-        kept
+        Kept { outbox: self.clone(), bytes }
     }
 
     /// Whether its connection goes on.
@@ -402,5 +408,19 @@ mod tests {
         assert_eq!(honest.0.held(), 1000);
         drop(outboxes);
         assert_eq!(spool.held(), 1000 + LONG, "what nobody holds is not counted");
+    }
+
+    /// Room was made without end: what is kept elsewhere stays kept while its connection is told to end.
+    #[test]
+    fn too_much_kept_elsewhere_ends_its_connection_and_holds_nobody_up() {
+        const MUCH: usize = 200 * 1024 * 1024;
+        let spool = Spool::default();
+        let [one, other, honest] = [(); 3].map(|()| Outbox::new(&spool));
+        honest.send(message());
+        let kept = [one.keep(MUCH), other.keep(MUCH + 1)];
+        assert_eq!([&one, &other, &honest].map(Outbox::is_open), [true, false, true]);
+        assert_eq!(spool.held(), 1000 + MUCH);
+        drop(kept);
+        assert_eq!(spool.held(), 1000);
     }
 }

@@ -35,6 +35,22 @@ pub(crate) struct Counted {
     bytes: usize,
 }
 
+impl Counted {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        self.spool.0.held.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        self.spool.0.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
         self.spool.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
