@@ -5,6 +5,7 @@
 mod account;
 mod all_tickers;
 mod cancel_restriction;
+mod client_names;
 mod events;
 mod history;
 mod klines;

@@ -14,12 +14,13 @@ use feed::{Open, ReadModel, View};
 use serde_json::{Value, json};
 
 use super::cancel_restriction::CancelRestriction;
+use super::client_names::Named;
 use super::history::{Wanted, gather};
 use super::market::Answer;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{names, numbers};
+use super::{client_names, names, numbers};
 use crate::hub::Hub;
 use crate::open_orders::{self, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
@@ -148,9 +149,9 @@ impl Order {
         side_name(self.side)
     }
 
-    /// What its client calls it, or nothing.
-    pub(super) fn client_name(&self) -> &str {
-        self.client_id.as_ref().map_or("", ClientOrderId::as_str)
+    /// What these clients call it.
+    pub(super) fn client_name(&self) -> String {
+        client_names::name_of(self.id, self.client_id.as_ref())
     }
 
     /// Below zero, which these clients know as not available, where nobody knows.
@@ -248,20 +249,25 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     asked.only_signed(&["symbol", "orderId", "origClientOrderId"])?;
     let pair = asked.needed("symbol")?.to_owned();
-    let order = named(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
+    let meant = meant(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
+    let order = meant.order;
     let (symbol, account, open) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let open = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
         Ok((symbol, account, open.map(|open| Order::of_open(scene, &open)).transpose()?))
     })
     .await?;
-    if let Some(open) = open {
-        return Ok(Json(open.shape(asked.unit)));
-    }
-    let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
-    let past = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
-    let past = past.ok_or_else(Refusal::no_such_order)?;
-    Ok(Json(site.look(move |scene| Order::of_past(&scene.view, &past)).await?.shape(asked.unit)))
+    let shown = match open {
+        Some(open) => open,
+        None => {
+            let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
+            let past = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
+            let past = past.ok_or_else(Refusal::no_such_order)?;
+            site.look(move |scene| Order::of_past(&scene.view, &past)).await?
+        }
+    };
+    let shown = Some(shown).filter(|order| meant.is(order)).ok_or_else(Refusal::no_such_order)?;
+    Ok(Json(shown.shape(asked.unit)))
 }
 
 /// Oldest first, as many as there are: in pieces, for this protocol has no pages.
@@ -317,14 +323,14 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     asked.only_signed(&["symbol", "orderId", "origClientOrderId", "cancelRestrictions"])?;
     let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
     site.ascertain().await?;
-    let order = named(&site, account, &asked).await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    let meant = meant(&site, account, &asked).await?.ok_or_else(Refusal::unknown_to_cancel)?;
     let open = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        let its = scene.view.open_order(order).filter(|open| open.account == account && open.symbol == symbol);
+        let its = scene.view.open_order(meant.order).filter(|open| open.account == account && open.symbol == symbol);
         its.map(|open| Order::of_open(scene, &open)).transpose()
     });
     // One that is not open any more cannot be canceled, whatever became of it.
-    let open = open.await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    let open = open.await?.filter(|order| meant.is(order)).ok_or_else(Refusal::unknown_to_cancel)?;
     if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) {
         return Err(CancelRestriction::refusal());
     }
@@ -388,20 +394,39 @@ async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Opt
     Ok(Some(shown.await?))
 }
 
-/// The order that a request names by its number, or by what its client calls it. None if the client calls none so.
-async fn named(site: &Site, account: AccountId, asked: &Parameters) -> Result<Option<OrderId>, Refusal> {
+/// The order that a request means.
+#[derive(Clone, Copy)]
+struct Meant {
+    order: OrderId,
+    /// It is meant by the name that an order has whose client gave it none.
+    by_made_name: bool,
+}
+
+impl Meant {
+    /// Whether this order, which has the number, is meant.
+    fn is(self, order: &Order) -> bool {
+        !self.by_made_name || order.client_id.is_none()
+    }
+}
+
+/// The order that a request names by its number, or by what it is called. None if the client calls none so.
+async fn meant(site: &Site, account: AccountId, asked: &Parameters) -> Result<Option<Meant>, Refusal> {
+    let by_number = |order| Ok(Some(Meant { order, by_made_name: false }));
     if let Some(order) = asked.number("orderId")? {
-        return Ok(Some(OrderId(order)));
+        return by_number(OrderId(order));
     }
     let Some(name) = asked.text("origClientOrderId") else {
         let msg = "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!";
         return Err(Refusal::new(-1102, msg));
     };
-    // What cannot be such an id is the id of no order.
-    let Ok(id) = ClientOrderId::parse(name.as_bytes()) else { return Ok(None) };
+    let id = match client_names::read(name) {
+        Some(Named::Own(id)) => id,
+        Some(Named::Made(order)) => return Ok(Some(Meant { order, by_made_name: true })),
+        None => return Ok(None),
+    };
     match ask(site, Op::Query(Query { account, order: id.into() })).await? {
-        Reply::Status(status) => Ok(Some(status.order)),
-        Reply::Done(order) => Ok(Some(order)),
+        Reply::Status(status) => by_number(status.order),
+        Reply::Done(order) => by_number(order),
         Reply::Rejected(_) => Ok(None),
         Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Activated | Reply::Canceled(_) => {
             Err(Refusal::internal())

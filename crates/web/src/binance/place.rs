@@ -14,7 +14,7 @@ use super::order::{ask, of_account, price_text, side_name, time_in_force, type_n
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{names, numbers};
+use super::{client_names, names, numbers};
 use crate::hub::Hub;
 use crate::site::Site;
 
@@ -206,7 +206,7 @@ impl Placing {
             "symbol": names::pair(name),
             "orderId": order.0,
             "orderListId": -1,
-            "clientOrderId": self.client_id.as_ref().map_or("", ClientOrderId::as_str),
+            "clientOrderId": client_names::name_of(order, self.client_id.as_ref()),
             "transactTime": time,
         });
         let Some(fills) = fills.filter(|_| self.tell != Tell::Ack) else { return Ok(told) };

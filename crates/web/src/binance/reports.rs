@@ -167,7 +167,7 @@ impl Standing {
             "F": numbers::zero(),
             "g": -1,
             // Of the order that is canceled; nothing else has an original.
-            "C": if canceled { order.client_name() } else { "" },
+            "C": if canceled { order.client_name() } else { String::new() },
             "x": kind,
             "X": status,
             "r": "NONE",

@@ -1,0 +1,49 @@
+//! What an order is called by these clients' own names for orders, `clientOrderId`: the client order id that its client
+//! gave, or, where it gave none, a name made of the order's number. Nobody has to keep such a name. It has a character
+//! that no client order id may have, so it is nobody's own.
+
+use engine::{ClientOrderId, OrderId};
+
+/// What a made name begins with; the order's number follows.
+const MARK: char = '~';
+
+/// What an order is called.
+pub(super) fn name_of(order: OrderId, own: Option<&ClientOrderId>) -> String {
+    own.map_or_else(|| format!("{MARK}{order}"), |own| own.as_str().to_owned())
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// The order that its client gave this id.
+    Own(ClientOrderId),
+    /// This order, if its client gave it none.
+    Made(OrderId),
+}
+
+/// None if nothing can be called so.
+pub(super) fn read(name: &str) -> Option<Named> {
+    let Some(number) = name.strip_prefix(MARK) else {
+        return ClientOrderId::parse(name.as_bytes()).ok().map(Named::Own);
+    };
+    OrderId::parse(number.as_bytes()).map(Named::Made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_name_is_no_clients_own() {
+        for order in [1, 7, u64::MAX].map(OrderId) {
+            let name = name_of(order, None);
+            assert_eq!(read(&name), Some(Named::Made(order)));
+            assert!(ClientOrderId::parse(name.as_bytes()).is_err() && name.len() <= engine::CLIENT_ORDER_ID_BYTES_MAX);
+        }
+        let own = ClientOrderId::parse(b"7").expect("an id");
+        assert_eq!((name_of(OrderId(1), Some(&own)).as_str(), read("7")), ("7", Some(Named::Own(own))));
+        for nothing in ["", "~", "~x", "~-1", "~18446744073709551616", "a b"] {
+            assert_eq!(read(nothing), None, "{nothing}");
+        }
+    }
+}
