@@ -97,6 +97,43 @@ async def follows_its_own_orders(exchange):
     print(f"ccxt.pro: its own order was reported as {', '.join(statuses)}")
 
 
+async def trades_over_one_connection(exchange):
+    other = XmlUser(2)
+    quote = other.order(-2, 99)
+    bought = await exchange.create_order_ws("SPY/USD", "limit", "buy", 1.5, 99)
+    assert (bought["status"], bought["filled"], bought["cost"]) == ("closed", 1.5, 148.5), bought
+    market = await exchange.create_order_ws("SPY/USD", "market", "buy", 0.5)
+    assert (market["status"], market["filled"]) == ("closed", 0.5), market
+    resting = await exchange.create_order_ws("SPY/USD", "limit", "buy", 2, 50.5, {"newClientOrderId": "ws"})
+    assert (resting["status"], resting["clientOrderId"]) == ("open", "ws"), resting
+    shown = await exchange.fetch_order_ws(resting["id"], "SPY/USD")
+    assert (shown["id"], shown["price"], shown["remaining"]) == (resting["id"], 50.5, 2), shown
+    assert [order["id"] for order in await exchange.fetch_open_orders_ws("SPY/USD")] == [resting["id"]]
+    assert [order["id"] for order in await exchange.fetch_orders_ws("SPY/USD", None, 3)] == [
+        bought["id"], market["id"], resting["id"]]
+    mine = await exchange.fetch_my_trades_ws("SPY/USD", None, 2)
+    assert [(trade["order"], trade["amount"]) for trade in mine] == [(bought["id"], 1.5), (market["id"], 0.5)], mine
+    # The client reads the balances of a spot account in no other answer but REST's: they are in `info`.
+    held = {balance["asset"]: balance["locked"] for balance in (await exchange.fetch_balance_ws())["info"]["balances"]}
+    assert held["USD"] == "101.00000000", held
+    assert [trade["amount"] for trade in await exchange.fetch_trades_ws("SPY/USD", None, 2)] == [1.5, 0.5]
+    assert (await exchange.fetch_ohlcv_ws("SPY/USD", "1d"))[-1][4] == 99
+    canceled = await exchange.cancel_order_ws(resting["id"], "SPY/USD")
+    assert canceled["status"] == "canceled", canceled
+    for price in [40, 41]:
+        await exchange.create_order_ws("SPY/USD", "limit", "buy", 1, price)
+    assert len(await exchange.cancel_all_orders_ws("SPY/USD")) == 2
+    for refused, call in [
+        (ccxt.pro.InsufficientFunds, exchange.create_order_ws("SPY/USD", "limit", "buy", 100_000, 99)),
+        (ccxt.pro.OrderNotFound, exchange.cancel_order_ws(resting["id"], "SPY/USD")),
+    ]:
+        try:
+            raise AssertionError(await call)
+        except refused:
+            pass
+    print("ccxt.pro: orders over one connection do as they should")
+
+
 async def follows_the_rest(exchange):
     other, third = XmlUser(2), XmlUser(3)
     for what, watch in [
@@ -126,6 +163,7 @@ async def main():
     try:
         await exchange.load_markets()
         await follows_its_own_orders(exchange)
+        await trades_over_one_connection(exchange)
         await follows_the_book(exchange)
         await follows_trades(exchange)
         await follows_the_rest(exchange)

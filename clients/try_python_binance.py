@@ -111,6 +111,71 @@ def rest():
     print("python-binance: REST is as it should be")
 
 
+async def calls():
+    """Over one connection to the WebSocket API: what it answers is what REST answers."""
+    client, other = await AsyncClient.create(KEY, SECRET), XmlUser(2)
+    qqq = {"symbol": "QQQUSD"}
+    quotes = [other.order(-3, "145.67", "QQQ"), other.order(2, "140", "QQQ")]
+    try:
+        test = dict(qqq, side="BUY", type="LIMIT", timeInForce="GTC", quantity="1", price="1")
+        assert await client.ws_create_test_order(**test) == {}
+        bought = await client.ws_order_limit_buy(**qqq, quantity=1.5, price=145.67)
+        assert (bought["status"], bought["fills"][0]["price"]) == ("FILLED", "145.67000000"), bought
+        market = await client.ws_order_market_buy(**qqq, quoteOrderQty="145.67")
+        assert (market["status"], market["executedQty"]) == ("FILLED", "1.00000000"), market
+        # Its name has characters that are written otherwise behind a `?`.
+        resting = await client.ws_create_order(**{**test, "newClientOrderId": "ws/mine:1"})
+        assert (resting["status"], resting["clientOrderId"]) == ("NEW", "ws/mine:1"), resting
+        for name in [{"orderId": resting["orderId"]}, {"origClientOrderId": "ws/mine:1"}]:
+            assert (await client.ws_get_order(**qqq, **name))["orderId"] == resting["orderId"]
+        # Side by side, on one connection.
+        asked = await asyncio.gather(*[client.ws_get_order(**qqq, orderId=resting["orderId"]) for _ in range(50)])
+        assert all(order == asked[0] for order in asked), asked
+        for shown, rest in [
+            (client.ws_get_open_orders(**qqq), client.get_open_orders(**qqq)),
+            (client.ws_get_all_orders(**qqq), client.get_all_orders(**qqq)),
+            (client.ws_get_my_trades(**qqq), client.get_my_trades(**qqq)),
+            (client.ws_get_account(), client.get_account()),
+            (client.ws_get_commission_rates(**qqq), client.v3_get_account_commission(**qqq)),
+            (client.ws_get_order_book(**qqq, limit=5), client.get_order_book(**qqq, limit=5)),
+            (client.ws_get_recent_trades(**qqq), client.get_recent_trades(**qqq)),
+            (client.ws_get_historical_trades(**qqq), client.get_historical_trades(**qqq)),
+            (client.ws_get_aggregate_trades(**qqq), client.get_aggregate_trades(**qqq)),
+            (client.ws_get_klines(**qqq, interval="1m"), client.get_klines(**qqq, interval="1m")),
+            (client.ws_get_uiKlines(**qqq, interval="1d"), client.get_ui_klines(**qqq, interval="1d")),
+            (client.ws_get_avg_price(**qqq), client.get_avg_price(**qqq)),
+            (client.ws_get_symbol_ticker(), client.get_symbol_ticker()),
+            (client.ws_get_orderbook_ticker(symbols=["SPYUSD", "QQQUSD"]), client.get_orderbook_ticker()),
+        ]:
+            shown, rest = await shown, await rest
+            assert shown == rest, (shown, rest)
+        assert (await client.ws_get_ticker(**qqq))["lastPrice"] == "145.67000000"
+        assert (await client.ws_get_trading_day_ticker(**qqq))["lastPrice"] == "145.67000000"
+        assert (await client.ws_get_symbol_ticker_window(**qqq, windowSize="1d"))["lastPrice"] == "145.67000000"
+        assert [pair["symbol"] for pair in (await client.ws_get_exchange_info(**qqq))["symbols"]] == ["QQQUSD"]
+        assert await client.ws_ping() == {} and (await client.ws_get_time())["serverTime"] > 0
+        canceled = await client.ws_cancel_order(**qqq, orderId=resting["orderId"])
+        assert canceled["status"] == "CANCELED", canceled
+        again = await client.ws_order_limit_sell(**qqq, quantity="1", price="999")
+        [last] = await client.ws_cancel_all_open_orders(**qqq)
+        assert (last["orderId"], last["status"]) == (again["orderId"], "CANCELED"), last
+        for expected, refused_call in [
+            (-2011, client.ws_cancel_order(**qqq, orderId=resting["orderId"])),
+            (-2010, client.ws_order_limit_buy(**qqq, quantity="100000", price="150")),
+            (-1121, client.ws_get_order_book(symbol="NONEUSD")),
+            (-1020, client.ws_cancel_and_replace_order(**test, cancelReplaceMode="STOP_ON_FAILURE")),
+        ]:
+            try:
+                raise AssertionError(await refused_call)
+            except BinanceAPIException as error:
+                assert error.code == expected, error
+    finally:
+        await client.close_connection()
+    for quote in quotes:
+        other.cancel(quote)
+    print("python-binance: the WebSocket API is as it should be")
+
+
 async def next_of(stream, what, wanted):
     """Reads on until a message is as wanted; a client that reads is never refused."""
     while True:
@@ -186,3 +251,4 @@ async def follow(client, depth):
 
 rest()
 asyncio.run(streams())
+asyncio.run(calls())

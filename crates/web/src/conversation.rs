@@ -27,7 +27,12 @@ pub(crate) trait Party: Send + 'static {
     /// Runs before anything is read.
     fn begin(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Does what a client asks for, and answers.
+    /// Returns when it can hear more: until then its client is not read.
+    fn ready(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// Does what a client asks for, and answers, now or later.
     fn heard(&mut self, text: &str) -> impl Future<Output = ()> + Send;
 
     /// A client sent what is no text.
@@ -58,7 +63,7 @@ async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbo
     let mut look = pin!(sleep(silence.until_looked_at()));
     loop {
         tokio::select! {
-            heard = socket.next() => {
+            heard = async { party.ready().await; socket.next().await } => {
                 silence.broken();
                 match heard {
                     Some(Ok(Message::Text(text))) => party.heard(&text).await,

@@ -87,6 +87,8 @@ struct Inner {
     replays: Semaphore,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
+    /// Permits for gathering a long answer that is one message.
+    gathering: Semaphore,
     /// Permits for writing a piece of a long message.
     writing: Semaphore,
     telling: PublishCost,
@@ -97,6 +99,8 @@ struct Inner {
 
 /// Pieces of long answers that are made at once.
 const PIECES_AT_ONCE: usize = 2;
+/// Long answers that are gathered at once, for all clients together: each takes memory until it is told.
+const GATHERED_AT_ONCE: usize = 4;
 
 impl Site {
     pub(crate) fn new(
@@ -117,6 +121,7 @@ impl Site {
             instruments,
             replays: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
+            gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
             telling: PublishCost::default(),
             spool: Spool::default(),
@@ -179,6 +184,10 @@ impl Site {
 
     pub(crate) fn pieces(&self) -> &Semaphore {
         &self.0.pieces
+    }
+
+    pub(crate) fn gathering(&self) -> &Semaphore {
+        &self.0.gathering
     }
 
     pub(crate) fn writing(&self) -> &Semaphore {

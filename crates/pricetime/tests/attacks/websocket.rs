@@ -82,6 +82,31 @@ fn requests_whose_answers_are_never_read_cost_no_more_than_other_output() {
     flood_all("requests, answers never read", |request| raw::frame(TEXT, request.as_bytes()));
 }
 
+/// An answer over the WebSocket API is one message, which takes all of its memory at once.
+#[test]
+fn long_answers_that_are_never_read_are_made_one_at_a_time() {
+    let clients = size(10, 40);
+    let limits = Limits { memory: clients * 10 * MIB, longest: Duration::from_secs(3), ..ORDINARY };
+    let scene = Scene::set("long answers, never read", limits, |launch| launch);
+    for thousand in 0..6 {
+        let symbols: String = (0..1_000).map(|n| format!(r#"<symbol sym="S{thousand}x{n}"/>"#)).collect();
+        assert!(!scene.server.ask(&format!("<create>{symbols}</create>")).contains("<error"));
+    }
+    let attack = scene.attack();
+    let request = raw::frame(TEXT, br#"{"id":1,"method":"exchangeInfo"}"#).repeat(100);
+    let streams: Vec<TcpStream> = (0..clients)
+        .map(|_| {
+            let mut stream = raw::listen(attack.server().http, "/binance/ws-api/v3");
+            stream.write_all(&request).unwrap();
+            stream
+        })
+        .collect();
+    for stream in &streams {
+        wait_until("whoever reads nothing is disconnected", 10 * PATIENCE, || raw::has_ended_unread(stream));
+    }
+    attack.end(&format!("{clients} disconnected"));
+}
+
 /// A frame of 16 MiB was taken in before it was refused for its length.
 #[test]
 fn a_frame_that_is_too_long_is_not_waited_for() {

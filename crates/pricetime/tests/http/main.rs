@@ -5,6 +5,7 @@
 mod common;
 
 mod binance;
+mod binance_calls;
 mod binance_client_names;
 mod binance_followers;
 mod binance_market;

@@ -1,9 +1,11 @@
 //! A subset of Binance's spot interface, so that clients written for that exchange trade here unmodified: REST, streams, and
-//! the WebSocket API as far as user streams need it. A translation and nothing else: what it asks and does is what
+//! the WebSocket API. A translation and nothing else: what it asks and does is what
 //! `/api/v1` asks and does. docs/BINANCE.md is its interface.
 
 mod account;
 mod all_tickers;
+mod call;
+mod calls;
 mod cancel_restriction;
 mod client_names;
 mod events;

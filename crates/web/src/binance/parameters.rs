@@ -1,6 +1,7 @@
-//! The parameters of a request, from its query string, its body, or both, and who signed them.
+//! The parameters of a request, from its query string, its body, or both, or of a call over the WebSocket API, and who
+//! signed them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -20,18 +21,31 @@ const WINDOW_MAX: u64 = 60_000_000;
 /// How far ahead a client's clock may be.
 const AHEAD_MAX: u64 = 1_000_000;
 /// What every signed request may have.
-const OF_SIGNED: [&str; 3] = ["timestamp", "recvWindow", "signature"];
+const OF_SIGNED: [&str; 3] = ["timestamp", "recvWindow", SIGNATURE];
 
 /// A request's parameters.
 pub(super) struct Parameters {
     key: Option<String>,
     /// In which times are to be told.
     pub(super) unit: TimeUnit,
-    /// As they came, for the signature.
-    query: String,
-    body: Bytes,
+    proof: Proof,
     parameters: Vec<(String, String)>,
 }
+
+/// What shows whom a request comes from.
+enum Proof {
+    /// The signature of what stands behind the `?` and in the body, as they came.
+    SignedRequest { query: String, body: Bytes },
+    /// The signature of all other parameters of a call, in the order of their names.
+    SignedCall(Vec<(String, String)>),
+    /// The connection that a call came over has logged on.
+    LoggedOn,
+}
+
+/// The parameters of a call that say who sends it, and whether it is to be answered with the limits.
+const API_KEY: &str = "apiKey";
+const SIGNATURE: &str = "signature";
+pub(super) const RETURN_RATE_LIMITS: &str = "returnRateLimits";
 
 impl<S: Send + Sync> FromRequest<S> for Parameters {
     type Rejection = Refusal;
@@ -47,11 +61,23 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         })?;
         let mut parameters = parsed(query.as_bytes())?;
         parameters.extend(parsed(&body)?);
-        Ok(Parameters { key, unit, query, body, parameters })
+        Ok(Parameters { key, unit, proof: Proof::SignedRequest { query, body }, parameters })
     }
 }
 
 impl Parameters {
+    /// Those of a call, whose connection has logged on with the key `session`. A call that names a key or has a
+    /// signature stands for itself.
+    pub(super) fn of_call(mut sent: BTreeMap<String, String>, session: Option<&str>) -> Parameters {
+        let is_by_itself = session.is_none() || [API_KEY, SIGNATURE].iter().any(|name| sent.contains_key(*name));
+        let signed =
+            || sent.iter().filter(|(name, _)| *name != SIGNATURE).map(|(name, value)| (name.clone(), value.clone()));
+        let proof = if is_by_itself { Proof::SignedCall(signed().collect()) } else { Proof::LoggedOn };
+        let key = sent.remove(API_KEY).or_else(|| session.map(str::to_owned));
+        sent.remove(RETURN_RATE_LIMITS);
+        Parameters { key, unit: TimeUnit::default(), proof, parameters: sent.into_iter().collect() }
+    }
+
     /// A parameter; that of the query counts, if the body has it too.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(other, _)| other == name);
@@ -116,9 +142,17 @@ impl Parameters {
     pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
         let key = self.key(site)?;
         let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
-        let signature = self.needed("signature")?;
-        let (query, body) = (unsigned(self.query.as_bytes()), unsigned(&self.body));
-        if !key.signed(&[&query, &body], signature) {
+        let is_signed = match &self.proof {
+            Proof::SignedRequest { query, body } => {
+                key.signed(&[&unsigned(query.as_bytes()), &unsigned(body)], self.needed(SIGNATURE)?)
+            }
+            Proof::SignedCall(others) => {
+                let signature = self.needed(SIGNATURE)?;
+                as_signed(others).iter().any(|text| key.signed(&[text.as_bytes()], signature))
+            }
+            Proof::LoggedOn => true,
+        };
+        if !is_signed {
             return Err(Refusal::bad_signature());
         }
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
@@ -126,7 +160,7 @@ impl Parameters {
     }
 }
 
-pub(super) fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal> {
+fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal> {
     let keys = &site.market()?.keys;
     match keys.find(key) {
         Some(key) => Ok(key),
@@ -140,13 +174,13 @@ pub(super) fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal
 }
 
 /// A parameter that is a number: digits, and nothing that a parser of numbers may take besides.
-pub(super) fn number(name: &str, text: &str) -> Result<u64, Refusal> {
+fn number(name: &str, text: &str) -> Result<u64, Refusal> {
     let number = Some(text).filter(|text| digits(text)).and_then(|text| text.parse().ok());
     number.ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
 }
 
 /// How old a request may be, in microseconds: milliseconds with up to three decimals.
-pub(super) fn window(text: &str) -> Result<u64, Refusal> {
+fn window(text: &str) -> Result<u64, Refusal> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_decimal = digits(whole) && digits(decimals) && decimals.len() <= 3;
     let micros = is_decimal.then(|| format!("{whole}{decimals:0<3}").parse().ok()).flatten();
@@ -154,7 +188,7 @@ pub(super) fn window(text: &str) -> Result<u64, Refusal> {
 }
 
 /// Whether a signed request is of now, whose window is of so many microseconds.
-pub(super) fn check_time(Time(timestamp): Time, window: Option<u64>) -> Result<(), Refusal> {
+fn check_time(Time(timestamp): Time, window: Option<u64>) -> Result<(), Refusal> {
     let (now, window) = (now(), window.unwrap_or(WINDOW));
     if window > WINDOW_MAX {
         return Err(Refusal::new(-1131, format!("recvWindow must be less than {}.", WINDOW_MAX / 1000)));
@@ -183,6 +217,12 @@ fn parsed(text: &[u8]) -> Result<Vec<(String, String)>, Refusal> {
 fn unsigned(text: &[u8]) -> Vec<u8> {
     let others: Vec<&[u8]> = text.split(|byte| *byte == b'&').filter(|part| !part.starts_with(b"signature=")).collect();
     others.join(&b'&')
+}
+
+/// What a client may have signed: parameters as they are, or written as behind a `?`. Few differ.
+fn as_signed(parameters: &[(String, String)]) -> [String; 2] {
+    let plain: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    [plain.join("&"), form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish()]
 }
 
 #[cfg(test)]

@@ -69,6 +69,13 @@ impl Refusal {
         Refusal::with(StatusCode::NOT_FOUND, -1020, msg)
     }
 
+    pub(super) fn no_such_call(method: &str) -> Refusal {
+        let msg = format!(
+            "This operation is not supported: there is no method {method:?}; docs/BINANCE.md lists what there is."
+        );
+        Refusal::new(-1020, msg)
+    }
+
     pub(super) fn wrong_method() -> Refusal {
         let msg = "This operation is not supported: this method is not for this path; docs/BINANCE.md lists what is.";
         Refusal::with(StatusCode::METHOD_NOT_ALLOWED, -1020, msg)
@@ -77,6 +84,18 @@ impl Refusal {
     pub(super) fn too_large() -> Refusal {
         let msg = format!("Too much data: a body may have {BODY_BYTES_MAX} bytes.");
         Refusal::with(StatusCode::PAYLOAD_TOO_LARGE, -1130, msg)
+    }
+
+    /// An answer over the WebSocket API is one message.
+    pub(super) fn too_long_an_answer(bytes_max: usize) -> Refusal {
+        let msg = format!(
+            "The answer would have more than {bytes_max} bytes: ask for less, or over REST, which has no bound."
+        );
+        Refusal::new(-1130, msg)
+    }
+
+    pub(super) fn bad_call(why: impl fmt::Display) -> Refusal {
+        Refusal::new(-1135, format!("Invalid JSON Request: {why}"))
     }
 
     pub(super) fn missing(parameter: &str) -> Refusal {
@@ -110,6 +129,11 @@ impl Refusal {
 
     pub(super) fn no_key() -> Refusal {
         Refusal::with(StatusCode::UNAUTHORIZED, -2014, "API-key format invalid.")
+    }
+
+    pub(super) fn no_session() -> Refusal {
+        let msg = "API-key format invalid: this connection has not logged on; session.logon comes first.";
+        Refusal::with(StatusCode::UNAUTHORIZED, -2014, msg)
     }
 
     pub(super) fn bad_key(why: &str) -> Refusal {

@@ -1,14 +1,21 @@
-//! The WebSocket API, as far as clients need it to follow their account: one signed request subscribes to it.
+//! A connection to the WebSocket API: what it does of itself, which is to log on and to follow accounts, and how many
+//! calls it has done at once. What REST answers, too, is in `calls`.
 
-use axum::extract::State;
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use engine::AccountId;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
-use super::parameters::{self, Parameters, check_time, find_key};
+use super::call::{self, Call, Form};
+use super::calls::{self, AT_ONCE, Turns};
+use super::numbers;
+use super::parameters::{Parameters, RETURN_RATE_LIMITS};
 use super::refusal::Refusal;
 use super::socket::of_this_unit;
-use super::{numbers, time_unit};
+use super::used_weight::Weigher;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::outbox::Outbox;
@@ -21,41 +28,88 @@ use crate::upgrade::Upgrade;
 pub(super) async fn upgrade(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
+    Extension(weigher): Extension<Weigher>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
-    // Its answers tell of no limits, whether they are to or not.
-    of_this_unit(&asked, &["returnRateLimits"])?;
+    of_this_unit(&asked, &[RETURN_RATE_LIMITS])?;
+    let tells_limits = asked.text(RETURN_RATE_LIMITS).map_or(Ok(true), call::tells_limits)?;
     site.market()?;
-    Ok(conversation::begin(site, upgrade?, |site, outbox| Caller { site, outbox, followed: Vec::new() }))
+    let turns = Arc::new(Turns::new());
+    let (since, session, followed, begun) = (numbers::now(), None, Vec::new(), JoinSet::new());
+    Ok(conversation::begin(site, upgrade?, move |site, outbox| Caller {
+        site,
+        outbox,
+        weigher,
+        tells_limits,
+        since,
+        session,
+        followed,
+        begun,
+        turns,
+    }))
 }
 
 /// A connection.
 struct Caller {
     site: Site,
     outbox: Outbox,
-    followed: Vec<Topic>,
+    weigher: Weigher,
+    /// Unless a call says otherwise.
+    tells_limits: bool,
+    since: u64,
+    session: Option<Session>,
+    followed: Vec<Followed>,
+    /// Calls that are being done. No further ones are read when they are too many.
+    begun: JoinSet<()>,
+    turns: Arc<Turns>,
+}
+
+/// The connection has logged on.
+struct Session {
+    key: String,
+    account: AccountId,
+    since: u64,
+}
+
+/// An account's stream.
+#[derive(Clone, Copy)]
+struct Followed {
+    topic: Topic,
+    number: u32,
+    /// It ends when the connection logs out.
+    by_session: bool,
 }
 
 impl Party for Caller {
     async fn begin(&mut self) {}
 
+    async fn ready(&mut self) {
+        while self.begun.len() >= AT_ONCE {
+            self.begun.join_next().await;
+        }
+    }
+
     async fn heard(&mut self, text: &str) {
-        let request: Value = match crate::json::request(text) {
-            Ok(request) => request,
-            Err(error) => {
-                let refusal = Refusal::new(-1135, format!("Invalid JSON Request: {error}"));
-                return self.outbox.send(refused(&Value::Null, &refusal));
-            }
+        let (form, read) = call::read(text, self.weigher.add(), self.tells_limits);
+        let called = match read {
+            Ok(call) => self.call(&form, call).await,
+            Err(refusal) => Err(refusal),
         };
-        let id = request["id"].clone();
-        if let Err(refusal) = self.call(&id, &request).await {
-            self.outbox.send(refused(&id, &refusal));
+        match called {
+            Ok(Called::Answered(result)) => self.outbox.send(form.result(&result)),
+            Ok(Called::Told) => {}
+            // Others are done beside it, and may be answered before it.
+            Ok(Called::OfRest(method, asked)) => {
+                let (site, outbox, turns) = (self.site.clone(), self.outbox.clone(), self.turns.clone());
+                self.begun.spawn(calls::perform(site, (form, method, asked), outbox, turns));
+            }
+            Err(refusal) => self.outbox.send(form.refusal(&refusal)),
         }
     }
 
     fn no_text(&mut self) {
-        let refusal = Refusal::new(-1135, "Invalid JSON Request: requests are text messages");
-        self.outbox.send(refused(&Value::Null, &refusal));
+        let (form, _) = call::read("", self.weigher.add(), self.tells_limits);
+        self.outbox.send(form.refusal(&Refusal::bad_call("requests are text messages")));
     }
 
     fn farewell(&self) -> Option<Text> {
@@ -63,116 +117,110 @@ impl Party for Caller {
     }
 }
 
+/// What became of a call.
+enum Called {
+    Answered(Value),
+    /// Its answer was sent.
+    Told,
+    /// REST has it.
+    OfRest(String, Parameters),
+}
+
 impl Caller {
-    async fn call(&mut self, id: &Value, request: &Value) -> Result<(), Refusal> {
-        let none = Map::new();
-        let parameters = request["params"].as_object().unwrap_or(&none);
-        match request["method"].as_str() {
-            Some("ping") => {
-                only(parameters, &[])?;
-                self.outbox.send(answered(id, &json!({})));
+    async fn call(&mut self, form: &Form, call: Call) -> Result<Called, Refusal> {
+        let Call { method, parameters } = call;
+        let logs_on = ["session.logon", "userDataStream.subscribe.signature"].contains(&method.as_str());
+        let session = self.session.as_ref().filter(|_| !logs_on);
+        let asked = Parameters::of_call(parameters, session.map(|session| session.key.as_str()));
+        match method.as_str() {
+            "session.logon" => {
+                let account = asked.account(&self.site)?;
+                asked.only_signed(&[])?;
+                let key = asked.key(&self.site)?.key.clone();
+                if self.session.as_ref().is_some_and(|before| before.account != account) {
+                    self.leave(|its| its.by_session).await?;
+                }
+                self.session = Some(Session { key, account, since: numbers::now() });
+                Ok(Called::Answered(self.status()))
             }
-            Some("time") => {
-                only(parameters, &[])?;
-                self.outbox.send(answered(id, &json!({"serverTime": numbers::now()})));
+            "session.status" => {
+                asked.only(&[])?;
+                Ok(Called::Answered(self.status()))
             }
-            Some("userDataStream.subscribe.signature") => {
-                only(parameters, &["apiKey", "timestamp", "recvWindow", "signature"])?;
-                let account = signed(&self.site, parameters)?;
-                self.follow(id, account).await?;
+            "session.logout" => {
+                asked.only(&[])?;
+                self.session = None;
+                self.leave(|its| its.by_session).await?;
+                Ok(Called::Answered(self.status()))
             }
-            Some("userDataStream.unsubscribe") => {
-                only(parameters, &["subscriptionId"])?;
-                let number = parameters.get("subscriptionId").and_then(Value::as_u64);
-                self.leave(id, number).await?;
+            "session.subscriptions" => {
+                asked.only(&[])?;
+                Ok(Called::Answered(self.followed.iter().map(|its| json!({"subscriptionId": its.number})).collect()))
             }
-            _ => {
-                let msg = "This operation is not supported: method is ping, time, userDataStream.subscribe.signature or \
-                           userDataStream.unsubscribe; orders go over REST.";
-                return Err(Refusal::new(-1020, msg));
+            "userDataStream.subscribe" => {
+                asked.only(&[])?;
+                let account = self.session.as_ref().ok_or_else(Refusal::no_session)?.account;
+                self.follow(form, account, true).await
             }
+            "userDataStream.subscribe.signature" => {
+                let account = asked.account(&self.site)?;
+                asked.only_signed(&[])?;
+                self.follow(form, account, false).await
+            }
+            "userDataStream.unsubscribe" => {
+                asked.only(&["subscriptionId"])?;
+                let number = asked.number("subscriptionId")?;
+                self.leave(|its| number.is_none_or(|number| number == u64::from(its.number))).await?;
+                Ok(Called::Answered(json!({})))
+            }
+            _ => Ok(Called::OfRest(method, asked)),
         }
-        Ok(())
     }
 
-    async fn follow(&mut self, id: &Value, account: AccountId) -> Result<(), Refusal> {
+    /// How far the connection is logged on.
+    fn status(&self) -> Value {
+        json!({
+            "apiKey": self.session.as_ref().map(|session| &session.key),
+            "authorizedSince": self.session.as_ref().map(|session| session.since),
+            "connectedSince": self.since,
+            "returnRateLimits": self.tells_limits,
+            "serverTime": numbers::now(),
+            "userDataStream": !self.followed.is_empty(),
+        })
+    }
+
+    async fn follow(&mut self, form: &Form, account: AccountId, by_session: bool) -> Result<Called, Refusal> {
         self.site.ascertain().await?;
-        let (id, outbox) = (id.clone(), self.outbox.clone());
-        let topic = self.site.look(move |scene| {
+        let (outbox, form) = (self.outbox.clone(), form.clone());
+        let followed = self.site.look(move |scene| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
             let account = scene.view.find_account(account).ok_or_else(unknown)?;
             let topic = Topic::User(account, Envelope::Api);
-            outbox.send(answered(&id, &json!({"subscriptionId": account.0})));
+            outbox.send(form.result(&json!({"subscriptionId": account.0})));
             Hub::subscribe(scene, topic, &outbox);
-            Ok::<Topic, Refusal>(topic)
+            Ok::<Followed, Refusal>(Followed { topic, number: account.0, by_session })
         });
-        let topic = topic.await??;
-        if !self.followed.contains(&topic) {
-            self.followed.push(topic);
+        let followed = followed.await??;
+        match self.followed.iter_mut().find(|its| its.topic == followed.topic) {
+            // What was followed for itself does not end with the session.
+            Some(its) => its.by_session &= by_session,
+            None => self.followed.push(followed),
         }
-        Ok(())
+        Ok(Called::Told)
     }
 
-    /// One of its subscriptions, or all.
-    async fn leave(&mut self, id: &Value, number: Option<u64>) -> Result<(), Refusal> {
-        let is_meant = |topic: &Topic| matches!(*topic, Topic::User(account, _) if number.is_none_or(|number| number == u64::from(account.0)));
-        let (left, kept): (Vec<Topic>, Vec<Topic>) = self.followed.iter().partition(|topic| is_meant(topic));
+    /// Ends some of its subscriptions, and says so.
+    async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
+        let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;
-        let (id, outbox) = (id.clone(), self.outbox.clone());
+        let outbox = self.outbox.clone();
         let done = self.site.look(move |scene| {
-            for topic in left {
-                Hub::unsubscribe(scene, topic, &outbox);
+            for its in left {
+                Hub::unsubscribe(scene, its.topic, &outbox);
+                let event = json!({"e": "eventStreamTerminated", "E": numbers::now()});
+                outbox.send(json!({"subscriptionId": its.number, "event": event}).to_string().into());
             }
-            outbox.send(answered(&id, &json!({})));
         });
         Ok(done.await?)
     }
-}
-
-/// Errors: a request has a parameter that is none of these.
-fn only(parameters: &Map<String, Value>, known: &[&str]) -> Result<(), Refusal> {
-    let mut unknown = parameters.keys().filter(|name| !known.contains(&name.as_str())).peekable();
-    match unknown.peek().copied() {
-        None => Ok(()),
-        Some(first) => Err(Refusal::unread(parameters.len() - unknown.count(), parameters.len(), first)),
-    }
-}
-
-/// Whom a request comes from, if it is signed and of now.
-fn signed(site: &Site, parameters: &Map<String, Value>) -> Result<AccountId, Refusal> {
-    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
-    let key = find_key(site, text("apiKey").filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?)?;
-    let written =
-        |name: &str| parameters.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    let timestamp = written("timestamp").ok_or_else(|| Refusal::missing("timestamp"))?;
-    let timestamp = time_unit::sent(parameters::number("timestamp", &timestamp)?);
-    let window = written("recvWindow").map(|text| parameters::window(&text)).transpose()?;
-    let signature = text("signature").ok_or_else(|| Refusal::missing("signature"))?;
-    if !key.signed(&[signed_text(parameters).as_bytes()], signature) {
-        return Err(Refusal::bad_signature());
-    }
-    check_time(timestamp, window)?;
-    Ok(key.account)
-}
-
-/// All parameters but the signature, in the order of their names.
-fn signed_text(parameters: &Map<String, Value>) -> String {
-    let mut parts: Vec<String> = parameters
-        .iter()
-        .filter(|(name, _)| *name != "signature")
-        .map(|(name, value)| match value.as_str() {
-            Some(text) => format!("{name}={text}"),
-            None => format!("{name}={value}"),
-        })
-        .collect();
-    parts.sort_unstable();
-    parts.join("&")
-}
-
-fn answered(id: &Value, result: &Value) -> Text {
-    json!({"id": id, "status": 200, "result": result, "rateLimits": []}).to_string().into()
-}
-
-fn refused(id: &Value, refusal: &Refusal) -> Text {
-    json!({"id": id, "status": refusal.status.as_u16(), "error": refusal.body(), "rateLimits": []}).to_string().into()
 }

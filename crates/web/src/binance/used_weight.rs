@@ -25,6 +25,13 @@ const HEADERS: [HeaderName; 2] =
 #[derive(Clone, Default)]
 pub(crate) struct UsedWeights(Arc<Mutex<Minute>>);
 
+/// Counts what one client asks for. Each request has it with it, for those that ask more over the same connection.
+#[derive(Clone)]
+pub(super) struct Weigher {
+    weights: UsedWeights,
+    address: IpAddr,
+}
+
 #[derive(Default)]
 struct Minute {
     /// Since 1970.
@@ -38,18 +45,27 @@ struct Minute {
 pub(crate) async fn tell_used_weight(
     State(weights): State<UsedWeights>,
     ConnectInfo(life): ConnectInfo<Life>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if !super::is_for(&request) {
         return next.run(request).await;
     }
-    let used = weights.0.lock().unwrap_or_else(PoisonError::into_inner).add(life.there(), now() / MINUTE_MICROS);
+    let weigher = Weigher { weights, address: life.there() };
+    let used = weigher.add();
+    request.extensions_mut().insert(weigher);
     let mut response = next.run(request).await;
     for header in HEADERS {
         response.headers_mut().insert(header, HeaderValue::from(used));
     }
     response
+}
+
+impl Weigher {
+    /// Counts one more, and gives how many those are.
+    pub(super) fn add(&self) -> u64 {
+        self.weights.0.lock().unwrap_or_else(PoisonError::into_inner).add(self.address, now() / MINUTE_MICROS)
+    }
 }
 
 impl Minute {
@@ -68,11 +84,25 @@ impl Minute {
     }
 }
 
+fn limit(kind: &str, interval: &str, count: u32) -> Value {
+    json!({"rateLimitType": kind, "interval": interval, "intervalNum": count, "limit": LIMIT})
+}
+
+fn weight_limit() -> Value {
+    limit("REQUEST_WEIGHT", "MINUTE", 1)
+}
+
+/// What an answer over the WebSocket API says of what was used.
+pub(super) fn told(used: u64) -> Value {
+    let mut limit = weight_limit();
+    limit["count"] = json!(used);
+    json!([limit])
+}
+
 /// What `exchangeInfo` says of them.
 pub(super) fn limits() -> Value {
-    let limit = |kind: &str, interval: &str, count: u32| json!({"rateLimitType": kind, "interval": interval, "intervalNum": count, "limit": LIMIT});
     json!([
-        limit("REQUEST_WEIGHT", "MINUTE", 1),
+        weight_limit(),
         limit("ORDERS", "SECOND", 10),
         limit("ORDERS", "DAY", 1),
         limit("RAW_REQUESTS", "MINUTE", 5),

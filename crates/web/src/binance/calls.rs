@@ -1,0 +1,171 @@
+//! The methods of the WebSocket API: each is a request of REST, which the same handler answers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::call::Form;
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+use super::{account, klines, market, order, place, rolling, tickers, wallet};
+use crate::outbox::{Kept, Outbox};
+use crate::site::Site;
+
+/// The longest answer, which is one message.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
+/// Calls of one connection that are done at once.
+pub(super) const AT_ONCE: usize = 16;
+
+/// When the calls of a connection are done.
+pub(super) struct Turns {
+    /// Who places an order has one of them, who cancels has all.
+    orders: Semaphore,
+    /// Of long answers, one is made at a time.
+    long: Semaphore,
+}
+
+/// When a call is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// At once.
+    Any,
+    /// After what was to be canceled before it. Orders are placed as they come, and do not wait for one another's
+    /// answers.
+    AfterCancels,
+    /// After all that was to be placed or canceled before it.
+    Alone,
+}
+
+impl Turn {
+    /// A connection's orders and cancels are done in the order in which they come, as far as that makes a difference.
+    fn of(method: &str) -> Turn {
+        match method {
+            "order.place" => Turn::AfterCancels,
+            "order.cancel" | "openOrders.cancelAll" => Turn::Alone,
+            _ => Turn::Any,
+        }
+    }
+}
+
+impl Turns {
+    pub(super) fn new() -> Turns {
+        Turns { orders: Semaphore::new(AT_ONCE), long: Semaphore::new(1) }
+    }
+
+    /// Returns when it is this turn. Who asks first is first.
+    async fn come(&self, turn: Turn) -> Option<SemaphorePermit<'_>> {
+        let places = match turn {
+            Turn::Any => return None,
+            Turn::AfterCancels => 1,
+            Turn::Alone => AT_ONCE as u32,
+        };
+        // The semaphore is never closed.
+        self.orders.acquire_many(places).await.ok()
+    }
+}
+
+/// What the handler of a method answers.
+async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response, Refusal> {
+    // Those that write are certain by their commit, or check by themselves; the first two are about the server alone.
+    if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
+        site.ascertain().await?;
+    }
+    let site = State(site);
+    Ok(match method {
+        "ping" => market::ping(asked).await.into_response(),
+        "time" => market::time(asked).await.into_response(),
+        "exchangeInfo" => market::exchange_info(site, asked).await.into_response(),
+        "depth" => market::depth(site, asked).await.into_response(),
+        "trades.recent" => market::trades(site, asked).await.into_response(),
+        "trades.historical" => market::historical_trades(site, asked).await.into_response(),
+        "trades.aggregate" => market::aggregate_trades(site, asked).await.into_response(),
+        "klines" | "uiKlines" => klines::klines(site, asked).await.into_response(),
+        "avgPrice" => tickers::average_price(site, asked).await.into_response(),
+        "ticker" => rolling::rolling(site, asked).await.into_response(),
+        "ticker.tradingDay" => rolling::trading_day(site, asked).await.into_response(),
+        "ticker.24hr" => tickers::day(site, asked).await.into_response(),
+        "ticker.price" => tickers::price(site, asked).await.into_response(),
+        "ticker.book" => tickers::book(site, asked).await.into_response(),
+        "order.place" => place::place(site, asked).await.into_response(),
+        "order.test" => place::test(site, asked).await.into_response(),
+        "order.status" => order::one(site, asked).await.into_response(),
+        "order.cancel" => order::cancel(site, asked).await.into_response(),
+        "openOrders.status" => order::open(site, asked).await.into_response(),
+        "openOrders.cancelAll" => order::cancel_open(site, asked).await.into_response(),
+        "allOrders" => order::all(site, asked).await.into_response(),
+        "myTrades" => account::trades(site, asked).await.into_response(),
+        "account.status" => account::account(site, asked).await.into_response(),
+        "account.commission" => wallet::commission(site, asked).await.into_response(),
+        _ => return Err(Refusal::no_such_call(method)),
+    })
+}
+
+/// Does what a call asks for, and answers.
+pub(super) async fn perform(
+    site: Site,
+    (form, method, asked): (Form, String, Parameters),
+    outbox: Outbox,
+    turns: Arc<Turns>,
+) {
+    let responded = {
+        let _turn = turns.come(Turn::of(&method)).await;
+        respond(site.clone(), &method, asked).await
+    };
+    let gathered = match responded {
+        Ok(response) => gather(&site, response, &outbox, &turns).await,
+        Err(refusal) => Err(refusal),
+    };
+    match gathered {
+        // What was kept and the turn last until the answer waits in the outbox.
+        Ok(Gathered { status, body, .. }) => outbox.send(form.answer(status, body)),
+        Err(refusal) => outbox.send(form.refusal(&refusal)),
+    }
+}
+
+/// A response with all of its body.
+struct Gathered<'a> {
+    status: StatusCode,
+    body: Vec<Box<str>>,
+    /// What the body takes counts as what waits for the connection.
+    _kept: Vec<Kept>,
+    /// Of a long one: among those of its connection, and among all.
+    _turns: Option<(SemaphorePermit<'a>, SemaphorePermit<'a>)>,
+}
+
+/// Errors: the answer is too long, or breaks off; the connection has ended.
+async fn gather<'a>(
+    site: &'a Site,
+    response: Response,
+    outbox: &Outbox,
+    turns: &'a Turns,
+) -> Result<Gathered<'a>, Refusal> {
+    let status = response.status();
+    let mut parts = response.into_body().into_data_stream();
+    let (mut body, mut bytes, mut kept, mut long) = (Vec::new(), 0, Vec::new(), None);
+    while let Some(part) = parts.next().await {
+        // What broke it off is in the log.
+        let part = part.map_err(|_| Refusal::internal())?;
+        bytes += part.len();
+        if bytes > ANSWER_BYTES_MAX {
+            return Err(Refusal::too_long_an_answer(ANSWER_BYTES_MAX));
+        }
+        if long.is_none() && !body.is_empty() {
+            let own = turns.long.acquire().await;
+            // The client is to have taken the one before. Nobody else waits for that.
+            outbox.has_room().await;
+            long = own.ok().zip(site.gathering().acquire().await.ok());
+        }
+        if !outbox.is_open() {
+            // Nobody is told this.
+            return Err(Refusal::internal());
+        }
+        kept.push(outbox.keep(part.len()));
+        // All that REST answers is ASCII: no character is cut in two.
+        body.push(str::from_utf8(&part).map_err(|_| Refusal::internal())?.into());
+    }
+    Ok(Gathered { status, body, _kept: kept, _turns: long })
+}
