@@ -110,7 +110,7 @@ fn refusals_have_the_codes_that_clients_know() {
         ("SPYUSD", "QQQUSD", -1121),
         ("SPYUSD", "spyusd", -1121),
         ("BUY", "HOLD", -1117),
-        ("LIMIT", "STOP_LOSS", -1116),
+        ("LIMIT", "TRAILING_STOP", -1116),
         ("GTC", "GTD", -1115),
         ("price=10", "price=1e1", -1100),
         ("price=10", "price=10.123456789", -1111),
