@@ -74,10 +74,21 @@ struct Maker {
     counts: Counts,
 }
 
-/// A flow with about `resting` orders open all along.
-pub fn make(resting: usize, measured: usize, aim: Aim) -> Flow {
+/// A flow with about `resting` orders open all along, beside so many that wait for prices that no execution reaches.
+pub fn make(resting: usize, waiting: usize, measured: usize, aim: Aim) -> Flow {
     let mut maker = Maker::new(resting, aim);
     let mut warm = opening();
+    for nth in 0..waiting {
+        let side = maker.side();
+        let Op::Command(Command::PlaceOrder { account, order, .. }) =
+            maker.order(nth % SYMBOLS, side, 1_000_000_000, 1)
+        else {
+            unreachable!("it makes orders")
+        };
+        let trigger = Trigger::from_below(Price::from_units((1_000_000_000 + nth as i64) * CENT).expect("above zero"));
+        let order = order.triggered_by(trigger);
+        warm.push(Op::Command(Command::PlaceOrder { account, order, client_id: None }));
+    }
     for op in &warm {
         maker.follow(op);
     }
@@ -270,6 +281,12 @@ impl Maker {
 
     fn learn(&mut self, event: Event) {
         match event {
+            // Nobody cancels it, and nothing executes with it.
+            Event::OrderOpened { account, placed, .. } if placed.trigger.is_some() => {
+                let NewOrder { symbol, side, shares, .. } = placed;
+                let (symbol, open) = (symbol.0 as usize, shares.units());
+                self.orders.push(Placed { account: account.0, symbol, side, cents: 0, open, at: usize::MAX });
+            }
             Event::OrderOpened { account, placed: NewOrder { symbol, side, limit, shares, .. }, .. } => {
                 let (symbol, cents) = (symbol.0 as usize, limit.units() / CENT);
                 let placed =

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{
-    Command, DoneOrders, Engine, Entry, Importer, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time,
+    Command, DoneOrders, Engine, Entry, Importer, NewOrder, Op, Price, Sequence, Shares, Side, StateItem, Time, Trigger,
 };
 use model::workload::Random;
 
@@ -13,7 +13,8 @@ use crate::flow;
 use crate::mix::Summary;
 
 const ORDERS: usize = 5_000_000;
-const SHAPES: [&str; 2] = ["1000-levels-a-side", "distinct-prices"];
+const SHAPES: [&str; 4] =
+    ["1000-levels-a-side", "distinct-prices", "waiting-for-1000-prices-a-side", "waiting-for-distinct-prices"];
 const RUNS: usize = 5;
 
 /// Resident bytes for each open order. Each shape is measured in a process of its own, so that no freed memory of the
@@ -69,7 +70,7 @@ pub fn report_import() {
 
 /// The commands of the mixed flow, without its queries, applied from an empty exchange.
 fn report_replay() {
-    let flow = flow::make(10_000, 2_000_000, flow::Aim::Any);
+    let flow = flow::make(10_000, 0, 2_000_000, flow::Aim::Any);
     let commands = flow.warm.iter().chain(&flow.measured).filter_map(|op| match op {
         Op::Command(command) => Some(*command),
         Op::Query(_) => None,
@@ -117,7 +118,7 @@ impl Market {
     /// Puts 5 million orders on one symbol, none of which executes, their prices scattered.
     fn rest(&mut self, shape: &str) {
         let levels = match SHAPES.iter().position(|&known| known == shape) {
-            Some(0) => 1_000,
+            Some(0 | 2) => 1_000,
             Some(_) => ORDERS / 2,
             None => panic!("shapes are {SHAPES:?}"),
         };
@@ -138,6 +139,10 @@ impl Market {
             let limit = Price::from_units(cents * 1_000_000).expect("above zero");
             let shares = Shares::from_units(100_000_000).expect("above zero");
             let order = NewOrder::limit(flow::symbol(0), side, limit, shares);
+            let order = match shape.starts_with("waiting") {
+                true => order.triggered_by(Trigger::take_profit(side, limit)),
+                false => order,
+            };
             self.apply(Command::PlaceOrder { account, order, client_id: None });
         }
     }

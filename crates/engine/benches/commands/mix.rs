@@ -18,15 +18,18 @@ const ARCHIVE_LAG: usize = 16;
 /// Makes the flow, measures it, prints what came out.
 pub fn report(name: &str, resting: usize) {
     for aim in [Aim::Any, Aim::MostlyRecent] {
-        report_flow(name, flow::make(resting, MEASURED, aim), aim);
+        report_flow(name, flow::make(resting, 0, MEASURED, aim), aim);
     }
 }
 
-/// One run for a profiler.
-pub fn run_once(resting: usize) {
-    let flow = flow::make(resting, MEASURED, Aim::Any);
-    let (elapsed, _, hash) = run(&flow);
-    println!("{MEASURED} ops in {elapsed:?}, state {hash:016x}");
+/// One run for a profiler, or to be compared with another one: so many resting orders, and so many that wait for a price.
+pub fn run_once(resting: usize, waiting: usize) {
+    let flow = flow::make(resting, waiting, MEASURED, Aim::Any);
+    let (elapsed, on_cpu, hash) = run(&flow);
+    println!(
+        "{MEASURED} ops in {elapsed:?}, {on_cpu:?} on the processor, {} executions, state {hash:016x}",
+        flow.counts.executions
+    );
 }
 
 fn report_flow(name: &str, flow: Flow, aim: Aim) {

@@ -67,11 +67,13 @@ impl Market {
     pub fn play(&mut self, commands: usize) {
         let mut played = 0;
         while played < commands {
-            if let Op::Command(command) = self.workload.next_op(&self.model) {
-                self.apply(match command {
-                    Command::CreateSymbol { symbol } if self.creates_old_symbols => Command::CreateOldSymbol { symbol },
-                    command => command,
-                });
+            if let Op::Command(mut command) = self.workload.next_op(&self.model) {
+                if let Command::CreateSymbol { symbol } = command
+                    && self.creates_old_symbols
+                {
+                    command = Command::CreateOldSymbol { symbol };
+                }
+                self.apply(command);
                 played += 1;
             }
         }
