@@ -130,6 +130,17 @@ for order, expected in [
     if order["status"] == "open":
         exchange.cancel_order(order["id"], "SPY/USD")
 
+# An order in the stead of another one, which held nearly all money there is.
+shares = exchange.fetch_balance()["USD"]["free"] // 100
+old = exchange.create_limit_buy_order("SPY/USD", shares, 100)
+new = exchange.edit_order(old["id"], "SPY/USD", "limit", "buy", shares, 99, {"clientOrderId": "mine-2"})
+assert (new["status"], new["price"], new["clientOrderId"]) == ("open", 99.0, "mine-2"), new
+assert exchange.fetch_order(old["id"], "SPY/USD")["status"] == "canceled"
+refused(ccxt.ExchangeError, lambda: exchange.edit_order(old["id"], "SPY/USD", "limit", "buy", 1, 1), "NOT_ATTEMPTED")
+[still] = exchange.fetch_open_orders("SPY/USD")
+exchange.cancel_order(still["id"], "SPY/USD")
+assert still["id"] == new["id"], still
+
 # Orders that wait for a price. The last execution was at 145.67.
 waits = lambda order: (order["type"], order["status"], order["triggerPrice"], order["info"]["isWorking"])
 stops = [

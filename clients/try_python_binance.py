@@ -91,6 +91,15 @@ def rest():
     assert (some["status"], some["timeInForce"]) == ("FILLED", "IOC"), some
     maker = client.create_order(symbol="SPYUSD", side="BUY", type="LIMIT_MAKER", quantity="1", price="100")
     assert maker["status"] == "NEW" and client.cancel_order(symbol="SPYUSD", orderId=maker["orderId"])["type"] == "LIMIT_MAKER"
+    # An order in the stead of another one.
+    old = client.order_limit_buy(symbol="SPYUSD", quantity="1", price="100")
+    instead = dict(buy, type="LIMIT", timeInForce="GTC", cancelOrderId=old["orderId"])
+    both = client.cancel_replace_order(**instead, cancelReplaceMode="STOP_ON_FAILURE")
+    assert (both["cancelResponse"]["orderId"], both["cancelResponse"]["status"]) == (old["orderId"], "CANCELED"), both
+    assert (both["newOrderResponse"]["price"], both["newOrderResponse"]["status"]) == ("1.00000000", "NEW"), both
+    code(-2022, lambda: client.cancel_replace_order(**instead, cancelReplaceMode="STOP_ON_FAILURE"))
+    code(-2021, lambda: client.cancel_replace_order(**instead, cancelReplaceMode="ALLOW_FAILURE"))
+    assert len(client.cancel_all_open_orders(symbol="SPYUSD")) == 2
     # Orders that wait for a price: the last execution was at 145.67.
     for order_type, price in [("STOP_LOSS", None), ("STOP_LOSS_LIMIT", "139"), ("TAKE_PROFIT", None), ("TAKE_PROFIT_LIMIT", "151")]:
         stop = "140" if order_type.startswith("STOP") else "150"

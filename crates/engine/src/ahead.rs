@@ -48,6 +48,8 @@ impl Engine {
                     | Command::CreateOldSymbol { .. }
                     | Command::IssueShares { .. }
                     | Command::PlaceByFunds { .. }
+                    | Command::PlaceIfCanceled { .. }
+                    | Command::PlaceByFundsIfCanceled { .. }
                     | Command::CancelOrder { order: OrderName::Client(_), .. }
                     | Command::ActivateReached,
                 )

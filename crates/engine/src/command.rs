@@ -177,6 +177,61 @@ pub enum Command {
     /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody asks for it: the
     /// market's loop gives it while there are such orders.
     ActivateReached,
+    /// As `PlaceOrder`, if the command just before it canceled an order. Both stand in one request, in this order.
+    PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId> },
+    /// As `PlaceByFunds`, on the same condition.
+    PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
+}
+
+impl Command {
+    /// The same order, to be placed if the command just before it canceled one. None for what places no order, or has that
+    /// condition.
+    pub fn if_canceled(self) -> Option<Command> {
+        match self {
+            Command::PlaceOrder { account, order, client_id } => {
+                Some(Command::PlaceIfCanceled { account, order, client_id })
+            }
+            Command::PlaceByFunds { account, order, client_id } => {
+                Some(Command::PlaceByFundsIfCanceled { account, order, client_id })
+            }
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::CancelOrder { .. }
+            | Command::ActivateReached
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. } => None,
+        }
+    }
+
+    /// The same order without that condition. None for what has none.
+    pub fn unconditional(self) -> Option<Command> {
+        match self {
+            Command::PlaceIfCanceled { account, order, client_id } => {
+                Some(Command::PlaceOrder { account, order, client_id })
+            }
+            Command::PlaceByFundsIfCanceled { account, order, client_id } => {
+                Some(Command::PlaceByFunds { account, order, client_id })
+            }
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::CancelOrder { .. }
+            | Command::ActivateReached => None,
+        }
+    }
+}
+
+/// When an order is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Always,
+    /// If the command just before this one canceled an order.
+    Canceled,
 }
 
 /// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not part of

@@ -9,7 +9,7 @@ use crate::accounts::{Accounts, Positions, Symbols};
 use crate::amount::{Money, Position, Shares};
 use crate::book::{Books, Level};
 use crate::client_orders::ClientOrders;
-use crate::command::{Command, Entry, NewOrder, OrderName, Query};
+use crate::command::{Command, Condition, Entry, NewOrder, OrderName, Query};
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::orders::Orders;
@@ -34,6 +34,9 @@ pub struct Engine {
     pub(crate) orders: Orders,
     pub(crate) client_orders: ClientOrders,
     pub(crate) stops: Stops,
+    /// The last cancel that canceled an order; zero if there was none yet. It is no part of the state that is written down: what
+    /// asks for it stands behind the cancel in one request, and no state is written down inside of a request.
+    last_cancel: Sequence,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -66,6 +69,7 @@ impl Engine {
             orders: Orders::new(),
             client_orders: ClientOrders::new(hasher),
             stops: Stops::new(),
+            last_cancel: Sequence::ZERO,
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -186,10 +190,16 @@ impl Engine {
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, ref order, client_id } => match client_id {
                 None => self.place_order(account, order, None, events),
-                Some(id) => self.place_client_order(id, account, order, events),
+                Some(_) => self.place_on_terms(account, order, client_id, Condition::Always, events),
             },
             Command::PlaceByFunds { account, ref order, client_id } => {
-                self.place_by_funds(account, order, client_id, events)
+                self.place_by_funds(account, order, client_id, Condition::Always, events)
+            }
+            Command::PlaceIfCanceled { account, ref order, client_id } => {
+                self.place_on_terms(account, order, client_id, Condition::Canceled, events)
+            }
+            Command::PlaceByFundsIfCanceled { account, ref order, client_id } => {
+                self.place_by_funds(account, order, client_id, Condition::Canceled, events)
             }
             Command::CancelOrder { account, order } => match order {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
@@ -238,7 +248,9 @@ impl Engine {
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
-            | Command::ActivateReached => return None,
+            | Command::ActivateReached
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -369,6 +381,7 @@ impl Engine {
             Err(told) => return Ok(told),
         };
         // From here the cancel cannot be rejected.
+        self.last_cancel = self.sequence;
         if self.stops.is_waiting(slot, self.orders.get(slot).level) {
             self.cancel_stop(slot, events);
         } else {
@@ -386,6 +399,14 @@ impl Engine {
             canceled,
             executions: start..executions.len(),
         }))
+    }
+
+    /// Whether an order may be placed on this condition by the command that is being applied.
+    pub(crate) fn is_met(&self, condition: Condition) -> bool {
+        match condition {
+            Condition::Always => true,
+            Condition::Canceled => self.last_cancel != Sequence::ZERO && self.last_cancel.next() == self.sequence,
+        }
     }
 
     /// The id of the order that is meant, whether or not there is one. Errors: as of `client_order`.

@@ -3,7 +3,7 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
-use crate::command::{FundsOrder, NewOrder, OrderKind, Side};
+use crate::command::{Condition, FundsOrder, NewOrder, OrderKind, Side};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
@@ -73,13 +73,14 @@ impl<S> NewOrder<S> {
 }
 
 impl Engine {
-    /// Places an order under a client order id, or says for which order that stands.
+    /// Places an order under a client order id, or says for which order that stands; or places it on a condition.
     #[cold]
-    pub(crate) fn place_client_order(
+    pub(crate) fn place_on_terms(
         &mut self,
-        id: ClientOrderId,
         account: AccountId,
         asked: &NewOrder,
+        id: Option<ClientOrderId>,
+        condition: Condition,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
@@ -93,18 +94,20 @@ impl Engine {
         };
         match self.standing(index, id, differs)? {
             Some(order) => Ok(Reply::Repeated(order)),
-            None => self.place_order(account, asked, Some(id), events),
+            None if !self.is_met(condition) => Err(Reject::NotCanceled),
+            None => self.place_order(account, asked, id, events),
         }
     }
 
-    /// The order that a client order id stands for, if that is the same one; none if there is room for one of this id.
+    /// The order that a client order id stands for, if that is the same one; none if there is room for one of this id, or no id.
     /// Errors: `ClientOrderIdTaken`, `Full`.
     fn standing(
         &self,
         account: AccountIndex,
-        id: ClientOrderId,
+        id: Option<ClientOrderId>,
         differs: impl FnOnce(&NewOrder<SymbolIndex>) -> OrderDifference,
     ) -> Result<Option<OrderId>, Reject> {
+        let Some(id) = id else { return Ok(None) };
         let Some(before) = self.client_orders.find(account, id, self.time) else {
             return if self.client_orders.has_room() { Ok(None) } else { Err(Reject::Full) };
         };
@@ -122,6 +125,7 @@ impl Engine {
         account: AccountId,
         asked: &FundsOrder,
         id: Option<ClientOrderId>,
+        condition: Condition,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let FundsOrder { symbol, side, funds } = *asked;
@@ -133,10 +137,10 @@ impl Engine {
             trigger: placed.trigger.is_some(),
             ..OrderDifference::default()
         };
-        if let Some(id) = id
-            && let Some(order) = self.standing(index, id, differs)?
-        {
-            return Ok(Reply::Repeated(order));
+        match self.standing(index, id, differs)? {
+            Some(order) => return Ok(Reply::Repeated(order)),
+            None if !self.is_met(condition) => return Err(Reject::NotCanceled),
+            None => {}
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         let available = self.accounts.get(index).balance;

@@ -33,6 +33,8 @@ pub enum Reject {
     UnknownOrder,
     /// A cancel of an order with nothing open.
     NothingOpen,
+    /// An order that was to be placed only if the command before it canceled one.
+    NotCanceled,
     /// The client order id stands for this order, which is not the same as the one to be placed.
     ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
@@ -118,6 +120,7 @@ impl fmt::Display for Reject {
             }
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
+            Reject::NotCanceled => f.write_str("Nothing was placed: the order that it was to replace was not canceled"),
             Reject::ClientOrderIdTaken { order, differs } => {
                 write!(
                     f,

@@ -21,6 +21,8 @@ fn the_engine_does_what_the_model_does() {
 #[derive(Clone, Debug)]
 enum Step {
     Play(Op),
+    /// A cancel and an order behind it: what the engine does between requests does not come between them.
+    Replace(Command, Command),
     TakeDone,
     ForgetSome,
     ExportAndImport,
@@ -104,9 +106,26 @@ fn any_command() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// On the condition that the cancel cancels one.
+fn any_replacement() -> impl Strategy<Value = Step> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger());
+    let canceled = prop_oneof![
+        (0u64..20).prop_map(|order| OrderId(order).into()),
+        any_client_id().prop_map(engine::OrderName::from)
+    ];
+    (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
+        |(account, canceled, body, client_id)| {
+            let placing = Command::PlaceIfCanceled { account, order: order(body), client_id };
+            Step::Replace(Command::CancelOrder { account, order: canceled }, placing)
+        },
+    )
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         15 => any_command().prop_map(|command| Step::Play(Op::Command(command))),
+        2 => any_replacement(),
         3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order).into() }))),
         1 => (any_account(), any_client_id())
             .prop_map(|(account, id)| Step::Play(Op::Query(Query { account, order: id.into() }))),
@@ -143,6 +162,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Play(op) => duel.play(op),
+                Step::Replace(cancel, placing) => [cancel, placing].map(Op::Command).into_iter().for_each(|op| duel.play(op)),
                 Step::TakeDone => duel.take_done(),
                 Step::ForgetSome => duel.forget_some(),
                 Step::ExportAndImport => duel.export_and_import(),

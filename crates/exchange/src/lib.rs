@@ -16,6 +16,7 @@ mod histogram;
 mod lookup;
 mod metrics;
 mod outcome;
+mod replacement;
 mod requests;
 mod status;
 
@@ -30,5 +31,6 @@ pub use histogram::Reading;
 pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup};
 pub use metrics::{Gauge, Metrics, Stage};
 pub use outcome::{Kind, Outcome};
+pub use replacement::{OnFailure, replacement};
 pub use requests::Requests;
 pub use status::{State, Status};

@@ -193,6 +193,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
             | Command::ActivateReached,
         ) => panic!("invariant: only queries and cancels name orders"),
     }

@@ -71,9 +71,13 @@ impl Kind {
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
             // Nobody asks for the last one.
-            Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::ActivateReached) => {
-                Kind::Order
-            }
+            Op::Command(
+                Command::PlaceOrder { .. }
+                | Command::PlaceByFunds { .. }
+                | Command::PlaceIfCanceled { .. }
+                | Command::PlaceByFundsIfCanceled { .. }
+                | Command::ActivateReached,
+            ) => Kind::Order,
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
             Op::Query(_) => Kind::Query,
         }
@@ -133,6 +137,7 @@ impl Outcome {
             Reject::UnknownAccount | Reject::UnknownSymbol | Reject::UnknownOrder => Outcome::Unknown,
             Reject::AccountExists
             | Reject::NothingOpen
+            | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }

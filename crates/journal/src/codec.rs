@@ -26,6 +26,8 @@ const PLACE_BY_FUNDS: u8 = 11;
 const PLACE_STOP: u8 = 12;
 const ACTIVATE_REACHED: u8 = 14;
 const CREATE_SYMBOL: u8 = 15;
+/// An order on the condition that the command before it canceled one. The order follows, as one without a condition.
+const IF_CANCELED: u8 = 13;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -117,6 +119,10 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_client_order_id(out, id);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
+        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+            out.push(IF_CANCELED);
+            encode(&command.unconditional().expect("invariant: it has the condition"), out);
+        }
     }
 }
 
@@ -176,6 +182,9 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         CANCEL_CLIENT_ORDER => {
             Ok(Command::CancelOrder { account: take_account(bytes)?, order: take_client_order_id(bytes)?.into() })
         }
+        // Looked at first: a long row of this tag must not become as many calls.
+        IF_CANCELED if bytes.first() == Some(&IF_CANCELED) => Err(CodecError::OutOfBounds("command on a condition")),
+        IF_CANCELED => decode(bytes)?.if_canceled().ok_or(CodecError::OutOfBounds("command on a condition")),
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
 }

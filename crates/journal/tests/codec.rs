@@ -49,20 +49,21 @@ fn command() -> impl Strategy<Value = Command> {
             client_id,
         },
     );
+    let placing = (prop_oneof![order, for_money], any::<bool>())
+        .prop_map(|(command, conditional)| command.if_canceled().filter(|_| conditional).unwrap_or(command));
     prop_oneof![
-        for_money,
-        (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
-        symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
-        Just(Command::ActivateReached),
-        symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
-        (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
+        4 => placing,
+        1 => (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
+        1 => Just(Command::ActivateReached),
+        1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
+        1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
             symbol,
             account,
             shares
         }),
-        order,
-        (account(), client_order_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
-        (account(), any::<u64>())
+        1 => (account(), client_order_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
+        1 => (account(), any::<u64>())
             .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
     ]
 }
@@ -89,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..11, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..15, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {
@@ -158,6 +159,14 @@ fn client_order_ids_out_of_bounds_are_refused() {
     assert_eq!(bytes, [11, 1, 0xc1, 0x03, 1, b'S', 7]);
     assert_eq!(decode(&mut &[11, 1, 0xc1, 0x03, 1, b'S', 0][..]), Err(CodecError::OutOfBounds("funds")));
     assert_eq!(decode(&mut &[11, 4, 0xc1, 0x03, 1, b'S', 7][..]), Err(CodecError::OutOfBounds("kind of an order")));
+    // On the condition that the command before it canceled an order. Only an order has it, and only once.
+    bytes.clear();
+    let order = NewOrder::limit(symbol, side, limit, shares);
+    encode(&Command::PlaceIfCanceled { account, order, client_id: None }, &mut bytes);
+    assert_eq!(bytes, [13, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
+    for bytes in [&[13, 6, 0xc1, 0x03, 1][..], &[13, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[13; 1 << 20]] {
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
+    }
     // A limit order has a tag of its own, and there is no sixth kind.
     for kind in [0, 5] {
         assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
+use engine::{AccountId, ClientOrderId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
 use exchange::{Bound, Requests, Unavailable};
 
 /// What the surroundings and the settings allow at the moment.
@@ -131,11 +131,12 @@ impl Admission {
         for requests in requests {
             for request in 0..requests.len() {
                 self.request.clear();
-                for op in &requests.ops()[requests.ops_of(request)] {
+                let ops = &requests.ops()[requests.ops_of(request)];
+                for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
                     let decision = match conditions.disk_low {
                         true => self.below_the_low_water(engine, command),
-                        false => self.within_bounds(engine, &conditions.bounds, now, command),
+                        false => self.within_bounds(engine, &conditions.bounds, now, command, &ops[..place]),
                     };
                     self.let_in.push(decision == Decision::LetIn);
                     match decision {
@@ -167,8 +168,16 @@ impl Admission {
         }
     }
 
+    /// `before` are the ops of the request that stand before the command.
     #[inline]
-    fn within_bounds(&mut self, engine: &Engine, bounds: &Bounds, now: Time, command: &Command) -> Decision {
+    fn within_bounds(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        now: Time,
+        command: &Command,
+        before: &[Op],
+    ) -> Decision {
         let within = match *command {
             Command::PlaceOrder { client_id: None, .. }
             | Command::PlaceByFunds { client_id: None, .. }
@@ -181,11 +190,12 @@ impl Admission {
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
             Command::PlaceOrder { account, client_id: Some(id), .. }
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
-                // One that stands for an order is answered with it, and one that is unknown is refused there.
-                match engine.client_order(account, id) {
-                    Ok(_) => Ok(()),
-                    Err(_) => self.client_order(engine, bounds, now, account),
-                }
+                self.client_order(engine, bounds, now, account, id)
+            }
+            Command::PlaceIfCanceled { account, client_id, .. }
+            | Command::PlaceByFundsIfCanceled { account, client_id, .. } => {
+                assert_behind_cancel(account, before);
+                client_id.map_or(Ok(()), |id| self.client_order(engine, bounds, now, account, id))
             }
         };
         match within {
@@ -274,7 +284,18 @@ impl Admission {
     }
 
     #[cold]
-    fn client_order(&mut self, engine: &Engine, bounds: &Bounds, now: Time, account: AccountId) -> Result<(), Bound> {
+    fn client_order(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        now: Time,
+        account: AccountId,
+        id: ClientOrderId,
+    ) -> Result<(), Bound> {
+        // One that stands for an order is answered with it, and one that is unknown is refused there.
+        if engine.client_order(account, id).is_ok() {
+            return Ok(());
+        }
         let new = self.turn.client_orders.entry(account).or_default();
         let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
         // While ids whose day is over are still in memory, each new one removes more than itself.
@@ -284,6 +305,15 @@ impl Admission {
         *new = new.saturating_add(1);
         Ok(())
     }
+}
+
+/// What is placed if a cancel succeeds stands just behind that cancel: otherwise what becomes of it would depend on where a
+/// snapshot was made.
+#[cold]
+fn assert_behind_cancel(account: AccountId, before: &[Op]) {
+    let cancel = before.last();
+    let is_its = matches!(cancel, Some(Op::Command(Command::CancelOrder { account: other, .. })) if *other == account);
+    assert!(is_its, "invariant: gateways ask for a replacement as a cancel and the order behind it");
 }
 
 impl TurnSoFar {

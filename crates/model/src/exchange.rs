@@ -33,6 +33,8 @@ pub struct Model {
     pub(crate) reached: Vec<OrderId>,
     /// How many orders came to the books so far.
     pub(crate) arrivals: u64,
+    /// Whether the last command canceled an order.
+    pub(crate) has_canceled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +113,7 @@ impl Model {
             named: Vec::new(),
             reached: Vec::new(),
             arrivals: 0,
+            has_canceled: false,
         }
     }
 
@@ -121,7 +124,19 @@ impl Model {
         self.time = entry.time;
         let named = std::mem::take(&mut self.named);
         self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
-        let outcome = match entry.command {
+        let outcome = self.obey(entry.command, executions, events);
+        let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
+        self.has_canceled = canceled;
+        outcome.unwrap_or_else(Reply::Rejected)
+    }
+
+    pub(crate) fn obey(
+        &mut self,
+        command: Command,
+        executions: &mut Vec<Execution>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        match command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
@@ -141,8 +156,10 @@ impl Model {
                 self.activate_reached(events);
                 Ok(Reply::Activated)
             }
-        };
-        outcome.unwrap_or_else(Reply::Rejected)
+            Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+                self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
+            }
+        }
     }
 
     /// How an order stands.

@@ -3,6 +3,7 @@
 //! events) and none of its code, and knows nothing of how the engine keeps its books.
 
 mod exchange;
+mod replacement;
 mod told;
 mod triggering;
 mod view;

@@ -155,6 +155,45 @@ impl Workload {
         self.by_client_id(op, model)
     }
 
+    /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
+    /// one comes between those.
+    pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
+        if self.has_all_kinds && self.random.percent(6) {
+            return self.replacement(model).into_iter().map(Op::Command).collect();
+        }
+        vec![self.next_op(model)]
+    }
+
+    /// A cancel, and an order of the same account behind it: on the condition that the cancel cancels one, or without.
+    fn replacement(&mut self, model: &Model) -> [Command; 2] {
+        let (account, canceled) = self.aim(model, 60);
+        let open = model.open_orders().find(|open| open.id == canceled);
+        let placing = match open.filter(|_| self.random.percent(50)) {
+            // What the cancel frees pays for it, or nearly.
+            Some(&Order { side, open: shares, symbol, .. }) => {
+                let symbol = model.symbols().nth(symbol.0 as usize).expect("an order's symbol exists");
+                let limit = self.random.pick(&self.prices);
+                let order = NewOrder::limit(symbol, side, limit, shares);
+                Op::Command(Command::PlaceOrder { account, order, client_id: None })
+            }
+            None => self.place_order(model),
+        };
+        let cancel = self.by_client_id(Op::Command(Command::CancelOrder { account, order: canceled.into() }), model);
+        let (Op::Command(cancel), Op::Command(placing)) = (cancel, self.by_client_id(placing, model)) else {
+            panic!("a command by a client order id is a command");
+        };
+        let Command::CancelOrder { account, .. } = cancel else { panic!("a cancel by a client order id is a cancel") };
+        let placing = if let Command::PlaceOrder { order, client_id, .. } = placing {
+            Command::PlaceOrder { account, order, client_id }
+        } else if let Command::PlaceByFunds { order, client_id, .. } = placing {
+            Command::PlaceByFunds { account, order, client_id }
+        } else {
+            panic!("{placing:?} places no order");
+        };
+        let conditional = placing.if_canceled().filter(|_| self.random.percent(65));
+        [cancel, conditional.unwrap_or(placing)]
+    }
+
     /// The same by a client order id, now and then.
     fn by_client_id(&mut self, op: Op, model: &Model) -> Op {
         if self.client_ids.is_empty() || self.random.percent(50) {

@@ -117,6 +117,10 @@ fn describe(command: &Command) -> String {
             format!("cancel of account {account}: client order id {id}")
         }
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
+        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+            let order = command.unconditional().expect("invariant: it has the condition");
+            format!("{}, if the command before canceled one", describe(&order))
+        }
     }
 }
 
@@ -183,7 +187,10 @@ fn kind(command: &Command) -> usize {
         Command::CreateAccount { .. } => 0,
         Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => 1,
         Command::IssueShares { .. } => 2,
-        Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } => 3,
+        Command::PlaceOrder { .. }
+        | Command::PlaceByFunds { .. }
+        | Command::PlaceIfCanceled { .. }
+        | Command::PlaceByFundsIfCanceled { .. } => 3,
         Command::CancelOrder { .. } => 4,
         Command::ActivateReached => 5,
     }

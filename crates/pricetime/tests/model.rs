@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use common::client::frame;
 use common::folder::Folder;
-use common::order_xml::{as_on_the_wire, funds_attributes, order_attributes};
+use common::order_xml::{as_on_the_wire, funds_attributes, on_failure_attribute, order_attributes, placing_attributes};
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
@@ -38,7 +38,7 @@ struct Oracle {
     workload: Workload,
     random: Random,
     sequence: Sequence,
-    next: Option<Op>,
+    next: Option<Vec<Op>>,
 }
 
 impl Oracle {
@@ -52,30 +52,35 @@ impl Oracle {
         }
     }
 
-    /// Draws the next op, as it can be said over the wire.
-    fn draw(&mut self) -> Op {
-        match self.workload.next_op(&self.model) {
-            Op::Command(Command::CreateAccount { account, balance }) => {
+    /// Draws the next element: an op as it can be said over the wire, or the two of a replacement.
+    fn draw(&mut self) -> Vec<Op> {
+        let mut ops = self.workload.next_request(&self.model);
+        for op in &mut ops {
+            if let Op::Command(Command::CreateAccount { balance, .. }) = op {
                 let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
-                let balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
-                Op::Command(Command::CreateAccount { account, balance })
+                *balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
             }
-            op => op,
         }
+        ops
     }
 
     /// A request of one to six children, with the reply that it gets.
     fn request(&mut self) -> RequestAndReply {
         let first = self.next.take().unwrap_or_else(|| self.draw());
-        let account = account_of(&first);
+        let account = account_of(&first[0]);
         let (mut children, mut answers) = (String::new(), String::new());
-        let mut op = first;
+        let mut ops = first;
         for _ in 0..6 {
-            self.answer(op, &mut children, &mut answers);
+            match ops[..] {
+                [Op::Command(cancel), Op::Command(placing)] => {
+                    self.replace(cancel, placing, &mut children, &mut answers);
+                }
+                _ => ops.into_iter().for_each(|op| self.answer(op, &mut children, &mut answers)),
+            }
             // A few tries, so that requests of several children are not too rare.
-            let fitting = (0..4).map(|_| self.draw()).find(|op| account_of(op) == account);
+            let fitting = (0..4).map(|_| self.draw()).find(|ops| account_of(&ops[0]) == account);
             match fitting {
-                Some(fitting) if self.random.percent(80) => op = fitting,
+                Some(fitting) if self.random.percent(80) => ops = fitting,
                 other => {
                     self.next = other;
                     break;
@@ -88,6 +93,19 @@ impl Oracle {
             None => format!("<create>{children}</create>"),
         };
         RequestAndReply { body, reply: format!("<results>{answers}</results>\n") }
+    }
+
+    fn replace(&mut self, cancel: Command, placing: Command, children: &mut String, answers: &mut String) {
+        let Command::CancelOrder { order, .. } = cancel else { panic!("{cancel:?} cancels nothing") };
+        let placing = as_on_the_wire(placing);
+        let (canceled, placed) = (format!(" id=\"{}\"", id_of(order).0), placing_attributes(&placing));
+        write!(children, "<replace{canceled}{placed}{}/>", on_failure_attribute(&placing)).unwrap();
+        answers.push_str("<replaced>");
+        for (command, echo) in [(cancel, canceled), (placing, placed)] {
+            let (reply, executions) = self.apply(command);
+            write_answer(answers, &echo, &reply, &executions);
+        }
+        answers.push_str("</replaced>");
     }
 
     fn answer(&mut self, op: Op, children: &mut String, answers: &mut String) {
@@ -148,6 +166,9 @@ impl Oracle {
                 format!(" id=\"{}\"", order.0)
             }
             Command::ActivateReached | Command::CreateOldSymbol { .. } => unreachable!("no client asks for it"),
+            Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+                unreachable!("it stands behind its cancel")
+            }
         };
         let (reply, executions) = self.apply(command);
         write_answer(answers, &echo, &reply, &executions);
@@ -168,6 +189,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
         | Op::Command(
             Command::PlaceOrder { account, .. }
             | Command::PlaceByFunds { account, .. }
+            | Command::PlaceIfCanceled { account, .. }
+            | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. },
         ) => Some(*account),
         Op::Command(

@@ -177,8 +177,7 @@ fn check(database: &Database, market: &Market, since: Time) {
 
 #[test]
 fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
-    // Markets in which much is traded.
-    for seed in [0, 2, 3, 5] {
+    for seed in 0..3 {
         let database = database();
         let (mut market, mut writer) = market_in(&database, seed);
         let mut removed = 0;

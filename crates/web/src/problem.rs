@@ -8,6 +8,8 @@ use engine::Reject;
 use exchange::{Answer, Bound, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,6 +128,7 @@ impl Problem {
             }
             Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
             Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
+            Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
@@ -167,6 +170,15 @@ pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
         Answer::Unavailable(why) => Err(Problem::unavailable(why)),
     }
 }
+
+/// Where it is a part of an answer, it is what it is as an answer: `describe` says what.
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        Ref::from_schema_name("Problem").into()
+    }
+}
+
+impl ToSchema for Problem {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

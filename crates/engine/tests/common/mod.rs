@@ -34,8 +34,7 @@ impl Market {
         let mut workload = Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands();
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {
-            let op = workload.next_op(duel.model());
-            duel.play(op);
+            workload.next_request(duel.model()).into_iter().for_each(|op| duel.play(op));
             duel.keep_house();
         }
         duel.end();

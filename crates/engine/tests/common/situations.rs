@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Op, OrderId, OrderKind, OrderName, Position,
-    Price, Query, Reject, Reply, Shares, Side, Time,
+    AccountId, AccountIndex, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, Event, Money, Op, OrderId, OrderKind,
+    OrderName, Position, Price, Query, Reject, Reply, Shares, Side, Time,
 };
 use model::{Model, Order};
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 118] = [
+pub const ALL: [&str; 128] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -129,6 +129,16 @@ pub const ALL: [&str; 118] = [
     "archive: answers a query",
     "archive: answers a cancel",
     "state: exported and imported",
+    "replacement: canceled and placed",
+    "replacement: placed with what the cancel freed",
+    "replacement: canceled, and the order refused",
+    "replacement: not canceled, so not placed",
+    "replacement: of a done order, so not placed",
+    "replacement: not canceled, and placed all the same",
+    "replacement: not canceled, and refused all the same",
+    "replacement: not canceled, and placed before",
+    "replacement: not canceled, and its client order id taken",
+    "rejected: not canceled",
 ];
 
 /// How often each was met.
@@ -137,6 +147,16 @@ pub struct Situations {
     counts: BTreeMap<&'static str, u64>,
     /// What `before` saw that only `after` can judge: whether the id was used before, and a microsecond ago.
     seen: SeenBefore,
+    /// What the cancel came to that was the last op, with what its account had before.
+    last_cancel: Option<LastCancel>,
+}
+
+/// A cancel that an order may stand behind in one request.
+#[derive(Clone, Copy, Debug)]
+struct LastCancel {
+    account: AccountId,
+    outcome: Result<(), Reject>,
+    balance_before: Money,
 }
 
 /// What a client order id was to an account before an order was placed under it.
@@ -154,7 +174,11 @@ struct SeenBefore {
 
 impl Situations {
     pub fn new() -> Situations {
-        Situations { counts: ALL.iter().map(|&name| (name, 0)).collect(), seen: SeenBefore::default() }
+        Situations {
+            counts: ALL.iter().map(|&name| (name, 0)).collect(),
+            seen: SeenBefore::default(),
+            last_cancel: None,
+        }
     }
 
     pub fn count(&mut self, name: &'static str) {
@@ -176,6 +200,11 @@ impl Situations {
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
+        }
+        if let Op::Command(Command::CancelOrder { account, .. }) = *op {
+            let index = model.accounts().position(|other| other == account);
+            let balance_before = index.map_or(Money::ZERO, |index| model.balance(AccountIndex(index as u32)));
+            self.last_cancel = Some(LastCancel { account, outcome: Ok(()), balance_before });
         }
         let Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
@@ -199,6 +228,7 @@ impl Situations {
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         self.after_by_client_id(op, reply, model);
+        self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
             match (reply, order.side) {
                 (Reply::Opened(_), Side::Buy) => self.count("for money: buys"),
@@ -247,6 +277,51 @@ impl Situations {
         }
     }
 
+    /// Counts what became of an order behind a cancel of the same account.
+    fn after_a_cancel(&mut self, op: &Op, reply: &Reply) {
+        let last = self.last_cancel.take();
+        let Op::Command(command) = *op else { return };
+        if let (Command::CancelOrder { .. }, Some(last)) = (command, last) {
+            let outcome = if let Reply::Rejected(reject) = reply { Err(*reject) } else { Ok(()) };
+            self.last_cancel = Some(LastCancel { outcome, ..last });
+            return;
+        }
+        let (Some(last), Some((account, needed))) = (last, placing(&command)) else { return };
+        if account != last.account {
+            return;
+        }
+        let is_conditional = command.unconditional().is_some();
+        match (last.outcome, reply) {
+            (Ok(()), Reply::Opened(_)) => {
+                self.count("replacement: canceled and placed");
+                if is_conditional && needed > last.balance_before {
+                    self.count("replacement: placed with what the cancel freed");
+                }
+            }
+            (Ok(()), Reply::Rejected(_)) => self.count("replacement: canceled, and the order refused"),
+            (Err(why), Reply::Rejected(Reject::NotCanceled)) => {
+                self.count("replacement: not canceled, so not placed");
+                if why == Reject::NothingOpen {
+                    self.count("replacement: of a done order, so not placed");
+                }
+            }
+            (Err(_), Reply::Repeated(_)) if is_conditional => {
+                self.count("replacement: not canceled, and placed before");
+            }
+            (Err(_), Reply::Rejected(Reject::ClientOrderIdTaken { .. })) if is_conditional => {
+                self.count("replacement: not canceled, and its client order id taken");
+            }
+            (Err(_), Reply::Opened(_)) => {
+                assert!(!is_conditional, "nothing is placed without the cancel that it needs");
+                self.count("replacement: not canceled, and placed all the same");
+            }
+            (Err(_), Reply::Rejected(_)) if !is_conditional => {
+                self.count("replacement: not canceled, and refused all the same");
+            }
+            _ => {}
+        }
+    }
+
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
@@ -259,6 +334,8 @@ impl Situations {
             Command::IssueShares { .. } => "shares issued",
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
             | Command::ActivateReached => panic!("creates nothing"),
         });
@@ -537,6 +614,20 @@ impl SeenBefore {
     }
 }
 
+/// Whose order is placed, and the money that it needs; none for a command that places nothing.
+fn placing(command: &Command) -> Option<(AccountId, Money)> {
+    match command.unconditional().unwrap_or(*command) {
+        Command::PlaceOrder { account, order, .. } => Some(match (order.side, order.kind) {
+            (Side::Buy, OrderKind::Market) | (Side::Sell, _) => (account, Money::ZERO),
+            (Side::Buy, _) => (account, order.limit.times(order.shares)),
+        }),
+        Command::PlaceByFunds { account, order, .. } => {
+            Some((account, if order.side == Side::Buy { order.funds } else { Money::ZERO }))
+        }
+        _ => None,
+    }
+}
+
 fn rejected(reject: &Reject) -> &'static str {
     match reject {
         Reject::AccountExists => "rejected: account exists",
@@ -551,6 +642,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::FundsTradeNothing { .. } => "rejected: funds trade nothing",
         Reject::UnknownOrder => "rejected: unknown order",
         Reject::NothingOpen => "rejected: nothing open",
+        Reject::NotCanceled => "rejected: not canceled",
         Reject::ClientOrderIdTaken { .. } => "rejected: client order id taken",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }

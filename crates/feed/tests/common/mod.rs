@@ -82,7 +82,8 @@ impl Market {
         let mut events = Vec::new();
         let time = Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US);
         for _ in 0..=self.random.below(TURN_MAX) {
-            if let Op::Command(command) = self.workload.next_op(&self.model) {
+            for op in self.workload.next_request(&self.model) {
+                let Op::Command(command) = op else { continue };
                 self.apply(command, time, &mut events);
             }
         }

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use xml::{Documents, write_reply};
 
 /// Pieces of requests, of which random documents are made: most are refused, many only near their end.
-const PIECES: [&str; 36] = [
+const PIECES: [&str; 39] = [
     "<create>",
     "</create>",
     "<transactions id='1'>",
@@ -32,6 +32,9 @@ const PIECES: [&str; 36] = [
     "<query id='a'/>",
     "<cancel id='1'/>",
     "<cancel/>",
+    "<replace id='1' sym='S' amount='1' limit='2'/>",
+    "<replace client-id='a' on-failure='place' sym='S' amount='1' limit='x'/>",
+    "<replace>",
     "<what/>",
     "<what>",
     "</what>",

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{check_refused, check_transactions, ops, parse, reply, reply_with};
-use engine::{AccountId, Command, Money, NewOrder, Op, OrderId, Price, Query, Reject, Reply, Shares, Side, Symbol};
+use engine::{
+    AccountId, ClientOrderId, Command, Money, NewOrder, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares,
+    Side, Symbol,
+};
 use exchange::{Answer, Unavailable};
 
 fn account(id: &str) -> AccountId {
@@ -125,6 +128,65 @@ fn a_query_or_cancel_has_an_id_and_nothing_else() {
     check_transactions("<query/>", "<error>query has no id attribute</error>");
     check_transactions("<cancel/>", "<error>cancel has no id attribute</error>");
     check_transactions("<query id='1' sym='S'/>", r#"<error id="1">query has an unknown attribute sym</error>"#);
+}
+
+#[test]
+fn a_replacement_is_a_cancel_and_an_order_behind_it_each_with_its_own_answer() {
+    let placed = |op: Op| if let Op::Command(command) = op { Op::Command(command.if_canceled().unwrap()) } else { op };
+    let cancel = |order: OrderName| Op::Command(Command::CancelOrder { account: account("1"), order });
+    let body = |attributes: &str| {
+        format!("<transactions id='1'><replace {attributes} sym='SPY' amount='2' limit='3'/></transactions>")
+    };
+    let order = order(Side::Buy, 200_000_000, 300_000_000);
+    let name: OrderName = ClientOrderId::parse(b"mine").unwrap().into();
+    assert_eq!(ops(body("id='8'")), [cancel(OrderId(8).into()), placed(order)]);
+    assert_eq!(ops(body("id='8' on-failure='stop'")), [cancel(OrderId(8).into()), placed(order)]);
+    assert_eq!(ops(body("client-id='mine' on-failure='place'")), [cancel(name), order]);
+    // What is no order id names no order: the engine says so, and places the new one if it is to be placed all the same.
+    assert_eq!(ops(body("id='007' on-failure='place'")), [cancel(OrderId(0).into()), order]);
+    check_transactions(
+        "<replace id='8' on-failure='place' sym='SPY' amount='2' limit='3' new-client-id='new'/><query id='7'/>",
+        r#"<replaced><canceled id="8"/><opened sym="SPY" amount="2" limit="3" new-client-id="new" id="1"/></replaced><status id="7"/>"#,
+    );
+    let documents = parse(body("id='8'"));
+    let answers = [Reject::NothingOpen, Reject::NotCanceled].map(|reject| Answer::Reply(Reply::Rejected(reject)));
+    let order = r#"sym="SPY" amount="2" limit="3""#;
+    let expected = format!(
+        r#"<replaced><error id="8">{}</error><error {order}>{}</error></replaced>"#,
+        Reject::NothingOpen,
+        Reject::NotCanceled
+    );
+    assert_eq!(reply_with(&documents, &answers), expected);
+}
+
+#[test]
+fn a_replacement_that_cannot_be_is_one_error_with_all_its_attributes() {
+    let check = |attributes: &str, echo: &str, why: &str| {
+        check_transactions(&format!("<replace {attributes}/>"), &format!("<error{echo}>{why}</error>"));
+    };
+    check("", "", "replace has no id attribute");
+    check("id='1'", r#" id="1""#, "replace has no sym attribute");
+    check(
+        "id='1' client-id='a' sym='S' amount='1' limit='1'",
+        r#" id="1" client-id="a" sym="S" amount="1" limit="1""#,
+        "id and client-id name the same: give one",
+    );
+    check(
+        "on-failure='go' id='1' sym='S' amount='0' limit='1'",
+        r#" on-failure="go" id="1" sym="S" amount="0" limit="1""#,
+        "on-failure must be stop or place",
+    );
+    check(
+        "id='1' sym='S' amount='0' limit='1' on-failure='place'",
+        r#" on-failure="place" id="1" sym="S" amount="0" limit="1""#,
+        "amount is zero",
+    );
+    check(
+        "id='1' sym='S' amount='1' limit='1' new-client-id=','",
+        r#" id="1" sym="S" amount="1" limit="1" new-client-id=",""#,
+        "new-client-id has characters other than ASCII letters, digits and the five . _ : / -",
+    );
+    check("id='1' price='2'", r#" id="1""#, "replace has an unknown attribute price");
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
             ActivateReached, CancelOrder, CreateAccount, CreateOldSymbol, CreateSymbol, IssueShares, PlaceByFunds,
-            PlaceOrder,
+            PlaceByFundsIfCanceled, PlaceIfCanceled, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -84,7 +84,13 @@ impl Both {
             }
             // There are no bounds on what may be issued.
             CreateAccount { .. } | IssueShares { .. } => {}
-            PlaceByFunds { .. } | ActivateReached | CreateOldSymbol { .. } => unreachable!("this workload draws none"),
+            PlaceByFunds { .. }
+            | CreateOldSymbol { .. }
+            | ActivateReached
+            | PlaceIfCanceled { .. }
+            | PlaceByFundsIfCanceled { .. } => {
+                unreachable!("this workload draws none")
+            }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None } => {
                 let symbol = symbol.to_string();
                 let order = Order {

@@ -26,10 +26,12 @@ const DOLLAR_STEP: i128 = 100_000_000;
 
 /// The command with funds that can be said over the wire, if it has any.
 pub fn as_on_the_wire(command: Command) -> Command {
-    let Command::PlaceByFunds { account, order, client_id } = command else { return command };
+    let plain = command.unconditional().unwrap_or(command);
+    let Command::PlaceByFunds { account, order, client_id } = plain else { return command };
     let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
     let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
-    Command::PlaceByFunds { account, order, client_id }
+    let said = Command::PlaceByFunds { account, order, client_id };
+    if plain == command { said } else { said.if_canceled().expect("it places an order") }
 }
 
 /// The attributes of an `<order>` for money.
@@ -37,4 +39,21 @@ pub fn funds_attributes(order: &FundsOrder) -> String {
     let FundsOrder { symbol, side, funds } = order;
     let sign = if *side == Side::Buy { "" } else { "-" };
     format!(" sym=\"{symbol}\" type=\"market\" funds=\"{sign}{funds}\"")
+}
+
+/// The attributes of what a command places, without a client order id.
+pub fn placing_attributes(command: &Command) -> String {
+    let plain = command.unconditional().unwrap_or(*command);
+    if let Command::PlaceOrder { order, .. } = plain {
+        order_attributes(&order)
+    } else if let Command::PlaceByFunds { order, .. } = plain {
+        funds_attributes(&order)
+    } else {
+        panic!("{plain:?} places no order")
+    }
+}
+
+/// What a `<replace>` has besides: the order to be placed is not placed without the cancel, or it is.
+pub fn on_failure_attribute(command: &Command) -> &'static str {
+    if command.unconditional().is_some() { "" } else { " on-failure=\"place\"" }
 }

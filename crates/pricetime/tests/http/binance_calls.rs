@@ -195,6 +195,21 @@ fn orders_are_placed_looked_up_and_canceled_over_a_connection() {
     let canceled = call(&mut socket, "order.cancel", signed(&keys, &by_name));
     assert_eq!((&result(&canceled)["orderId"], &canceled["result"]["status"]), (&id, &json!("CANCELED")));
     assert_eq!(code(&call(&mut socket, "order.cancel", signed(&keys, &by_name))), (400, -2011));
+    let old = call(&mut socket, "order.place", signed(&keys, &order()))["result"]["orderId"].clone();
+    let instead = with(&order(), json!({"cancelReplaceMode": "STOP_ON_FAILURE", "cancelOrderId": old}));
+    let both = call(&mut socket, "order.cancelReplace", signed(&keys, &instead));
+    assert_eq!(
+        (&result(&both)["cancelResult"], &both["result"]["newOrderResult"]),
+        (&json!("SUCCESS"), &json!("SUCCESS"))
+    );
+    let again = call(&mut socket, "order.cancelReplace", signed(&keys, &instead));
+    let error = &again["error"];
+    assert_eq!(
+        (&again["status"], &error["code"], &error["data"]["newOrderResult"]),
+        (&json!(400), &json!(-2022), &json!("NOT_ATTEMPTED"))
+    );
+    let new = json!({"symbol": "SPYUSD", "orderId": both["result"]["newOrderResponse"]["orderId"]});
+    assert_eq!(result(&call(&mut socket, "order.cancel", signed(&keys, &new)))["status"], "CANCELED");
     // A number is what it is written as, to its last digit.
     let exact = r#""symbol":"SPYUSD","side":"SELL","type":"LIMIT","timeInForce":"GTC","quantity":0.00000001,"price":12345678901.12345678"#;
     let text = format!(

@@ -15,6 +15,7 @@ mod guard;
 mod large_market;
 mod one_market;
 mod order_kinds;
+mod replace;
 mod rest;
 mod stops;
 mod websocket;

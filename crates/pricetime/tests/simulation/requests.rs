@@ -53,7 +53,8 @@ impl Clients {
         if self.random.percent(4) {
             return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
         }
-        let first = self.workload.next_op(model);
+        let ops = self.workload.next_request(model);
+        let [first] = ops[..] else { return Request::Ops(ops) };
         if names_client_order(&first) {
             return self.client_orders(model, first);
         }
@@ -120,6 +121,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
         Op::Command(
             Command::PlaceOrder { account, .. }
             | Command::PlaceByFunds { account, .. }
+            | Command::PlaceIfCanceled { account, .. }
+            | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. },
         ) => Some(*account),
         Op::Command(
@@ -147,6 +150,8 @@ fn push_create(body: &mut String, op: &Op) {
         Op::Command(
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
             | Command::ActivateReached
             | Command::CreateOldSymbol { .. },
@@ -181,6 +186,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ActivateReached,
         ) => {
             unreachable!("what is created is no transaction")
+        }
+        Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
+            unreachable!("it stands behind its cancel")
         }
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
         | Op::Query(Query { order: OrderName::Client(_), .. }) => {

@@ -159,9 +159,9 @@ impl Front {
             // A request that could not be read has no op.
             let ops_max = self.random.pick(&[2, 5, 20]);
             for _ in 0..self.random.below(ops_max) {
-                let op = self.workload.borrow_mut().next_op(&self.oracle.model);
-                if !only_queries || matches!(op, Op::Query(_)) {
-                    requests.push_op(op);
+                let ops = self.workload.borrow_mut().next_request(&self.oracle.model);
+                if !only_queries || ops.iter().all(|op| matches!(op, Op::Query(_))) {
+                    ops.into_iter().for_each(|op| requests.push_op(op));
                 }
             }
             requests.end_request();

@@ -67,7 +67,8 @@ impl Market {
     pub fn play(&mut self, commands: usize) {
         let mut played = 0;
         while played < commands {
-            if let Op::Command(mut command) = self.workload.next_op(&self.model) {
+            for op in self.workload.next_request(&self.model) {
+                let Op::Command(mut command) = op else { continue };
                 if let Command::CreateSymbol { symbol } = command
                     && self.creates_old_symbols
                 {

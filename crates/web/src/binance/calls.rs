@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::call::Form;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use super::{account, klines, market, order, place, rolling, tickers, wallet};
+use super::{account, klines, market, order, place, replace, rolling, tickers, wallet};
 use crate::outbox::{Kept, Outbox};
 use crate::site::Site;
 
@@ -45,7 +45,7 @@ impl Turn {
     fn of(method: &str) -> Turn {
         match method {
             "order.place" => Turn::AfterCancels,
-            "order.cancel" | "openOrders.cancelAll" => Turn::Alone,
+            "order.cancel" | "order.cancelReplace" | "openOrders.cancelAll" => Turn::Alone,
             _ => Turn::Any,
         }
     }
@@ -94,6 +94,7 @@ async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response
         "order.test" => place::test(site, asked).await.into_response(),
         "order.status" => order::one(site, asked).await.into_response(),
         "order.cancel" => order::cancel(site, asked).await.into_response(),
+        "order.cancelReplace" => replace::replace(site, asked).await.into_response(),
         "openOrders.status" => order::open(site, asked).await.into_response(),
         "openOrders.cancelAll" => order::cancel_open(site, asked).await.into_response(),
         "allOrders" => order::all(site, asked).await.into_response(),

@@ -109,7 +109,7 @@ fn same_of_all(has_sets: bool) -> Value {
         "otoAllowed": false,
         "quoteOrderQtyMarketAllowed": true,
         "allowTrailingStop": false,
-        "cancelReplaceAllowed": false,
+        "cancelReplaceAllowed": true,
         "amendAllowed": false,
         "isSpotTradingAllowed": true,
         "isMarginTradingAllowed": false,

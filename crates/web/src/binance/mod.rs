@@ -18,6 +18,7 @@ mod order;
 mod parameters;
 mod place;
 mod refusal;
+mod replace;
 mod reports;
 mod rolling;
 mod socket;
@@ -62,6 +63,7 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/myTrades", get(account::trades))
         .route("/order", get(order::one).post(place::place).delete(order::cancel))
         .route("/order/test", post(place::test))
+        .route("/order/cancelReplace", post(replace::replace))
         .route("/openOrders", get(order::open).delete(order::cancel_open))
         .route("/allOrders", get(order::all));
     let wallet = Router::new()

@@ -186,13 +186,18 @@ impl Order {
         })
     }
 
-    fn canceled_shape(&self, unit: TimeUnit) -> Value {
+    pub(super) fn canceled_shape(&self, unit: TimeUnit) -> Value {
+        self.canceled_shape_under(&self.client_name(), unit)
+    }
+
+    /// The same, where its client gave the cancel a name of its own.
+    pub(super) fn canceled_shape_under(&self, cancel_name: &str, unit: TimeUnit) -> Value {
         json!({
             "symbol": names::pair(self.name),
             "origClientOrderId": self.client_name(),
             "orderId": self.id.0,
             "orderListId": -1,
-            "clientOrderId": self.client_name(),
+            "clientOrderId": cancel_name,
             "transactTime": self.done.map_or(0, |done| unit.tell(done)),
             "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
@@ -249,7 +254,7 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     asked.only_signed(&["symbol", "orderId", "origClientOrderId"])?;
     let pair = asked.needed("symbol")?.to_owned();
-    let meant = meant(&site, account, &asked).await?.ok_or_else(Refusal::no_such_order)?;
+    let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::no_such_order)?;
     let order = meant.order;
     let (symbol, account, open) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
@@ -323,19 +328,33 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     asked.only_signed(&["symbol", "orderId", "origClientOrderId", "cancelRestrictions"])?;
     let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
     site.ascertain().await?;
-    let meant = meant(&site, account, &asked).await?.ok_or_else(Refusal::unknown_to_cancel)?;
-    let open = of_account(&site, account, move |scene, account| {
+    let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    let open = cancelable(&site, account, meant, pair, restriction).await??;
+    let reply = ask(&site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
+    Ok(Json(after_cancel(&site, open, reply).await??.canceled_shape(asked.unit)))
+}
+
+/// The order if it is open and may be canceled, or why a cancel of it is refused. Errors: there is no such symbol.
+pub(super) async fn cancelable(
+    site: &Site,
+    account: AccountId,
+    meant: Meant,
+    pair: String,
+    restriction: Option<CancelRestriction>,
+) -> Result<Result<Order, Refusal>, Refusal> {
+    let open = of_account(site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
         let its = scene.view.open_order(meant.order).filter(|open| open.account == account && open.symbol == symbol);
         its.map(|open| Order::of_open(scene, &open)).transpose()
     });
-    // One that is not open any more cannot be canceled, whatever became of it.
-    let open = open.await?.filter(|order| meant.is(order)).ok_or_else(Refusal::unknown_to_cancel)?;
-    if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) {
-        return Err(CancelRestriction::refusal());
-    }
-    let canceled = cancel_this(&site, account, open).await?;
-    canceled.map(|order| Json(order.canceled_shape(asked.unit))).ok_or_else(Refusal::unknown_to_cancel)
+    Ok(match open.await?.filter(|order| meant.is(order)) {
+        // One that is not open any more cannot be canceled, whatever became of it.
+        None => Err(Refusal::unknown_to_cancel()),
+        Some(open) if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) => {
+            Err(CancelRestriction::refusal())
+        }
+        Some(open) => Ok(open),
+    })
 }
 
 /// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
@@ -375,28 +394,31 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
     .await
 }
 
-/// Gives the order as it ended; none if it could not be canceled.
-async fn cancel_this(site: &Site, account: AccountId, open: Order) -> Result<Option<Order>, Refusal> {
-    let canceled = match ask(site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await? {
+/// The order as it ended, or why it could not be canceled.
+pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Result<Result<Order, Refusal>, Refusal> {
+    let canceled = match reply {
         Reply::Canceled(status) => status.canceled,
         Reply::Rejected(_) | Reply::Done(_) => None,
         Reply::Created | Reply::Opened(_) | Reply::Repeated(_) | Reply::Activated | Reply::Status(_) => {
             return Err(Refusal::internal());
         }
     };
-    let Some(cancellation) = canceled else { return Ok(None) };
+    let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
     // The history knows what was paid until the end. It is canceled whether it answers or not.
     let ended = past::orders(site, vec![open.id]).await.unwrap_or_default();
     let shown = site.look(move |scene| match ended.first() {
         Some(past) => Order::of_past(&scene.view, past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });
-    Ok(Some(shown.await?))
+    Ok(Ok(shown.await?))
 }
+
+/// The parameters by which most requests name an order.
+const BY_NUMBER_OR_NAME: [&str; 2] = ["orderId", "origClientOrderId"];
 
 /// The order that a request means.
 #[derive(Clone, Copy)]
-struct Meant {
+pub(super) struct Meant {
     order: OrderId,
     /// It is meant by the name that an order has whose client gave it none.
     by_made_name: bool,
@@ -409,17 +431,22 @@ impl Meant {
     }
 }
 
-/// The order that a request names by its number, or by what it is called. None if the client calls none so.
-async fn meant(site: &Site, account: AccountId, asked: &Parameters) -> Result<Option<Meant>, Refusal> {
+/// The order that a request names by its number, or by what it is called: the two parameters. None if the client calls none so.
+pub(super) async fn meant(
+    site: &Site,
+    account: AccountId,
+    asked: &Parameters,
+    [number, name]: [&str; 2],
+) -> Result<Option<Meant>, Refusal> {
     let by_number = |order| Ok(Some(Meant { order, by_made_name: false }));
-    if let Some(order) = asked.number("orderId")? {
+    if let Some(order) = asked.number(number)? {
         return by_number(OrderId(order));
     }
-    let Some(name) = asked.text("origClientOrderId") else {
-        let msg = "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!";
+    let Some(text) = asked.text(name) else {
+        let msg = format!("Param '{name}' or '{number}' must be sent, but both were empty/null!");
         return Err(Refusal::new(-1102, msg));
     };
-    let id = match client_names::read(name) {
+    let id = match client_names::read(text) {
         Some(Named::Own(id)) => id,
         Some(Named::Made(order)) => return Ok(Some(Meant { order, by_made_name: true })),
         None => return Ok(None),
@@ -436,12 +463,18 @@ async fn meant(site: &Site, account: AccountId, asked: &Parameters) -> Result<Op
 
 /// Has one op done.
 pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
-    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Refusal::unknown_outcome())?;
-    match answers.into_iter().next() {
-        Some(Answered::Reply(reply)) => Ok(reply),
-        Some(Answered::Unavailable(why)) => Err(Refusal::unavailable(why)),
-        None => Err(Refusal::unknown_outcome()),
-    }
+    let [answer] = ask_all(site, [op]).await?;
+    answer
+}
+
+/// Has several done, with nothing in between.
+pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result<[Result<Reply, Refusal>; N], Refusal> {
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+    let answers: [Answered; N] = answers.try_into().map_err(|_| Refusal::unknown_outcome())?;
+    Ok(answers.map(|answer| match answer {
+        Answered::Reply(reply) => Ok(reply),
+        Answered::Unavailable(why) => Err(Refusal::unavailable(why)),
+    }))
 }
 
 /// What `show` makes of the account that a request comes from.

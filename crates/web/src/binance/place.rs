@@ -42,8 +42,8 @@ pub(super) const TYPES: [&str; 7] =
     ["LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"];
 
 /// An order as it is asked for.
-struct Placing {
-    symbol: Symbol,
+pub(super) struct Placing {
+    pub(super) symbol: Symbol,
     side: Side,
     kind: OrderKind,
     limit: Price,
@@ -70,12 +70,17 @@ enum Tell {
 
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
-    let placing = Placing::read(&asked)?;
-    match ask(&site, Op::Command(placing.command(account))).await? {
-        // It is placed: whoever cannot be told of it must not be told to try again.
-        Reply::Opened(order) => {
-            placing.tell(&site, account, order, asked.unit).await.map(Json).map_err(|_| Refusal::unknown_outcome())
-        }
+    let placing = Placing::read(&asked, &[])?;
+    let reply = ask(&site, Op::Command(placing.command(account))).await?;
+    let told = placing.tell(&site, account, placed(reply)?, asked.unit).await;
+    // It is placed: whoever cannot be told of it must not be told to try again.
+    told.map(Json).map_err(|_| Refusal::unknown_outcome())
+}
+
+/// The order that was placed.
+pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
+    match reply {
+        Reply::Opened(order) => Ok(order),
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
@@ -88,7 +93,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
 /// Checks an order and does not place it.
 pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.account(&site)?;
-    let placing = Placing::read(&asked)?;
+    let placing = Placing::read(&asked, &[])?;
     site.ascertain().await?;
     match site.look(move |scene| scene.view.find_symbol(placing.symbol)).await? {
         Some(_) => Ok(Json(json!({}))),
@@ -97,7 +102,8 @@ pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer 
 }
 
 impl Placing {
-    fn read(asked: &Parameters) -> Result<Placing, Refusal> {
+    /// `others` are the parameters that the request has besides.
+    pub(super) fn read(asked: &Parameters, others: &[&str]) -> Result<Placing, Refusal> {
         let symbol = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
         let side = match asked.needed("side")? {
             "BUY" => Side::Buy,
@@ -108,7 +114,7 @@ impl Placing {
         if !TYPES.contains(&order_type) {
             return Err(Refusal::new(-1116, format!("Invalid orderType. There are {}.", TYPES.join(", "))));
         }
-        if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name)) {
+        if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name) && !others.contains(name)) {
             return Err(Refusal::not_required(unknown));
         }
         let has_time_in_force = matches!(order_type, "LIMIT" | "STOP_LOSS_LIMIT" | "TAKE_PROFIT_LIMIT");
@@ -155,10 +161,7 @@ impl Placing {
             (OrderKind::Market, Some(_)) => return Err(Refusal::not_required("price")),
             _ => amount(asked.needed("price")?, "price", "PRICE_FILTER", Decimal::price)?,
         };
-        let client_id = asked.text("newClientOrderId").map(|id| {
-            let allowed = "^[a-zA-Z0-9._:/-]{1,36}$";
-            ClientOrderId::parse(id.as_bytes()).map_err(|_| Refusal::illegal("newClientOrderId", allowed))
-        });
+        let client_id = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id));
         let tell = match asked.text("newOrderRespType") {
             None | Some("FULL") => Tell::Full,
             Some("RESULT") => Tell::Result,
@@ -177,7 +180,7 @@ impl Placing {
         })
     }
 
-    fn command(&self, account: AccountId) -> Command {
+    pub(super) fn command(&self, account: AccountId) -> Command {
         let Placing { symbol, side, kind, limit, trigger, client_id, .. } = *self;
         match self.amount {
             Amount::Shares(shares) => {
@@ -191,7 +194,13 @@ impl Placing {
     }
 
     /// What the order was answered with: what it executed with when it was placed, not what came later.
-    async fn tell(&self, site: &Site, account: AccountId, order: OrderId, unit: TimeUnit) -> Result<Value, Refusal> {
+    pub(super) async fn tell(
+        &self,
+        site: &Site,
+        account: AccountId,
+        order: OrderId,
+        unit: TimeUnit,
+    ) -> Result<Value, Refusal> {
         let Placing { symbol: name, side, kind, limit, trigger, .. } = *self;
         let (time, fills) = of_account(site, account, move |scene, _| {
             let time = time_of(scene, order)?;
@@ -256,6 +265,11 @@ fn fill_shape(trade: &Trade) -> Value {
         "commissionAsset": names::DOLLARS,
         "tradeId": trade.id,
     })
+}
+
+/// A parameter that is a name for an order.
+pub(super) fn client_order_id(parameter: &str, text: &str) -> Result<ClientOrderId, Refusal> {
+    ClientOrderId::parse(text.as_bytes()).map_err(|_| Refusal::illegal(parameter, "^[a-zA-Z0-9._:/-]{1,36}$"))
 }
 
 /// An amount, with the filter that it fails when it is out of bounds.

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use engine::Reject;
 use exchange::{Bound, Unavailable};
 use feed::HistoryError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::input::BODY_BYTES_MAX;
 use crate::past::Trouble;
@@ -26,15 +26,28 @@ pub(crate) struct Refusal {
     pub(super) code: i32,
     /// For people.
     pub(super) msg: String,
+    /// What was done all the same, and what not.
+    data: Option<Box<Value>>,
 }
 
 impl Refusal {
     pub(super) fn new(code: i32, msg: impl Into<String>) -> Refusal {
-        Refusal { status: StatusCode::BAD_REQUEST, code, msg: msg.into() }
+        Refusal::with(StatusCode::BAD_REQUEST, code, msg)
     }
 
     fn with(status: StatusCode, code: i32, msg: impl Into<String>) -> Refusal {
-        Refusal { status, code, msg: msg.into() }
+        Refusal { status, code, msg: msg.into(), data: None }
+    }
+
+    /// An order that was to be replaced: nothing was done.
+    pub(super) fn nothing_replaced(data: Value) -> Refusal {
+        Refusal { data: Some(Box::new(data)), ..Refusal::new(-2022, "Order cancel-replace failed.") }
+    }
+
+    /// An order that was to be replaced: it was canceled or another one was placed, and not both.
+    pub(super) fn partly_replaced(data: Value) -> Refusal {
+        let refusal = Refusal::with(StatusCode::CONFLICT, -2021, "Order cancel-replace partially failed.");
+        Refusal { data: Some(Box::new(data)), ..refusal }
     }
 
     /// Something went wrong here: the log says what.
@@ -176,6 +189,7 @@ impl Refusal {
             Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),
             Reject::UnknownSymbol => Refusal::unknown_symbol(),
             Reject::UnknownOrder | Reject::NothingOpen => Refusal::unknown_to_cancel(),
+            Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))
             }
@@ -210,8 +224,11 @@ impl Refusal {
         Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)
     }
 
-    pub(super) fn body(&self) -> serde_json::Value {
-        json!({"code": self.code, "msg": self.msg})
+    pub(super) fn body(&self) -> Value {
+        match &self.data {
+            None => json!({"code": self.code, "msg": self.msg}),
+            Some(data) => json!({"code": self.code, "msg": self.msg, "data": data}),
+        }
     }
 }
 

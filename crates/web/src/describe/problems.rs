@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 32] = [
+const CODES: [(&str, u16, &str); 33] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -16,6 +16,7 @@ const CODES: [(&str, u16, &str); 32] = [
     ("method-not-allowed", 405, "The method is not for this path"),
     ("account-exists", 409, "There is such an account"),
     ("nothing-open", 409, "All of the order is executed or canceled"),
+    ("not-canceled", 409, "The order that it was to replace was not canceled, so nothing was placed"),
     ("client-order-id-taken", 409, "It stands for another order"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
@@ -119,6 +120,7 @@ mod tests {
             Reject::FundsTradeNothing { funds: Money::ZERO },
             Reject::UnknownOrder,
             Reject::NothingOpen,
+            Reject::NotCanceled,
             Reject::Full,
         ];
         let others = [

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod orders;
+mod replace;
 mod status;
 mod symbols;
 
@@ -32,8 +33,8 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
         .routes(routes!(orders::place))
-        .routes(routes!(orders::one_by_client_id, orders::cancel_by_client_id))
-        .routes(routes!(orders::one, orders::cancel))
+        .routes(routes!(orders::one_by_client_id, orders::cancel_by_client_id, replace::replace_by_client_id))
+        .routes(routes!(orders::one, orders::cancel, replace::replace))
 }
 
 /// For paths under it that lead nowhere.

@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::{
-    AccountId, Command, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Query, Reply, Shares, Side, SymbolIndex,
-    Trigger,
+    AccountId, ClientOrderId, Command, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Price, Query, Reply,
+    Shares, Side, Symbol, SymbolIndex, Trigger,
 };
 use feed::HistoryError;
 use serde::{Deserialize, Serialize};
@@ -101,47 +101,8 @@ pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
-    let side = match asked.side {
-        SideName::Buy => Side::Buy,
-        SideName::Sell => Side::Sell,
-    };
-    let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
-    let kind = asked.kind.map_or(OrderKind::Limit, OrderKind::from);
-    let limit = match (kind, &asked.limit) {
-        (OrderKind::Market, None) => side.any_price(),
-        (OrderKind::Market, Some(_)) => return Err(Problem::field("limit", "a market order has no limit".to_owned())),
-        (_, Some(limit)) => input::price("limit", limit)?,
-        (_, None) => return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned())),
-    };
-    let trigger = match (&asked.stop, &asked.take_profit) {
-        (None, None) => None,
-        (Some(stop), None) => Some(Trigger::stop_loss(side, input::price("stop", stop)?)),
-        (None, Some(price)) => Some(Trigger::take_profit(side, input::price("take_profit", price)?)),
-        (Some(_), Some(_)) => {
-            return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
-        }
-    };
-    let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
-    let amount = match (&asked.shares, &asked.funds) {
-        (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
-        (None, Some(_)) if kind != OrderKind::Market => {
-            return Err(Problem::field("funds", "funds are for market orders".to_owned()));
-        }
-        (None, Some(_)) if trigger.is_some() => {
-            let why = "an order with funds executes at once, so it cannot wait for a price";
-            return Err(Problem::field("funds", why.to_owned()));
-        }
-        (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
-        (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
-        (Some(_), Some(_)) => return Err(Problem::field("funds", "shares and funds exclude each other".to_owned())),
-    };
-    let command = match amount {
-        Amount::Shares(shares) => {
-            Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id }
-        }
-        Amount::Funds(funds) => Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id },
-    };
-    let (status, order) = match ask(&site, Op::Command(command)).await? {
+    let placing = Placing::read(asked)?;
+    let (status, order) = match ask(&site, Op::Command(placing.command())).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
         Reply::Created
@@ -153,19 +114,101 @@ pub(crate) async fn place(
             return Err(Problem::unknown_outcome());
         }
     };
-    let shares = match amount {
-        Amount::Shares(shares) => shares,
-        // It is placed: whoever cannot be told of it must not be told to try again.
-        Amount::Funds(_) => shares_of(&site, order).await.ok_or_else(Problem::unknown_outcome)?,
-    };
-    let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
-    Ok((status, Json(PlacedShape::of(order, asked.client_order_id, asked.account, &placed))))
+    Ok((status, Json(placing.placed(&site, order).await?)))
+}
+
+/// An order as it is asked for.
+pub(super) struct Placing {
+    account: AccountId,
+    client_id: Option<ClientOrderId>,
+    symbol: Symbol,
+    side: Side,
+    kind: OrderKind,
+    limit: Price,
+    trigger: Option<Trigger>,
+    amount: Amount,
 }
 
 /// How much is to be traded.
 enum Amount {
     Shares(Shares),
     Funds(Money),
+}
+
+impl Placing {
+    pub(super) fn read(asked: PlaceOrderBody) -> Result<Placing, Problem> {
+        let side = match asked.side {
+            SideName::Buy => Side::Buy,
+            SideName::Sell => Side::Sell,
+        };
+        let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
+        let kind = asked.kind.map_or(OrderKind::Limit, OrderKind::from);
+        let limit = match (kind, &asked.limit) {
+            (OrderKind::Market, None) => side.any_price(),
+            (OrderKind::Market, Some(_)) => {
+                return Err(Problem::field("limit", "a market order has no limit".to_owned()));
+            }
+            (_, Some(limit)) => input::price("limit", limit)?,
+            (_, None) => {
+                return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned()));
+            }
+        };
+        let trigger = match (&asked.stop, &asked.take_profit) {
+            (None, None) => None,
+            (Some(stop), None) => Some(Trigger::stop_loss(side, input::price("stop", stop)?)),
+            (None, Some(price)) => Some(Trigger::take_profit(side, input::price("take_profit", price)?)),
+            (Some(_), Some(_)) => {
+                return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
+            }
+        };
+        let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
+        let amount = match (&asked.shares, &asked.funds) {
+            (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
+            (None, Some(_)) if kind != OrderKind::Market => {
+                return Err(Problem::field("funds", "funds are for market orders".to_owned()));
+            }
+            (None, Some(_)) if trigger.is_some() => {
+                let why = "an order with funds executes at once, so it cannot wait for a price";
+                return Err(Problem::field("funds", why.to_owned()));
+            }
+            (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
+            (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
+            (Some(_), Some(_)) => {
+                return Err(Problem::field("funds", "shares and funds exclude each other".to_owned()));
+            }
+        };
+        Ok(Placing { account, client_id, symbol, side, kind, limit, trigger, amount })
+    }
+
+    pub(super) fn account(&self) -> AccountId {
+        self.account
+    }
+
+    pub(super) fn command(&self) -> Command {
+        let Placing { account, client_id, symbol, side, kind, limit, trigger, .. } = *self;
+        match self.amount {
+            Amount::Shares(shares) => Command::PlaceOrder {
+                account,
+                order: NewOrder { symbol, side, limit, shares, kind, trigger },
+                client_id,
+            },
+            Amount::Funds(funds) => {
+                Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id }
+            }
+        }
+    }
+
+    /// What is told of it when it has this id.
+    pub(super) async fn placed(&self, site: &Site, order: OrderId) -> Result<PlacedShape, Problem> {
+        let Placing { account, client_id, symbol, side, kind, limit, trigger, .. } = *self;
+        let shares = match self.amount {
+            Amount::Shares(shares) => shares,
+            // It is placed: whoever cannot be told of it must not be told to try again.
+            Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
+        };
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+        Ok(PlacedShape::of(order, client_id.map(|id| id.to_string()), account.to_string(), &placed))
+    }
 }
 
 /// What an order that is done was placed for.
@@ -262,8 +305,13 @@ pub(crate) async fn cancel_by_client_id(
 }
 
 async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<Json<OrderShape>, Problem> {
-    match ask(site, Op::Command(command)).await? {
-        Reply::Canceled(status) => show(site, status.order, account, untold).await.map(Json),
+    canceled(site, account, ask(site, Op::Command(command)).await?).await.map(Json)
+}
+
+/// What a cancel was answered with.
+pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> Result<OrderShape, Problem> {
+    match reply {
+        Reply::Canceled(status) => show(site, status.order, account, untold).await,
         // It was done long ago: whose it was, only the history knows.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
         Reply::Created
@@ -276,7 +324,7 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
 }
 
 /// What was done and cannot be shown: nobody must take it for refused.
-fn untold(trouble: Trouble) -> Problem {
+pub(super) fn untold(trouble: Trouble) -> Problem {
     match trouble {
         Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
         Trouble::Unreadable(_) => troubled(trouble),
@@ -284,7 +332,7 @@ fn untold(trouble: Trouble) -> Problem {
 }
 
 /// An order as its owner sees it; nobody else learns that it exists.
-async fn show(
+pub(super) async fn show(
     site: &Site,
     order: OrderId,
     account: AccountId,

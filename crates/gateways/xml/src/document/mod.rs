@@ -5,6 +5,8 @@ mod chars;
 mod documents;
 mod escape;
 mod fault;
+mod fields;
+mod order_fields;
 mod order_kind;
 mod reader;
 mod reply;

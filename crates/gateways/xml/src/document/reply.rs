@@ -69,6 +69,14 @@ pub fn write_reply(
                 writer.echo(part);
             }
             PartKind::Answered => writer.element(part, answer()),
+            PartKind::ReplaceCancel => {
+                writer.out.extend_from_slice(b"<replaced>");
+                writer.element(part, answer());
+            }
+            PartKind::ReplaceOrder => {
+                writer.element(part, answer());
+                writer.out.extend_from_slice(b"</replaced>");
+            }
             PartKind::Symbol => {
                 let answer = answer();
                 if refusal(answer).is_some() {

@@ -3,16 +3,15 @@
 
 use std::borrow::Cow;
 
-use engine::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    OrderName, Query, Side, Symbol, Trigger,
-};
+use engine::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
+use exchange::replacement;
 
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, Refusal, Why};
-use super::order_kind::{self, order_kind};
+use super::fields::{Fields, account_id, decimal, symbol};
+use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names};
 use super::reader::{Reader, Tag, Token, Value};
 
 /// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
@@ -171,6 +170,7 @@ impl<'a> Grammar<'a, '_> {
             children += 1;
             match tag.name {
                 b"order" => self.order(account),
+                b"replace" => self.replace(account),
                 b"query" => {
                     self.named_order("query", account, |account, order| Op::Query(Query { account, order }));
                 }
@@ -188,59 +188,52 @@ impl<'a> Grammar<'a, '_> {
     }
 
     fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
-        const KINDS: [&str; 3] = order_kind::NAMES;
-        const NAMES: [&str; 10] =
-            ["sym", "amount", "limit", KINDS[0], KINDS[1], KINDS[2], "funds", "client-id", "stop", "take-profit"];
+        const NAMES: [&str; ORDER_FIELDS] = order_names("client-id");
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
-        for (name, value) in NAMES.into_iter().zip(fields.values) {
-            self.echo(name, value);
-        }
+        self.echo_all(&NAMES, &fields.values);
         let command = account.and_then(|account| {
             fields.known("order")?;
-            let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit] = fields.values;
-            let kind = order_kind([kind, tif, post_only])?;
-            let sym = given(sym, "order", "sym")?;
-            let client_id = client_id.map(client_order_id).transpose()?;
-            if let Some(funds) = funds {
-                if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
-                    return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
-                }
-                if stop.is_some() || take_profit.is_some() {
-                    return Err(ChildFault::Order(
-                        "an order with funds executes at once, so it cannot wait for a price",
-                    ));
-                }
-                let symbol = symbol(sym)?;
-                let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
-                return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id });
-            }
-            let amount = given(amount, "order", "amount")?;
-            let limit = match (kind, limit) {
-                (OrderKind::Market, None) => None,
-                (OrderKind::Market, Some(_)) => return Err(ChildFault::Order("a market order has no limit")),
-                (_, limit) => Some(given(limit, "order", "limit")?),
-            };
-            let symbol = symbol(sym)?;
-            let (side, shares) =
-                decimal("amount", &amount.trimmed(), |amount| Ok((side_of(amount), amount.order_shares()?)))?;
-            let limit = match limit {
-                Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
-                None => side.any_price(),
-            };
-            let price = |name, value: Value<'a>| decimal(name, &value.trimmed(), Decimal::price);
-            let trigger = match (stop, take_profit) {
-                (None, None) => None,
-                (Some(stop), None) => Some(Trigger::stop_loss(side, price("stop", stop)?)),
-                (None, Some(take_profit)) => Some(Trigger::take_profit(side, price("take-profit", take_profit)?)),
-                (Some(_), Some(_)) => {
-                    return Err(ChildFault::Order("an order waits for one price: give stop or take-profit"));
-                }
-            };
-            let order = NewOrder { symbol, side, limit, shares, kind, trigger };
-            Ok(Command::PlaceOrder { account, order, client_id })
+            order_command(account, "order", "client-id", fields.values)
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+    }
+
+    /// An order to be canceled, and another one to be placed in its stead. Each is answered as it would be alone.
+    fn replace(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+        const CANCEL: [&str; 3] = ["on-failure", "id", "client-id"];
+        const ORDER: [&str; ORDER_FIELDS] = order_names("new-client-id");
+        let mut names = [""; CANCEL.len() + ORDER.len()];
+        names[..CANCEL.len()].copy_from_slice(&CANCEL);
+        names[CANCEL.len()..].copy_from_slice(&ORDER);
+        let fields = Fields::of(&self.reader, &names);
+        let [on_failure, id, client_id, order @ ..] = fields.values;
+        let start = self.documents.text.len();
+        self.echo(CANCEL[0], on_failure);
+        let named = self.documents.text.len();
+        self.echo_all(&CANCEL[1..], &[id, client_id]);
+        let placed = self.documents.text.len();
+        self.echo_all(&ORDER, &order);
+        let ops = account.and_then(|account| {
+            fields.known("replace")?;
+            let on_failure = on_failure_of(on_failure)?;
+            // What is no order id names no order, and the engine says so of this one.
+            let canceled = order_name("replace", id, client_id)?.unwrap_or(OrderId(0).into());
+            let placing = order_command(account, "replace", "new-client-id", order)?;
+            Ok(replacement(account, canceled, placing, on_failure))
+        });
+        match ops {
+            Err(fault) => self.part(PartKind::Answered, Span::default(), start, Err(fault)),
+            Ok(ops) => {
+                ops.into_iter().for_each(|op| self.documents.requests.push_op(op));
+                let end = self.documents.text.len();
+                for (kind, start, end) in
+                    [(PartKind::ReplaceCancel, named, placed), (PartKind::ReplaceOrder, placed, end)]
+                {
+                    self.documents.parts.push(Part { kind, symbol: Span::default(), own: Span { start, end } });
+                }
+            }
+        }
     }
 
     /// A query or cancel, which `op` makes of the account and the order's name.
@@ -253,21 +246,12 @@ impl<'a> Grammar<'a, '_> {
         const NAMES: [&str; 2] = ["id", "client-id"];
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
-        for (name, value) in NAMES.into_iter().zip(fields.values) {
-            self.echo(name, value);
-        }
+        self.echo_all(&NAMES, &fields.values);
         let op = account.and_then(|account| {
             fields.known(element)?;
-            let order = match fields.values {
-                [Some(_), Some(_)] => return Err(ChildFault::Order("id and client-id name the same: give one")),
-                [None, Some(id)] => client_order_id(id)?.into(),
-                [id, None] => {
-                    // What is no order id names no order.
-                    let id = OrderId::parse(&given(id, element, "id")?.trimmed());
-                    id.ok_or(ChildFault::UnknownOrder)?.into()
-                }
-            };
-            Ok(op(account, order))
+            let [id, client_id] = fields.values;
+            let order = order_name(element, id, client_id)?;
+            Ok(op(account, order.ok_or(ChildFault::UnknownOrder)?))
         });
         self.part(PartKind::Answered, Span::default(), start, op);
     }
@@ -340,6 +324,13 @@ impl<'a> Grammar<'a, '_> {
         text.push(b'"');
     }
 
+    /// Writes all that were sent of these attributes.
+    fn echo_all(&mut self, names: &[&str], values: &[Option<Value<'a>>]) {
+        for (name, value) in names.iter().zip(values) {
+            self.echo(name, *value);
+        }
+    }
+
     /// Appends the part of a child whose echo began at `start`, and its op unless it is refused.
     fn part(&mut self, kind: PartKind, symbol: Span, start: usize, op: Result<Op, ChildFault<'a>>) {
         let text = &mut self.documents.text;
@@ -358,77 +349,4 @@ impl<'a> Grammar<'a, '_> {
         let own = Span { start, end: text.len() };
         self.documents.parts.push(Part { kind, symbol, own });
     }
-}
-
-/// The attributes of one tag that an element has by its grammar, and the first that it has not.
-struct Fields<'a, const N: usize> {
-    values: [Option<Value<'a>>; N],
-    unknown: Option<&'a [u8]>,
-}
-
-impl<'a, const N: usize> Fields<'a, N> {
-    fn of(reader: &Reader<'a>, names: &[&'static str; N]) -> Fields<'a, N> {
-        let mut fields = Fields { values: [None; N], unknown: None };
-        for (name, value) in reader.attributes() {
-            match names.iter().position(|known| chars::same(known.as_bytes(), name)) {
-                Some(index) => fields.values[index] = Some(value),
-                None => fields.unknown = fields.unknown.or(Some(name)),
-            }
-        }
-        fields
-    }
-
-    /// Errors: there is another one.
-    fn known(&self, element: &'static str) -> Result<(), ChildFault<'a>> {
-        match self.unknown {
-            Some(name) => Err(ChildFault::UnknownAttribute { element, name }),
-            None => Ok(()),
-        }
-    }
-
-    /// All values, if all are there and no other.
-    fn all(&self, element: &'static str, names: &[&'static str; N]) -> Result<[Value<'a>; N], ChildFault<'a>> {
-        self.known(element)?;
-        match self.values.iter().zip(names).find(|(value, _)| value.is_none()) {
-            Some((_, name)) => Err(ChildFault::MissingAttribute { element, name }),
-            None => Ok(self.values.map(Option::unwrap_or_default)),
-        }
-    }
-}
-
-fn given<'a>(value: Option<Value<'a>>, element: &'static str, name: &'static str) -> Result<Value<'a>, ChildFault<'a>> {
-    value.ok_or(ChildFault::MissingAttribute { element, name })
-}
-
-/// Above zero buys, below sells.
-fn side_of(amount: Decimal) -> Side {
-    if amount.negative { Side::Sell } else { Side::Buy }
-}
-
-fn side_and_funds(funds: Decimal) -> Result<(Side, Money), AmountError> {
-    match (Decimal { negative: false, ..funds }).money()? {
-        Money::ZERO => Err(AmountError::Zero),
-        money => Ok((side_of(funds), money)),
-    }
-}
-
-fn account_id(value: Value<'_>) -> Result<AccountId, ChildFault<'static>> {
-    AccountId::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "account id", error })
-}
-
-fn client_order_id(value: Value<'_>) -> Result<ClientOrderId, ChildFault<'static>> {
-    ClientOrderId::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "client-id", error })
-}
-
-fn symbol(value: Value<'_>) -> Result<Symbol, ChildFault<'static>> {
-    Symbol::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "sym", error })
-}
-
-/// Reads `text` as a decimal and then as what `form` makes of it.
-fn decimal<T>(
-    field: &'static str,
-    text: &[u8],
-    form: impl FnOnce(Decimal) -> Result<T, AmountError>,
-) -> Result<T, ChildFault<'static>> {
-    Decimal::parse(text).and_then(form).map_err(|error| ChildFault::Amount { field, error })
 }

@@ -34,7 +34,13 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
-        Op::Command(Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::ActivateReached) => {
+        Op::Command(
+            Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::ActivateReached,
+        ) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
         }

@@ -1,0 +1,101 @@
+//! Orders as attributes say them: what is to be placed, and which order is meant. Source: docs/PROTOCOL.md, transactions.
+
+use engine::{
+    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Side, Trigger,
+};
+use exchange::OnFailure;
+
+use super::fault::ChildFault;
+use super::fields::{client_order_id, decimal, given, symbol};
+use super::order_kind::{self, order_kind};
+use super::reader::Value;
+
+/// How many attributes an order may have.
+pub(super) const ORDER_FIELDS: usize = 10;
+
+/// The attributes that say what is to be placed; `client_id` is what the new order's client order id is called.
+pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
+    let [kind, tif, post_only] = order_kind::NAMES;
+    ["sym", "amount", "limit", kind, tif, post_only, "funds", client_id, "stop", "take-profit"]
+}
+
+/// The order that the values of these attributes ask for.
+pub(super) fn order_command<'a>(
+    account: AccountId,
+    element: &'static str,
+    client_id_name: &'static str,
+    values: [Option<Value<'a>>; ORDER_FIELDS],
+) -> Result<Command, ChildFault<'a>> {
+    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit] = values;
+    let kind = order_kind([kind, tif, post_only])?;
+    let sym = given(sym, element, "sym")?;
+    let client_id = client_id.map(|id| client_order_id(client_id_name, id)).transpose()?;
+    if let Some(funds) = funds {
+        if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
+            return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
+        }
+        if stop.is_some() || take_profit.is_some() {
+            return Err(ChildFault::Order("an order with funds executes at once, so it cannot wait for a price"));
+        }
+        let symbol = symbol(sym)?;
+        let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
+        return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id });
+    }
+    let amount = given(amount, element, "amount")?;
+    let limit = match (kind, limit) {
+        (OrderKind::Market, None) => None,
+        (OrderKind::Market, Some(_)) => return Err(ChildFault::Order("a market order has no limit")),
+        (_, limit) => Some(given(limit, element, "limit")?),
+    };
+    let symbol = symbol(sym)?;
+    let (side, shares) = decimal("amount", &amount.trimmed(), |amount| Ok((side_of(amount), amount.order_shares()?)))?;
+    let limit = match limit {
+        Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
+        None => side.any_price(),
+    };
+    let price = |name, value: Value<'a>| decimal(name, &value.trimmed(), Decimal::price);
+    let trigger = match (stop, take_profit) {
+        (None, None) => None,
+        (Some(stop), None) => Some(Trigger::stop_loss(side, price("stop", stop)?)),
+        (None, Some(take_profit)) => Some(Trigger::take_profit(side, price("take-profit", take_profit)?)),
+        (Some(_), Some(_)) => {
+            return Err(ChildFault::Order("an order waits for one price: give stop or take-profit"));
+        }
+    };
+    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id })
+}
+
+/// Which order is meant; none if the id is none that an order may have.
+pub(super) fn order_name<'a>(
+    element: &'static str,
+    id: Option<Value<'a>>,
+    client_id: Option<Value<'a>>,
+) -> Result<Option<OrderName>, ChildFault<'a>> {
+    match (id, client_id) {
+        (Some(_), Some(_)) => Err(ChildFault::Order("id and client-id name the same: give one")),
+        (None, Some(id)) => Ok(Some(client_order_id("client-id", id)?.into())),
+        (id, None) => Ok(OrderId::parse(&given(id, element, "id")?.trimmed()).map(OrderName::from)),
+    }
+}
+
+pub(super) fn on_failure_of(value: Option<Value<'_>>) -> Result<OnFailure, ChildFault<'static>> {
+    let value = value.map(|value| value.trimmed());
+    match value.as_deref() {
+        None => Ok(OnFailure::Stop),
+        Some(value) if value == b"stop" => Ok(OnFailure::Stop),
+        Some(value) if value == b"place" => Ok(OnFailure::Place),
+        Some(_) => Err(ChildFault::Order("on-failure must be stop or place")),
+    }
+}
+
+/// Above zero buys, below sells.
+fn side_of(amount: Decimal) -> Side {
+    if amount.negative { Side::Sell } else { Side::Buy }
+}
+
+fn side_and_funds(funds: Decimal) -> Result<(Side, Money), AmountError> {
+    match (Decimal { negative: false, ..funds }).money()? {
+        Money::ZERO => Err(AmountError::Zero),
+        money => Ok((side_of(funds), money)),
+    }
+}

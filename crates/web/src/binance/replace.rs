@@ -1,0 +1,134 @@
+//! Replacing an order: it is canceled and another one placed, and nothing happens between the two.
+
+use axum::Json;
+use axum::extract::State;
+use engine::Op;
+use exchange::{OnFailure, replacement};
+use serde_json::{Value, json};
+
+use super::cancel_restriction::CancelRestriction;
+use super::market::Answer;
+use super::order::{after_cancel, ask, ask_all, cancelable, meant};
+use super::parameters::Parameters;
+use super::place::{Placing, client_order_id, placed};
+use super::refusal::Refusal;
+use crate::site::Site;
+
+/// The parameters that a new order does not have.
+const OF_CANCEL: [&str; 6] = [
+    "cancelReplaceMode",
+    BY_NUMBER_OR_NAME[0],
+    BY_NUMBER_OR_NAME[1],
+    "cancelNewClientOrderId",
+    "cancelRestrictions",
+    "orderRateLimitExceededMode",
+];
+const BY_NUMBER_OR_NAME: [&str; 2] = ["cancelOrderId", "cancelOrigClientOrderId"];
+
+/// What became of one half of it.
+enum Half {
+    Done(Value),
+    Failed(Refusal),
+    /// It was not tried, because the other one failed.
+    NotAttempted,
+}
+
+pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answer {
+    let account = asked.account(&site)?;
+    let on_failure = on_failure(&asked)?;
+    let restriction = CancelRestriction::read(&asked)?;
+    let cancel_name =
+        asked.text("cancelNewClientOrderId").map(|id| client_order_id("cancelNewClientOrderId", id)).transpose()?;
+    let placing = Placing::read(&asked, &OF_CANCEL)?;
+    site.ascertain().await?;
+    let order = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?;
+    let pair = asked.needed("symbol")?.to_owned();
+    let open = match order {
+        None => Err(Refusal::unknown_to_cancel()),
+        Some(meant) => {
+            let open = cancelable(&site, account, meant, pair, restriction).await?;
+            open.and_then(|open| has_name(&asked, &open.client_name()).map(|()| open))
+        }
+    };
+    // What is not open when it is looked at will not be open later, either.
+    let (cancel, reply) = match open {
+        Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
+        Err(why) => (Half::Failed(why), ask(&site, Op::Command(placing.command(account))).await),
+        Ok(open) => {
+            let ops = replacement(account, open.id.into(), placing.command(account), on_failure);
+            let [cancel, reply] = ask_all(&site, ops).await?;
+            let cancel = match after_cancel(&site, open, cancel?).await.map_err(|_| Refusal::unknown_outcome())? {
+                Ok(order) => {
+                    let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
+                    Half::Done(order.canceled_shape_under(&name, asked.unit))
+                }
+                Err(why) => Half::Failed(why),
+            };
+            (cancel, reply)
+        }
+    };
+    if matches!(cancel, Half::Failed(_)) && on_failure == OnFailure::Stop {
+        return answer(cancel, Half::NotAttempted);
+    }
+    let new = match reply.and_then(placed) {
+        Err(why) => Half::Failed(why),
+        // It is placed: whoever cannot be told of it must not be told to try again.
+        Ok(order) => {
+            let told = placing.tell(&site, account, order, asked.unit).await;
+            Half::Done(told.map_err(|_| Refusal::unknown_outcome())?)
+        }
+    };
+    answer(cancel, new)
+}
+
+fn on_failure(asked: &Parameters) -> Result<OnFailure, Refusal> {
+    // Nobody reaches a limit of pace here, so it does not matter which of them is asked for.
+    if !matches!(asked.text("orderRateLimitExceededMode"), None | Some("DO_NOTHING" | "CANCEL_ONLY")) {
+        return Err(Refusal::invalid("orderRateLimitExceededMode", "it is DO_NOTHING or CANCEL_ONLY"));
+    }
+    match asked.needed("cancelReplaceMode")? {
+        "STOP_ON_FAILURE" => Ok(OnFailure::Stop),
+        "ALLOW_FAILURE" => Ok(OnFailure::Place),
+        _ => Err(Refusal::invalid("cancelReplaceMode", "it is STOP_ON_FAILURE or ALLOW_FAILURE")),
+    }
+}
+
+/// Errors: the order is named by what its client calls it, too, and that is not this.
+fn has_name(asked: &Parameters, name: &str) -> Result<(), Refusal> {
+    match asked.text(BY_NUMBER_OR_NAME[1]) {
+        Some(other) if other != name => Err(Refusal::unknown_to_cancel()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn answer(cancel: Half, new: Half) -> Answer {
+    let data = json!({
+        "cancelResult": cancel.result(),
+        "newOrderResult": new.result(),
+        "cancelResponse": cancel.response(),
+        "newOrderResponse": new.response(),
+    });
+    match (&cancel, &new) {
+        (Half::Done(_), Half::Done(_)) => Ok(Json(data)),
+        (Half::Done(_), _) | (_, Half::Done(_)) => Err(Refusal::partly_replaced(data)),
+        (_, _) => Err(Refusal::nothing_replaced(data)),
+    }
+}
+
+impl Half {
+    fn result(&self) -> &'static str {
+        match self {
+            Half::Done(_) => "SUCCESS",
+            Half::Failed(_) => "FAILURE",
+            Half::NotAttempted => "NOT_ATTEMPTED",
+        }
+    }
+
+    fn response(&self) -> Value {
+        match self {
+            Half::Done(told) => told.clone(),
+            Half::Failed(why) => why.body(),
+            Half::NotAttempted => Value::Null,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Replacing an order: it is canceled and another one placed, and nothing happens between the two.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::{OrderName, Reply};
+use exchange::{OnFailure, replacement};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::orders::{PlaceOrderBody, Placing, canceled};
+use crate::input::{self, Body, Named, Parameters};
+use crate::problem::{self, Problem};
+use crate::shapes::{OrderShape, PlacedShape};
+use crate::site::Site;
+use crate::values;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Condition {
+    /// What becomes of the new order when the old one cannot be canceled.
+    #[param(inline, default = "stop")]
+    on_failure: Option<OnFailureName>,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum OnFailureName {
+    Stop,
+    Place,
+}
+
+/// What became of the old order and of the new one.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Replaced)]
+pub(crate) struct ReplacedShape {
+    /// The old order, if it was canceled.
+    #[schema(required = true)]
+    canceled: Option<OrderShape>,
+    /// Why it was not.
+    #[schema(required = true)]
+    not_canceled: Option<Problem>,
+    /// The new order, if it was placed.
+    #[schema(required = true)]
+    placed: Option<PlacedShape>,
+    /// Why it was not.
+    #[schema(required = true)]
+    not_placed: Option<Problem>,
+}
+
+/// Cancels what is open of an order and places another one of the same account in its stead.
+#[utoipa::path(
+    put, path = "/orders/{order}", operation_id = "replaceOrder", tag = "Orders",
+    params(("order" = values::Order, Path, description = "The id of the order to cancel"), Condition),
+    request_body = PlaceOrderBody,
+    responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
+        (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+)]
+pub(crate) async fn replace(
+    State(site): State<Site>,
+    Named(order): Named<String>,
+    Parameters(condition): Parameters<Condition>,
+    Body(asked): Body<PlaceOrderBody>,
+) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
+    replace_by(&site, input::order(&order)?.into(), condition, Placing::read(asked)?).await
+}
+
+/// Cancels what is open of the order that a client order id stands for, and places another one of the same account in its
+/// stead.
+#[utoipa::path(
+    put, path = "/orders/by-client-id/{*client_order_id}", operation_id = "replaceOrderByClientId", tag = "Orders",
+    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order to cancel"), Condition),
+    request_body = PlaceOrderBody,
+    responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
+        (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+)]
+pub(crate) async fn replace_by_client_id(
+    State(site): State<Site>,
+    Named(id): Named<String>,
+    Parameters(condition): Parameters<Condition>,
+    Body(asked): Body<PlaceOrderBody>,
+) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
+    replace_by(&site, input::client_order_id(&id)?.into(), condition, Placing::read(asked)?).await
+}
+
+/// A refusal means that nothing was changed.
+async fn replace_by(
+    site: &Site,
+    order: OrderName,
+    condition: Condition,
+    placing: Placing,
+) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
+    let on_failure = match condition.on_failure {
+        None | Some(OnFailureName::Stop) => OnFailure::Stop,
+        Some(OnFailureName::Place) => OnFailure::Place,
+    };
+    let ops = replacement(placing.account(), order, placing.command(), on_failure);
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let [cancel, place] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
+    let (cancel, place) = (problem::reply(cancel), problem::reply(place));
+    let changed = matches!(cancel, Ok(Reply::Canceled(_))) || place.is_ok();
+    // What was done and cannot be shown must not be taken for refused.
+    let untold = |problem: Problem| if changed { Problem::unknown_outcome() } else { problem };
+    let canceled = match cancel {
+        Ok(reply @ Reply::Canceled(_)) => Ok(canceled(site, placing.account(), reply).await.map_err(untold)?),
+        Ok(reply) => Err(canceled(site, placing.account(), reply).await.err().unwrap_or_else(Problem::unknown_outcome)),
+        Err(problem) => Err(problem),
+    };
+    let (status, placed) = match place {
+        Ok(Reply::Opened(order)) => (StatusCode::CREATED, Ok(placing.placed(site, order).await.map_err(untold)?)),
+        Ok(Reply::Repeated(order)) => (StatusCode::OK, Ok(placing.placed(site, order).await.map_err(untold)?)),
+        Ok(
+            Reply::Created
+            | Reply::Activated
+            | Reply::Status(_)
+            | Reply::Canceled(_)
+            | Reply::Done(_)
+            | Reply::Rejected(_),
+        ) => {
+            return Err(Problem::unknown_outcome());
+        }
+        Err(problem) => (StatusCode::OK, Err(problem)),
+    };
+    match (canceled, placed) {
+        (Err(why), Err(_)) if on_failure == OnFailure::Stop => Err(why),
+        (Err(_), Err(why)) => Err(why),
+        (canceled, placed) => {
+            let (canceled, not_canceled) = apart(canceled);
+            let (placed, not_placed) = apart(placed);
+            Ok((status, Json(ReplacedShape { canceled, not_canceled, placed, not_placed })))
+        }
+    }
+}
+
+fn apart<T>(outcome: Result<T, Problem>) -> (Option<T>, Option<Problem>) {
+    match outcome {
+        Ok(done) => (Some(done), None),
+        Err(problem) => (None, Some(problem)),
+    }
+}
