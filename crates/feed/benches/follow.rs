@@ -24,7 +24,7 @@ fn main() {
         None => usual,
     };
     let (resting, turn, runs) = (setting("--resting", 10_000), setting("--turn", 25), setting("--runs", 5));
-    let flow = flow::make(resting, MEASURED, flow::Aim::Any);
+    let flow = flow::make(resting, 0, MEASURED, flow::Aim::Any);
     println!("{MEASURED} ops in turns of {turn}, {resting} orders resting; nanoseconds an op");
     for with_history in [false, true] {
         let (mut applying, mut following) = (Vec::new(), Vec::new());

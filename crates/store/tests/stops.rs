@@ -247,6 +247,42 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     assert_eq!(database.sql(&format!("{open} ORDER BY 1")), ["1|f|100|f", "2|t|80|t"]);
 }
 
+/// Orders of these ids, which are canceled at once.
+fn fill_part(market: &mut Market, ids: std::ops::RangeInclusive<u64>) {
+    for order in ids {
+        place(market, limit(Side::Buy, 1, 1));
+        cancel(market, order);
+    }
+}
+
+fn pass_a_day(market: &mut Market) {
+    (0..120).for_each(|_| market.apply(Command::CreateSymbol { symbol: spy() }));
+}
+
+fn remove_first_part_of_orders(market: &mut Market, database: &Database) {
+    let mut writer = database.writer("one");
+    market.commit(&mut writer).unwrap();
+    let keep = Keep { age_us: None, bytes: Some(1) };
+    let removed = Retention::new(&database.url(), "retention", keep, writer.epoch()).unwrap().remove_now().unwrap();
+    assert_eq!(removed, 1, "the first part of orders");
+}
+
+/// Both orders of an execution may be of a part that goes, since one that waited is older than its execution.
+#[test]
+fn both_orders_that_executed_lately_stay_when_their_part_goes() {
+    let database = database();
+    database.with_parts(60, 60);
+    let mut market = market();
+    place(&mut market, limit(Side::Sell, 100, 1));
+    wait(&mut market, limit(Side::Buy, 100, 1), Trigger::from_below(price(90)));
+    fill_part(&mut market, 3..=60);
+    pass_a_day(&mut market);
+    trade(&mut market, 90);
+    remove_first_part_of_orders(&mut market, &database);
+    assert_eq!(database.sql("SELECT id FROM pricetime.orders ORDER BY id"), ["1", "2", "61", "62"]);
+    assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
+}
+
 /// An order that waited may be older than one that executed before it in the same part. A part went when the orders of its last
 /// execution were gone, which were taken for the youngest of it.
 #[test]
@@ -256,20 +292,12 @@ fn trades_stay_while_an_order_of_their_part_does_though_the_last_of_them_is_of_o
     let mut market = market();
     wait(&mut market, limit(Side::Buy, 100, 1), Trigger::from_below(price(100)));
     place(&mut market, limit(Side::Sell, 100, 2));
-    for order in 3..=60 {
-        place(&mut market, limit(Side::Buy, 1, 1));
-        cancel(&mut market, order);
-    }
+    fill_part(&mut market, 3..=60);
     // Executes with the second order, and so does the first one then: its part of executions is full.
     place(&mut market, limit(Side::Buy, 100, 1));
     trade(&mut market, 100);
-    // A day later.
-    (0..120).for_each(|_| market.apply(Command::CreateSymbol { symbol: spy() }));
-    let mut writer = database.writer("one");
-    market.commit(&mut writer).unwrap();
-    let keep = Keep { age_us: None, bytes: Some(1) };
-    let removed = Retention::new(&database.url(), "retention", keep, writer.epoch()).unwrap().remove_now().unwrap();
-    assert_eq!(removed, 1, "the first part of orders");
+    pass_a_day(&mut market);
+    remove_first_part_of_orders(&mut market, &database);
     let trades = "SELECT id, buy_order, sell_order FROM pricetime.executions ORDER BY id";
     assert_eq!(database.sql(trades), ["1|61|2", "2|1|2", "3|63|62"]);
     assert_eq!(database.sql("SELECT min(id) FROM pricetime.orders"), ["61"]);

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use super::history::{TRADES, Wanted, gather};
 use super::parameters::Parameters;
-use super::place::TYPES;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers, used_weight};
@@ -103,7 +102,7 @@ fn same_of_all(has_sets: bool) -> Value {
         "quoteAssetPrecision": 8,
         "baseCommissionPrecision": 8,
         "quoteCommissionPrecision": 8,
-        "orderTypes": TYPES,
+        "orderTypes": names::ORDER_TYPES,
         "icebergAllowed": false,
         "ocoAllowed": false,
         "otoAllowed": false,

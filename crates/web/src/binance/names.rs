@@ -1,10 +1,14 @@
-//! Names of pairs: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
+//! Names of pairs, and of types of orders: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
 
 use engine::{Symbol, SymbolIndex};
 use feed::View;
 
 /// What every symbol is paid for with.
 pub(super) const DOLLARS: &str = "USD";
+
+/// The types of orders that there are.
+pub(super) const ORDER_TYPES: [&str; 7] =
+    ["LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"];
 
 /// A symbol of this name would be the same asset as money: it is not traded here.
 fn is_dollars(name: Symbol) -> bool {

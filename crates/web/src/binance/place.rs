@@ -37,10 +37,6 @@ const KNOWN: [&str; 15] = [
     "signature",
 ];
 
-/// The types of orders that there are.
-pub(super) const TYPES: [&str; 7] =
-    ["LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"];
-
 /// An order as it is asked for.
 pub(super) struct Placing {
     pub(super) symbol: Symbol,
@@ -111,8 +107,11 @@ impl Placing {
             _ => return Err(Refusal::new(-1117, "Invalid side.")),
         };
         let order_type = asked.needed("type")?;
-        if !TYPES.contains(&order_type) {
-            return Err(Refusal::new(-1116, format!("Invalid orderType. There are {}.", TYPES.join(", "))));
+        if !names::ORDER_TYPES.contains(&order_type) {
+            return Err(Refusal::new(
+                -1116,
+                format!("Invalid orderType. There are {}.", names::ORDER_TYPES.join(", ")),
+            ));
         }
         if let Some(unknown) = asked.names().find(|name| !KNOWN.contains(name) && !others.contains(name)) {
             return Err(Refusal::not_required(unknown));
