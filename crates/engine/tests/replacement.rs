@@ -1,5 +1,5 @@
 //! An order that is placed if the command before it canceled one.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used)]
 
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, OrderId, OrderName,

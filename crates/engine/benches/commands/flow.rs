@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, Op, OrderId, Position, Price, Query,
-    Reply, Sequence, Shares, Side, Symbol, Time,
+    Reply, Sequence, Shares, Side, Symbol, Time, Trigger,
 };
 use model::workload::Random;
 
