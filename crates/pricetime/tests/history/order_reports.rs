@@ -42,7 +42,7 @@ impl Ledger {
         name: Option<&str>,
     ) {
         let told = json!({"report": "placed", "order_id": order, "client_order_id": name, "symbol": "SPY", "side": side,
-            "kind": kind(rests), "limit": price(limit), "shares": shares.to_string()});
+            "kind": kind(rests), "limit": price(limit), "stop": null, "take_profit": null, "shares": shares.to_string()});
         self.reports[account].push(told);
         let mut left = shares;
         while left > 0 {
