@@ -172,7 +172,7 @@ async def calls():
             (-2011, client.ws_cancel_order(**qqq, orderId=resting["orderId"])),
             (-2010, client.ws_order_limit_buy(**qqq, quantity="100000", price="150")),
             (-1121, client.ws_get_order_book(symbol="NONEUSD")),
-            (-1020, client.ws_cancel_and_replace_order(**test, cancelReplaceMode="STOP_ON_FAILURE")),
+            (-1020, client.ws_create_oco_order(**test)),
         ]:
             try:
                 raise AssertionError(await refused_call)

@@ -36,6 +36,8 @@ pub(crate) fn open<S: Storage>(home: &S) -> io::Result<Arc<dyn Folder>> {
     let files = home.folder(HISTORY_FOLDER)?;
     // What becomes durable in a folder is worth nothing if the folder is not there.
     home.sync_directory()?;
+    // A process that was killed may have renamed a checkpoint and not synced that. Who reads it goes by it, and must not lose it.
+    files.sync_directory()?;
     Ok(Arc::new(InHome { home: home.clone(), files }))
 }
 

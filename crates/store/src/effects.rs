@@ -296,7 +296,8 @@ impl Effects {
         for row in &mut self.issued {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
-        self.stops.seal(engine, &self.symbols, &self.executions);
+        let (created, executed) = (self.symbols.iter(), self.executions.iter());
+        self.stops.seal(engine, created.map(|row| row.symbol), executed.map(|row| row.symbol));
     }
 
     /// Where the rows will stand.

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use engine::{Engine, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
-use crate::effects::{ExecutionRow, SymbolRow};
-
 /// They belong to effects, and are filled and emptied with them.
 #[derive(Debug, Default)]
 pub(crate) struct StopRows {
@@ -121,14 +119,19 @@ impl StopRows {
         })
     }
 
-    /// Adds what no event tells: the last prices of what is watched. `created` and `executions` are all of these commands.
-    pub(crate) fn seal(&mut self, engine: &Engine, created: &[SymbolRow], executions: &[ExecutionRow]) {
+    /// Adds what no event tells: the last prices of what is watched. These commands created `created`, and each of their executions
+    /// was of one of `executed`.
+    pub(crate) fn seal(
+        &mut self,
+        engine: &Engine,
+        created: impl Iterator<Item = SymbolIndex>,
+        executed: impl ExactSizeIterator<Item = SymbolIndex>,
+    ) {
         if !engine.had_waiting_orders() {
             self.canceled.clear();
         }
-        let executed = executions[self.executions..].iter().map(|row| row.symbol);
-        self.executions = executions.len();
-        let created = created.iter().map(|row| row.symbol);
+        let seen = std::mem::replace(&mut self.executions, executed.len());
+        let executed = executed.skip(seen);
         let opened = self.waiting.iter().map(|row| row.symbol);
         for symbol in created.chain(executed).chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
             if let Err(at) = self.watched.binary_search_by_key(&symbol, |row| row.symbol) {
