@@ -88,6 +88,9 @@ fn candles_of_many_days_are_whole_after_a_restart() {
     let http = here.http();
     let names = ["1d", "3d", "1w", "1M"].map(|interval| format!("spyusd@kline_{interval}"));
     let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
+    // What it answers comes behind its subscription.
+    socket.send(&json!({"method": "LIST_SUBSCRIPTIONS", "id": 0}));
+    assert_eq!(socket.next()["id"], 0);
     // Before and after another envelope.
     for set in [None, Some(false), Some(true)] {
         if let Some(combined) = set {
