@@ -235,21 +235,23 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
         let trigger = Trigger::from_above(price(50 - nth % 3));
         duel.play(place(NewOrder::limit(symbol, Side::Sell, price(1_000 + nth), one).triggered_by(trigger)));
     }
+    let lower = NewOrder::limit(symbol, Side::Sell, price(5_000), one).triggered_by(Trigger::from_above(price(30)));
+    duel.play(place(lower));
     duel.play(limit(Side::Buy, 40));
     duel.play(limit(Side::Sell, 40));
     assert_eq!(duel.model().reached_orders(), 1_200, "a thousand are activated at once");
-    duel.play(limit(Side::Buy, 39));
-    duel.play(limit(Side::Sell, 39));
-    assert_eq!(duel.model().reached_orders(), 1_200, "whoever reaches others meanwhile does not activate them");
+    duel.play(limit(Side::Buy, 30));
+    duel.play(limit(Side::Sell, 30));
+    assert_eq!(duel.model().reached_orders(), 1_201, "whoever reaches others meanwhile does not activate them");
     duel.export_and_import();
     // Of those that were reached, the first, the last, and some between.
     let reached: Vec<OrderId> = duel.model().open_orders().filter(|order| order.waits).map(|order| order.id).collect();
     for order in [reached[0], reached[1_199], reached[7], reached[8], reached[600]] {
         duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
     }
-    assert_eq!(duel.model().reached_orders(), 1_195);
+    assert_eq!(duel.model().reached_orders(), 1_196);
     duel.play(Op::Command(Command::ActivateReached));
-    assert_eq!(duel.model().reached_orders(), 195);
+    assert_eq!(duel.model().reached_orders(), 196);
     duel.export_and_import();
     duel.play(Op::Command(Command::ActivateReached));
     assert_eq!(duel.model().reached_orders(), 0);
