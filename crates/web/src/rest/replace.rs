@@ -56,7 +56,7 @@ pub(crate) struct ReplacedShape {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace(
     State(site): State<Site>,
@@ -75,7 +75,7 @@ pub(crate) async fn replace(
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed, and the old order canceled, unless `not_canceled` says why not", body = ReplacedShape),
         (status = 200, description = "Canceled and not placed; or placed before, under this `client_order_id`", body = ReplacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-open", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "funds-trade-nothing", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn replace_by_client_id(
     State(site): State<Site>,
@@ -125,6 +125,7 @@ async fn replace_by(
         Err(problem) => (StatusCode::OK, Err(problem)),
     };
     match (canceled, placed) {
+        // Where the new order was to be placed all the same, what refused it is the last word.
         (Err(why), Err(_)) if on_failure == OnFailure::Stop => Err(why),
         (Err(_), Err(why)) => Err(why),
         (canceled, placed) => {
