@@ -69,10 +69,14 @@ assert (canceled["status"], canceled["filled"], canceled["remaining"]) == ("canc
 assert exchange.fetch_order(resting["id"], "SPY/USD")["status"] == "canceled"
 assert exchange.fetch_open_orders("SPY/USD") == []
 refused(ccxt.OrderNotFound, lambda: exchange.cancel_order(resting["id"], "SPY/USD"))
+own = exchange.create_limit_buy_order("SPY/USD", 1, 141.25)
+met = exchange.create_limit_sell_order("SPY/USD", 1, 141.25, {"selfTradePreventionMode": "EXPIRE_TAKER"})
+assert (met["status"], met["filled"], met["info"]["status"]) == ("expired", 0.0, "EXPIRED_IN_MATCH"), met
+exchange.cancel_order(own["id"], "SPY/USD")
 sells = [exchange.create_limit_sell_order("SPY/USD", 1, 200 + step) for step in range(3)]
 assert [order["id"] for order in exchange.fetch_open_orders("SPY/USD")] == [order["id"] for order in sells]
 assert len(exchange.cancel_all_orders("SPY/USD")) == 3
-assert len(exchange.fetch_orders("SPY/USD")) == 5
+assert len(exchange.fetch_orders("SPY/USD")) == 7
 
 # Trades, one's own and all.
 mine = exchange.fetch_my_trades("SPY/USD")

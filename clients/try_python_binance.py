@@ -91,6 +91,18 @@ def rest():
     assert (some["status"], some["timeInForce"]) == ("FILLED", "IOC"), some
     maker = client.create_order(symbol="SPYUSD", side="BUY", type="LIMIT_MAKER", quantity="1", price="100")
     assert maker["status"] == "NEW" and client.cancel_order(symbol="SPYUSD", orderId=maker["orderId"])["type"] == "LIMIT_MAKER"
+    # Self-trade prevention, and fewer shares for an order that keeps its place: the library has no method of its own for that.
+    own = client.order_limit_buy(symbol="SPYUSD", quantity="3", price="141")
+    met = client.order_limit_sell(symbol="SPYUSD", quantity="1", price="141", selfTradePreventionMode="EXPIRE_TAKER")
+    assert (met["status"], met["executedQty"], met["selfTradePreventionMode"]) == ("EXPIRED_IN_MATCH", "0.00000000", "EXPIRE_TAKER"), met
+    fewer = dict(symbol="SPYUSD", orderId=own["orderId"], newQty="2")
+    amended = client._put("order/amend/keepPriority", True, data=dict(fewer))["amendedOrder"]
+    assert (amended["qty"], amended["status"], amended["clientOrderId"]) == ("2.00000000", "NEW", own["clientOrderId"]), amended
+    code(-2038, lambda: client._put("order/amend/keepPriority", True, data=dict(fewer)))
+    code(-1020, lambda: client.get_prevented_matches(symbol="SPYUSD", orderId=met["orderId"]))
+    assert client.cancel_order(symbol="SPYUSD", orderId=own["orderId"])["status"] == "CANCELED"
+    counts = [limit["count"] for limit in client.get_current_order_count()]
+    assert len(counts) == 2 and counts[0] <= counts[1], counts
     # An order in the stead of another one.
     old = client.order_limit_buy(symbol="SPYUSD", quantity="1", price="100")
     instead = dict(buy, type="LIMIT", timeInForce="GTC", cancelOrderId=old["orderId"])

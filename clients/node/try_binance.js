@@ -48,6 +48,12 @@ async function resting() {
   assert.equal((await client.cancelOrder({ symbol, orderId: order.orderId })).status, "CANCELED");
   assert.equal((await client.getOrder({ symbol, orderId: order.orderId })).status, "CANCELED");
   await refused(-2011, client.cancelOrder({ symbol, orderId: order.orderId }));
+  // Others trade all the time, so that one of two orders that met would be theirs: it waits below their prices.
+  const own = await place({
+    side: "BUY", type: "LIMIT", timeInForce: "GTC", quantity: 3, price: 131, selfTradePreventionMode: "EXPIRE_TAKER",
+  });
+  assert.deepEqual([own.status, own.selfTradePreventionMode], ["NEW", "EXPIRE_TAKER"]);
+  assert.equal((await client.cancelOrder({ symbol, orderId: own.orderId })).status, "CANCELED");
   const maker = await place({ side: "SELL", type: "LIMIT_MAKER", quantity: 1, price: 150 });
   assert.deepEqual([maker.status, maker.type], ["NEW", "LIMIT_MAKER"]);
   await refused(-2010, place({ side: "SELL", type: "LIMIT_MAKER", quantity: 1, price: 139 }));
@@ -88,8 +94,10 @@ async function executing() {
     [{ side: "BUY", type: "MARKET", quoteOrderQty: 291.34 }, "FILLED", 2, 145.67],
     [{ side: "SELL", type: "MARKET", quoteOrderQty: 280 }, "FILLED", 2, 140],
   ];
+  const ids = new Set();
   for (const [asked, status, executed, price] of orders) {
     const order = await place(asked);
+    ids.add(order.orderId);
     assert.deepEqual([order.status, Number(order.executedQty)], [status, executed], JSON.stringify([asked, order]));
     assert.deepEqual([order.side, order.type, order.timeInForce], [asked.side, asked.type, asked.timeInForce ?? "GTC"]);
     assert.ok(order.fills.every((fill) => Number(fill.price) === price), JSON.stringify(order));
@@ -97,7 +105,8 @@ async function executing() {
   await refused(-2010, place({ side: "BUY", type: "LIMIT", timeInForce: "GTC", quantity: 100_000, price: 150 }));
   const statuses = (await client.getAllOrders({ symbol })).map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === "EXPIRED").length, 2, String(statuses));
-  const mine = await client.getAccountTradeList({ symbol });
+  // Others trade, too, with what rested before.
+  const mine = (await client.getAccountTradeList({ symbol })).filter(({ orderId }) => ids.has(orderId));
   assert.equal(mine.length, 7, JSON.stringify(mine));
   assert.ok(mine.every(({ isMaker }) => !isMaker));
 }

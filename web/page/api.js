@@ -23,7 +23,7 @@ export class Refusal extends Error {
 const NO_ANSWER = "The server does not answer";
 
 /**
- * @param {"GET"|"POST"|"DELETE"} method
+ * @param {"GET"|"POST"|"PATCH"|"DELETE"} method
  * @param {string} path
  * @param {object} [body]
  * @returns {Promise<any>}
@@ -105,6 +105,9 @@ export const api = {
 
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),
+
+  /** Leaves an order so many shares. @param {number} order @param {string} account @param {string} shares @returns {Promise<Order>} */
+  amend: (order, account, shares) => request("PATCH", `/orders/${order}`, { account, shares }),
 
   /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */
   cancelAll: (account, symbol) => request("DELETE", `/accounts/${at(account)}/orders${query({ symbol })}`),

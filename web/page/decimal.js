@@ -75,6 +75,16 @@ export function total(price, shares) {
 }
 
 /**
+ * The largest multiple of a step that is no more than this.
+ * @param {bigint} value
+ * @param {bigint} step above zero
+ * @returns {bigint}
+ */
+export function roundedDown(value, step) {
+  return value - (value % step);
+}
+
+/**
  * The most shares that a balance pays for, rounded down.
  * @param {bigint} balance with `MONEY_DECIMALS`
  * @param {bigint} price above zero

@@ -2,6 +2,7 @@
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short" });
+const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short", year: "numeric" });
 const counts = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const precise = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
 
@@ -10,11 +11,13 @@ export function timeOfDay(time_us) {
   return clock.format(time_us / 1000);
 }
 
-/** The time, and the day before it unless that is today. @param {number} time_us */
+/** The time, and the day before it unless that is today, with the year unless it is this one. @param {number} time_us */
 export function dayAndTime(time_us) {
   const date = new Date(time_us / 1000);
-  const today = date.toDateString() === new Date().toDateString();
-  return today ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+  const now = new Date();
+  if (date.toDateString() === now.toDateString()) return clock.format(date);
+  const shown = date.getFullYear() === now.getFullYear() ? day : dayOfYear;
+  return `${shown.format(date)} ${clock.format(date)}`;
 }
 
 /** @param {number} value */

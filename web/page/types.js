@@ -22,6 +22,21 @@
  * @property {string|null} best_bid
  * @property {string|null} best_ask
  * @property {string} issued
+ * @property {Rules} [rules] what its orders have to obey; missing where it has none
+ */
+
+/**
+ * The rules of a symbol; what is missing is no rule.
+ * @typedef {object} Rules
+ * @property {string} [tick] limits and stops are multiples of it
+ * @property {string} [lot] shares are multiples of it
+ * @property {string} [min_shares]
+ * @property {string} [max_shares]
+ * @property {string} [min_value]
+ * @property {string} [max_value]
+ * @property {string} [band_up] per cent above the last price
+ * @property {string} [band_down]
+ * @property {boolean} trading whether orders are placed and execute
  */
 
 /** A price level on the wire: limit, shares, orders. @typedef {[string, string, number]} WireLevel */
@@ -87,11 +102,15 @@
  * @property {string} [limit] a market order has none
  * @property {string} [stop] the price that it waits for, to limit a loss
  * @property {string} [take_profit] the price that it waits for, to take a profit
+ * @property {SelfTrade} [self_trade] what happens where it meets an order of its own account
+ * @property {number} [until] when what is open of it is canceled, in microseconds
  * @property {string} shares
  * @property {string} client_order_id
  */
 
-/** @typedef {Omit<NewOrder, "limit"|"stop"|"take_profit"> & {order_id: number, limit: string|null, stop: string|null, take_profit: string|null}} Placed */
+/** @typedef {"allowed"|"cancel_newest"|"cancel_oldest"|"cancel_both"|"decrement"} SelfTrade */
+
+/** @typedef {Omit<NewOrder, "limit"|"stop"|"take_profit"|"until"> & {order_id: number, limit: string|null, stop: string|null, take_profit: string|null, until: number|null}} Placed */
 
 /**
  * @typedef {object} Order
@@ -104,6 +123,8 @@
  * @property {string|null} limit null of a market order
  * @property {string|null} stop
  * @property {string|null} take_profit
+ * @property {SelfTrade} self_trade
+ * @property {number|null} until when what is open of it is canceled
  * @property {boolean} waits whether it stands in no book yet
  * @property {string} shares
  * @property {string} open

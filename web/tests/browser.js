@@ -379,11 +379,48 @@ async function trade(context, name, market) {
     const waiting = await page.getAttribute("#ticket-done", "data-order");
     await go(page, phone, "account");
     await page.waitForSelector(`#panel-open tr[data-key="${waiting}"]:has-text("market, stop 9,000")`);
-    await page.click(`#panel-open tr[data-key="${waiting}"] .row-action`);
+    await page.click(`#panel-open tr[data-key="${waiting}"] .cancel`);
     await page.waitForSelector(`#panel-open tr[data-key="${waiting}"]`, { state: "detached" });
     await go(page, phone, "ticket");
     await page.selectOption("#ticket-waits", "");
     await page.selectOption("#ticket-kind", "limit");
+  });
+
+  await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
+    await page.keyboard.press("b");
+    await page.click("#ticket-terms > summary");
+    await page.fill("#ticket-until", "2001-01-01T00:00:00");
+    await page.selectOption("#ticket-self-trade", "cancel_oldest");
+    await page.fill("#ticket-limit", "120");
+    await page.fill("#ticket-shares", "8");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-until-fault:has-text('would end before it is placed')");
+    await page.fill("#ticket-until", "2100-02-01T10:20:30");
+    await look(page, `${name}-terms`);
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:has-text('until 01 Feb 2100 10:20:30')");
+    const dated = await page.getAttribute("#ticket-done", "data-order");
+    await go(page, phone, "account");
+    const row = `#panel-open tr[data-key="${dated}"]`;
+    if (!phone) await page.waitForSelector(`${row}:has-text("01 Feb 2100")`);
+    const told = await ask("GET", `/orders/${dated}?account=${market.trader}`);
+    assert.deepEqual([told.self_trade, told.until % 1_000_000], ["cancel_oldest", 0]);
+    await page.click(`${row} .edit`);
+    assert.equal(await page.inputValue(`${row} .row-edit`), "8");
+    await page.fill(`${row} .row-edit`, "9");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".notice:has-text('not reduced')");
+    await page.click(`${row} .edit`);
+    await page.fill(`${row} .row-edit`, "3");
+    await look(page, `${name}-reduce`);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((id) => document.querySelector(`#panel-open tr[data-key="${id}"]`)?.children[4]?.textContent === "3", dated);
+    await page.click(`${row} .cancel`);
+    await page.waitForSelector(row, { state: "detached" });
+    await go(page, phone, "ticket");
+    await page.fill("#ticket-until", "");
+    await page.selectOption("#ticket-self-trade", "allowed");
+    await page.click("#ticket-terms > summary");
   });
 
   await step(`${name}: a refusal stands next to what it names`, async () => {
@@ -411,7 +448,7 @@ async function trade(context, name, market) {
     await page.waitForSelector("#ticket-done:not(:empty)");
     const id = await page.getAttribute("#ticket-done", "data-order");
     await go(page, phone, "account");
-    await page.click(`#panel-open tr[data-key="${id}"] .row-action`);
+    await page.click(`#panel-open tr[data-key="${id}"] .cancel`);
     await page.waitForSelector(`.notice:has-text("Order ${id} canceled")`);
     await page.waitForSelector(`#panel-open tr[data-key="${id}"]`, { state: "detached" });
   });

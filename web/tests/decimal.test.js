@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MONEY_DECIMALS, affordable, atLeast, exact, fault, format, group, parse, part, places, total } from "../page/decimal.js";
+import { MONEY_DECIMALS, affordable, atLeast, exact, fault, format, group, parse, part, places, roundedDown, total } from "../page/decimal.js";
 
 test("a decimal comes back as it was", () => {
   for (const text of ["0", "1", "145.67", "0.00000001", "99999999999999999999", "12345678901234567890.12345678", "-1.2"]) {
@@ -12,6 +12,12 @@ test("trailing zeros and leading ones do not change a value", () => {
   assert.equal(exact("145.670"), exact("145.67"));
   assert.equal(exact("007"), exact("7"));
   assert.equal(format(exact("10.00")), "10");
+});
+
+test("shares are rounded down to whole lots", () => {
+  assert.equal(format(roundedDown(exact("7.49"), exact("0.5"))), "7");
+  assert.equal(format(roundedDown(exact("7.5"), exact("0.5"))), "7.5");
+  assert.equal(format(roundedDown(exact("0.4"), exact("0.5"))), "0");
 });
 
 test("what is no plain decimal is none", () => {

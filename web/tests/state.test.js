@@ -22,7 +22,7 @@ function candle(start, close = "1") {
 
 /** @param {number} order_id @param {Partial<Order>} [changes] @returns {Order} */
 function order(order_id, changes = {}) {
-  return { order_id, client_order_id: null, account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "1", stop: null, take_profit: null, waits: false, shares: "10", open: "10", executed: "0", canceled: "0", status: "open", time: 0, done_time: null, average_price: null, ...changes };
+  return { order_id, client_order_id: null, account: "1", symbol: "SPY", side: "buy", kind: "limit", limit: "1", stop: null, take_profit: null, self_trade: "allowed", until: null, waits: false, shares: "10", open: "10", executed: "0", canceled: "0", status: "open", time: 0, done_time: null, average_price: null, ...changes };
 }
 
 /** @param {number} trade_id @returns {Execution} */

@@ -49,9 +49,13 @@ impl Engine {
                     | Command::IssueShares { .. }
                     | Command::PlaceByFunds { .. }
                     | Command::PlaceIfCanceled { .. }
+                    | Command::PlaceLinked { .. }
                     | Command::PlaceByFundsIfCanceled { .. }
                     | Command::CancelOrder { order: OrderName::Client(_), .. }
-                    | Command::ActivateReached,
+                    | Command::AmendOrder { .. }
+                    | Command::ActivateReached
+                    | Command::ExpireOrders
+                    | Command::ChangeRules { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

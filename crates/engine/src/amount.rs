@@ -47,6 +47,11 @@ impl Price {
         self.0.get()
     }
 
+    /// Whether it is so many times another one.
+    pub fn is_multiple_of(self, tick: Price) -> bool {
+        self.units().checked_rem(tick.units()) == Some(0)
+    }
+
     /// What `shares` cost at this price, exactly.
     pub fn times(self, shares: Shares) -> Money {
         // The product of two non-negative i64 is below 2^126.
@@ -57,6 +62,8 @@ impl Price {
 impl Shares {
     /// No shares.
     pub const ZERO: Shares = Shares(0);
+    /// The fewest shares one order may have, 0.00000001.
+    pub const MIN: Shares = Shares(1);
     /// The most shares one order may have, 92233720368.54775807.
     pub const MAX: Shares = Shares(i64::MAX);
 
@@ -75,11 +82,23 @@ impl Shares {
         self.0 == 0
     }
 
+    /// The shares of an order and more of the same order's. Panics above [`Shares::MAX`]: no order has so many.
+    #[must_use]
+    pub fn plus(self, other: Shares) -> Shares {
+        Shares(self.0.checked_add(other.0).expect("invariant: an order has no more shares than there may be"))
+    }
+
     /// What is left after `taken`. Panics if more is taken than is there: that would be our bug.
     #[must_use]
     pub fn less(self, taken: Shares) -> Shares {
         assert!(taken.0 <= self.0, "invariant: no more shares are taken than are there");
         Shares(self.0.wrapping_sub(taken.0))
+    }
+
+    /// The largest multiple of `lot`, which is above zero, that is no more than this.
+    #[must_use]
+    pub fn rounded_down(self, lot: Shares) -> Shares {
+        Shares(self.0.wrapping_sub(self.0.checked_rem(lot.0).expect("invariant: a lot is above zero")))
     }
 
     /// As a total.
@@ -169,6 +188,8 @@ pub enum AmountError {
     NotADecimal,
     /// More decimals than the scale holds.
     TooManyDecimals { found: usize },
+    /// More decimals than such an amount has.
+    MoreDecimalsThan { most: u32 },
     /// Above the bound of its kind.
     AboveMaximum { maximum: DecimalText },
     /// Below zero where that is not allowed.
@@ -186,6 +207,7 @@ impl fmt::Display for AmountError {
             AmountError::TooManyDecimals { found } => {
                 write!(f, "has {found} decimal places; at most {SHARE_DECIMALS}")
             }
+            AmountError::MoreDecimalsThan { most } => write!(f, "has more than {most} decimal places"),
             AmountError::AboveMaximum { maximum } => write!(f, "is out of range; at most {}", maximum.as_str()),
             AmountError::Negative => f.write_str("is negative; at least 0"),
             AmountError::Zero => f.write_str("is zero"),
@@ -281,6 +303,7 @@ impl AmountError {
             AmountError::AboveMaximum { .. } => AmountError::AboveMaximum { maximum: text },
             AmountError::NotADecimal
             | AmountError::TooManyDecimals { .. }
+            | AmountError::MoreDecimalsThan { .. }
             | AmountError::Negative
             | AmountError::Zero
             | AmountError::NotAboveZero => self,
@@ -324,7 +347,7 @@ impl DecimalText {
         self.bytes.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 
-    fn new(units: i128, decimals: u32) -> DecimalText {
+    pub(crate) fn new(units: i128, decimals: u32) -> DecimalText {
         let mut text = DecimalText { bytes: [b'0'; 48], start: 48, end: 48 };
         // Most amounts are whole: their fraction is taken off at once, not digit by digit.
         let (mut whole, mut fraction) = div_rem(units.unsigned_abs(), 10u64.wrapping_pow(decimals));

@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use crate::command::NewOrder;
-use crate::ids::{AccountIndex, ClientOrderId, OrderId, SymbolIndex, Time};
+use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Time};
 use crate::slab::{NONE, Slab};
 
 /// How long a client order id stands for its order when that is done: a day.
@@ -28,6 +28,7 @@ pub(crate) struct ClientOrder {
     pub(crate) account: AccountIndex,
     pub(crate) order: OrderId,
     pub(crate) placed: NewOrder<SymbolIndex>,
+    pub(crate) until: Option<Deadline>,
     /// When nothing was open of it any more; none while something is.
     pub(crate) done: Option<Time>,
 }
@@ -212,7 +213,14 @@ mod tests {
         let (limit, shares) = (Price::MIN, Shares::from_units(1).expect("above zero"));
         let placed = NewOrder::limit(SymbolIndex(0), Side::Buy, limit, shares);
         let id = ClientOrderId::parse(format!("id-{}", number % 1_000).as_bytes()).expect("legal");
-        ClientOrder { id, account: AccountIndex(number as u32 % 7), order: OrderId(number), placed, done: None }
+        ClientOrder {
+            id,
+            account: AccountIndex(number as u32 % 7),
+            order: OrderId(number),
+            placed,
+            until: None,
+            done: None,
+        }
     }
 
     /// Orders that are done at once, a thousand a day under ids that come again, for many days.

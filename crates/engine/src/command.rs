@@ -3,7 +3,8 @@
 use std::num::NonZeroI64;
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::ids::{AccountId, ClientOrderId, OrderId, Sequence, Symbol, Time};
+use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::rules::SymbolRules;
 
 /// Which way an order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,6 +157,123 @@ impl Trigger {
     }
 }
 
+/// What becomes of an order that would execute with an open one of its own account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SelfTrade {
+    /// They execute, as any two do.
+    #[default]
+    Allowed,
+    /// What is left of the order that arrived is canceled.
+    CancelNewest,
+    /// The open one is canceled, and the order that arrived goes on.
+    CancelOldest,
+    /// Both are canceled.
+    CancelBoth,
+    /// Both lose the shares that they would have executed. The one that has none left is canceled.
+    Decrement,
+}
+
+impl SelfTrade {
+    /// All of them.
+    pub const ALL: [SelfTrade; 5] = [
+        SelfTrade::Allowed,
+        SelfTrade::CancelNewest,
+        SelfTrade::CancelOldest,
+        SelfTrade::CancelBoth,
+        SelfTrade::Decrement,
+    ];
+
+    /// What it is called wherever orders are shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            SelfTrade::Allowed => "allowed",
+            SelfTrade::CancelNewest => "cancel_newest",
+            SelfTrade::CancelOldest => "cancel_oldest",
+            SelfTrade::CancelBoth => "cancel_both",
+            SelfTrade::Decrement => "decrement",
+        }
+    }
+
+    /// The one of a name.
+    pub fn named(name: &str) -> Option<SelfTrade> {
+        SelfTrade::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// The number that stands for it wherever orders are written down.
+    pub fn code(self) -> u8 {
+        match self {
+            SelfTrade::Allowed => 0,
+            SelfTrade::CancelNewest => 1,
+            SelfTrade::CancelOldest => 2,
+            SelfTrade::CancelBoth => 3,
+            SelfTrade::Decrement => 4,
+        }
+    }
+
+    /// The one of a number.
+    pub fn from_code(code: u8) -> Option<SelfTrade> {
+        SelfTrade::ALL.into_iter().find(|mode| mode.code() == code)
+    }
+}
+
+/// Why open shares of an order were canceled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CancelReason {
+    /// Its account asked for it.
+    Asked,
+    /// It is of a kind that does not rest.
+    NotResting,
+    /// It was triggered, and would have been refused had it been placed then.
+    Refused,
+    /// Its deadline came.
+    Expired,
+    /// It would have executed with an order of its own account.
+    SelfTrade,
+    /// Something happened to the order that it was linked with.
+    Linked,
+}
+
+impl CancelReason {
+    /// All of them.
+    pub const ALL: [CancelReason; 6] = [
+        CancelReason::Asked,
+        CancelReason::NotResting,
+        CancelReason::Refused,
+        CancelReason::Expired,
+        CancelReason::SelfTrade,
+        CancelReason::Linked,
+    ];
+
+    /// What it is called wherever orders are shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            CancelReason::Asked => "asked",
+            CancelReason::NotResting => "not_resting",
+            CancelReason::Refused => "refused",
+            CancelReason::Expired => "expired",
+            CancelReason::SelfTrade => "self_trade",
+            CancelReason::Linked => "linked",
+        }
+    }
+
+    /// The number that stands for it wherever orders are written down.
+    pub fn code(self) -> u8 {
+        match self {
+            CancelReason::Asked => 1,
+            CancelReason::NotResting => 2,
+            CancelReason::Refused => 3,
+            CancelReason::Expired => 4,
+            CancelReason::SelfTrade => 5,
+            CancelReason::Linked => 6,
+        }
+    }
+
+    /// The one of a number.
+    pub fn from_code(code: u8) -> Option<CancelReason> {
+        CancelReason::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+}
+
 /// A change asked for. It never changes after it is parsed; whether it is accepted is the engine's to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -168,19 +286,31 @@ pub enum Command {
     CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
-    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.
-    PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId> },
+    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it. What is open of
+    /// it when its deadline comes is canceled.
+    PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Place a market order for money. What it executes is all of it: how many shares, the engine says.
     PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Cancel what is still open of an order.
     CancelOrder { account: AccountId, order: OrderName },
+    /// Take shares off an open order, which keeps its place among the others of its price: it has so many from now on, those included
+    /// that were executed.
+    AmendOrder { account: AccountId, order: OrderName, shares: Shares },
     /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody asks for it: the
     /// market's loop gives it while there are such orders.
     ActivateReached,
+    /// Cancel orders whose deadlines came. Nobody asks for it: the market's loop gives it when there are such orders.
+    ExpireOrders,
     /// As `PlaceOrder`, if the command just before it canceled an order. Both stand in one request, in this order.
-    PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId> },
+    PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// As `PlaceOrder`, as the second of a pair whose first was placed by the command just before, in the same request: whatever happens
+    /// to one of them first cancels the other one. Both are of one symbol, side and number of shares, and one of them waits for a price.
+    /// If it is refused the first one is canceled.
+    PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// As `PlaceByFunds`, on the same condition.
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
+    /// Give a symbol these rules in place of all that it has. They hold for what is placed or triggered from now on.
+    ChangeRules { symbol: Symbol, rules: SymbolRules },
 }
 
 impl Command {
@@ -188,8 +318,8 @@ impl Command {
     /// condition.
     pub fn if_canceled(self) -> Option<Command> {
         match self {
-            Command::PlaceOrder { account, order, client_id } => {
-                Some(Command::PlaceIfCanceled { account, order, client_id })
+            Command::PlaceOrder { account, order, client_id, until } => {
+                Some(Command::PlaceIfCanceled { account, order, client_id, until })
             }
             Command::PlaceByFunds { account, order, client_id } => {
                 Some(Command::PlaceByFundsIfCanceled { account, order, client_id })
@@ -199,17 +329,21 @@ impl Command {
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::CancelOrder { .. }
+            | Command::AmendOrder { .. }
             | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. } => None,
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::ChangeRules { .. } => None,
         }
     }
 
     /// The same order without that condition. None for what has none.
     pub fn unconditional(self) -> Option<Command> {
         match self {
-            Command::PlaceIfCanceled { account, order, client_id } => {
-                Some(Command::PlaceOrder { account, order, client_id })
+            Command::PlaceIfCanceled { account, order, client_id, until } => {
+                Some(Command::PlaceOrder { account, order, client_id, until })
             }
             Command::PlaceByFundsIfCanceled { account, order, client_id } => {
                 Some(Command::PlaceByFunds { account, order, client_id })
@@ -221,9 +355,25 @@ impl Command {
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::CancelOrder { .. }
-            | Command::ActivateReached => None,
+            | Command::AmendOrder { .. }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. }
+            | Command::PlaceLinked { .. } => None,
         }
     }
+}
+
+/// On what terms an order is placed, and stays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) client_id: Option<ClientOrderId>,
+    pub(crate) until: Option<Deadline>,
+    pub(crate) condition: Condition,
+}
+
+impl Terms {
+    pub(crate) const NONE: Terms = Terms { client_id: None, until: None, condition: Condition::Always };
 }
 
 /// When an order is placed.
@@ -247,18 +397,21 @@ pub struct NewOrder<S = Symbol> {
     pub kind: OrderKind,
     /// It waits until an execution reaches this, and only then does what its kind does.
     pub trigger: Option<Trigger>,
+    /// What becomes of it where it would execute with an order of its own account.
+    pub self_trade: SelfTrade,
 }
 
 impl<S> NewOrder<S> {
     /// One that rests with what is left of it.
     pub fn limit(symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
-        NewOrder { symbol, side, limit, shares, kind: OrderKind::Limit, trigger: None }
+        let (kind, self_trade) = (OrderKind::Limit, SelfTrade::Allowed);
+        NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade }
     }
 
     /// One of any kind. A market order has no limit: the one given is not used.
     pub fn of_kind(kind: OrderKind, symbol: S, side: Side, limit: Price, shares: Shares) -> NewOrder<S> {
         let limit = if kind == OrderKind::Market { side.any_price() } else { limit };
-        NewOrder { symbol, side, limit, shares, kind, trigger: None }
+        NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade: SelfTrade::Allowed }
     }
 
     /// One at any price.
@@ -271,6 +424,12 @@ impl<S> NewOrder<S> {
     pub fn triggered_by(self, trigger: Trigger) -> NewOrder<S> {
         NewOrder { trigger: Some(trigger), ..self }
     }
+
+    /// The same, with another mode of self-trade prevention.
+    #[must_use]
+    pub fn with_self_trade(self, self_trade: SelfTrade) -> NewOrder<S> {
+        NewOrder { self_trade, ..self }
+    }
 }
 
 /// A market order for as many shares as money pays for, or as bring no more than that.
@@ -280,6 +439,8 @@ pub struct FundsOrder {
     pub side: Side,
     /// Above zero.
     pub funds: Money,
+    /// As of every order. Where it says so, open orders of the own account are not counted among those that can be traded with.
+    pub self_trade: SelfTrade,
 }
 
 /// Which order of an account is meant.

@@ -1,17 +1,20 @@
 //! The exchange itself: what each command and query does. Checks everything, then changes.
 //! Matching stands in `matching.rs`, writing the state down and reading it back in `export.rs` and `import.rs`.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
 use crate::accounts::{Accounts, Positions, Symbols};
 use crate::amount::{Money, Position, Shares};
-use crate::book::{Books, Level};
+use crate::book::Books;
 use crate::client_orders::ClientOrders;
-use crate::command::{Command, Condition, Entry, NewOrder, OrderName, Query};
+use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
+use crate::deadlines::Deadlines;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::instruments::Instruments;
+use crate::links::Links;
 use crate::orders::Orders;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
@@ -34,9 +37,17 @@ pub struct Engine {
     pub(crate) orders: Orders,
     pub(crate) client_orders: ClientOrders,
     pub(crate) stops: Stops,
+    pub(crate) instruments: Instruments,
     /// The last cancel that canceled an order; zero if there was none yet. It is no part of the state that is written down: what
     /// asks for it stands behind the cancel in one request, and no state is written down inside of a request.
-    last_cancel: Sequence,
+    pub(crate) last_cancel: Sequence,
+    /// The last command that placed an order; zero if there was none yet. No part of the state either, for the same reason.
+    pub(crate) last_opened: Sequence,
+    pub(crate) deadlines: Deadlines,
+    /// How many shares open orders have, executed ones included, that were amended or were to be. No part of the state, because it follows
+    /// from that. Never walked through: its order depends on the hash.
+    pub(crate) amended: HashMap<OrderId, Shares, FixedState>,
+    pub(crate) links: Links,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -67,9 +78,14 @@ impl Engine {
             positions: Positions::new(hasher.clone()),
             books: Books::new(),
             orders: Orders::new(),
-            client_orders: ClientOrders::new(hasher),
+            client_orders: ClientOrders::new(hasher.clone()),
             stops: Stops::new(),
+            instruments: Instruments::new(),
             last_cancel: Sequence::ZERO,
+            last_opened: Sequence::ZERO,
+            deadlines: Deadlines::new(hasher.clone()),
+            links: Links::new(),
+            amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -188,27 +204,43 @@ impl Engine {
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
-            Command::PlaceOrder { account, ref order, client_id } => match client_id {
-                None => self.place_order(account, order, None, events),
-                Some(_) => self.place_on_terms(account, order, client_id, Condition::Always, events),
-            },
-            Command::PlaceByFunds { account, ref order, client_id } => {
-                self.place_by_funds(account, order, client_id, Condition::Always, events)
+            Command::PlaceOrder { account, ref order, client_id: None, until: None } => {
+                self.place_order(account, order, &Terms::NONE, events)
             }
-            Command::PlaceIfCanceled { account, ref order, client_id } => {
-                self.place_on_terms(account, order, client_id, Condition::Canceled, events)
+            Command::PlaceOrder { account, ref order, client_id, until } => {
+                self.place_on_terms(account, order, &Terms { client_id, until, condition: Condition::Always }, events)
+            }
+            Command::PlaceByFunds { account, ref order, client_id } => {
+                let terms = Terms { client_id, until: None, condition: Condition::Always };
+                self.place_by_funds(account, order, &terms, events)
+            }
+            Command::PlaceIfCanceled { account, ref order, client_id, until } => {
+                self.place_on_terms(account, order, &Terms { client_id, until, condition: Condition::Canceled }, events)
+            }
+            Command::PlaceLinked { account, ref order, client_id, until } => {
+                self.place_linked(account, order, &Terms { client_id, until, condition: Condition::Always }, events)
             }
             Command::PlaceByFundsIfCanceled { account, ref order, client_id } => {
-                self.place_by_funds(account, order, client_id, Condition::Canceled, events)
+                let terms = Terms { client_id, until: None, condition: Condition::Canceled };
+                self.place_by_funds(account, order, &terms, events)
             }
             Command::CancelOrder { account, order } => match order {
                 OrderName::Id(order) => self.cancel_order(account, order, executions, events),
                 OrderName::Client(id) => self.cancel_client_order(account, id, executions, events),
             },
+            Command::AmendOrder { account, order, shares } => match self.named_order(account, order) {
+                Ok(order) => self.amend_order(account, order, shares, events),
+                Err(reject) => Err(reject),
+            },
             Command::ActivateReached => {
                 self.activate_reached(events);
                 Ok(Reply::Activated)
             }
+            Command::ExpireOrders => {
+                self.expire_orders(events);
+                Ok(Reply::Expired)
+            }
+            Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -230,7 +262,8 @@ impl Engine {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let (open, waits) = (self.orders.get(slot).open, self.waits(slot));
-                Some(Reply::Status(Status { order, open, waits, canceled, executions: start..executions.len() }))
+                let (until, executions) = (self.deadlines.of(order), start..executions.len());
+                Some(Reply::Status(Status { order, open, waits, until, canceled, executions }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -248,9 +281,13 @@ impl Engine {
             | Command::IssueShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
+            | Command::AmendOrder { .. }
             | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. } => return None,
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::ChangeRules { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -354,61 +391,6 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Cancels the order that a client order id stands for.
-    #[cold]
-    fn cancel_client_order(
-        &mut self,
-        account: AccountId,
-        id: ClientOrderId,
-        executions: &mut Vec<Execution>,
-        events: &mut impl FnMut(Event),
-    ) -> Result<Reply, Reject> {
-        let order = self.client_order(account, id)?;
-        self.cancel_order(account, order, executions, events)
-    }
-
-    // Into both of its callers: the orders without client order ids should not pay for the second one.
-    #[inline(always)]
-    fn cancel_order(
-        &mut self,
-        account: AccountId,
-        order: OrderId,
-        executions: &mut Vec<Execution>,
-        events: &mut impl FnMut(Event),
-    ) -> Result<Reply, Reject> {
-        let slot = match self.find_open(account, order) {
-            Ok(slot) => slot,
-            Err(told) => return Ok(told),
-        };
-        // From here the cancel cannot be rejected.
-        self.last_cancel = self.sequence;
-        if self.stops.is_waiting(slot, self.orders.get(slot).level) {
-            self.cancel_stop(slot, events);
-        } else {
-            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
-            self.books.remove(slot, &mut self.orders);
-            self.cancel_open(slot, &NewOrder::limit(symbol, side, price, Shares::ZERO), events);
-        }
-        let start = executions.len();
-        let canceled = self.orders.history(slot, executions);
-        self.finish(slot, events);
-        Ok(Reply::Canceled(Status {
-            order,
-            open: Shares::ZERO,
-            waits: None,
-            canceled,
-            executions: start..executions.len(),
-        }))
-    }
-
-    /// Whether an order may be placed on this condition by the command that is being applied.
-    pub(crate) fn is_met(&self, condition: Condition) -> bool {
-        match condition {
-            Condition::Always => true,
-            Condition::Canceled => self.last_cancel != Sequence::ZERO && self.last_cancel.next() == self.sequence,
-        }
-    }
-
     /// The id of the order that is meant, whether or not there is one. Errors: as of `client_order`.
     #[inline]
     fn named_order(&self, account: AccountId, order: OrderName) -> Result<OrderId, Reject> {
@@ -420,7 +402,7 @@ impl Engine {
 
     /// The slot of an account's order that is open. Errors: what a cancel of another one is told.
     #[inline(always)]
-    fn find_open(&self, account: AccountId, order: OrderId) -> Result<u32, Reply> {
+    pub(crate) fn find_open(&self, account: AccountId, order: OrderId) -> Result<u32, Reply> {
         match self.find_order(account, order) {
             Ok(Some(slot)) if self.orders.get(slot).open.is_zero() => Err(Reply::Rejected(Reject::NothingOpen)),
             Ok(Some(slot)) => Ok(slot),
@@ -449,6 +431,9 @@ impl Engine {
         if self.client_orders.open_count() > 0 {
             self.finish_client_order(slot, events);
         }
+        if !self.deadlines.is_empty() || !self.amended.is_empty() {
+            self.forget_terms(slot);
+        }
         match self.done_orders {
             DoneOrders::Keep => {
                 self.done.push_back(slot);
@@ -463,6 +448,14 @@ impl Engine {
         if self.client_orders.finish(slot, self.time) {
             events(Event::ClientOrderDone { order: self.orders.get(slot).id });
         }
+    }
+
+    /// Nobody needs any more when a done order was to end, or how many shares it has.
+    #[cold]
+    fn forget_terms(&mut self, slot: u32) {
+        let order = self.orders.get(slot).id;
+        self.deadlines.remove(order);
+        self.amended.remove(&order);
     }
 
     pub(crate) fn credit_money(&mut self, account: AccountIndex, money: Money, events: &mut impl FnMut(Event)) {
@@ -486,7 +479,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::amount::Price;
-    use crate::command::Side;
+    use crate::command::{NewOrder, Side};
 
     #[test]
     fn an_order_that_no_slot_is_left_for_is_refused_and_changes_nothing() {
@@ -503,7 +496,7 @@ mod tests {
         apply(&mut engine, Command::CreateSymbol { symbol });
         engine.orders.pretend_full();
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
-        let order = Command::PlaceOrder { account, order, client_id: None };
+        let order = Command::PlaceOrder { account, order, client_id: None, until: None };
         assert_eq!(apply(&mut engine, order), Reply::Rejected(Reject::Full));
         assert_eq!(engine.balance(account), Some(limit.times(shares)), "nothing is held for it");
         assert_eq!(engine.next_order(), OrderId(1), "it got no id");

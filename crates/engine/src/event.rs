@@ -3,8 +3,9 @@
 //! has.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::{NewOrder, Trigger};
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Symbol, SymbolIndex};
+use crate::command::{CancelReason, NewOrder, Trigger};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
+use crate::rules::RulesPart;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +38,21 @@ pub enum Event {
         shares: Shares,
         maker_done: bool,
     },
+    /// The order that was just accepted ends at this time, if it is open then.
+    DeadlineGiven { order: OrderId, until: Deadline },
+    /// The order that was just accepted, the partner, and this one are a pair: one of them is canceled when something happens to the
+    /// other.
+    OrdersLinked { order: OrderId, partner: OrderId },
+    /// Some of what is open of an order was canceled: it has so many shares fewer than it was placed with. It keeps its place.
+    OrderReduced { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares, why: CancelReason },
     /// What was open of an order was canceled.
-    OrderCanceled { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares },
+    OrderCanceled { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares, why: CancelReason },
     /// What an account may now spend: its money less what its open buys hold.
     BalanceChanged { account: AccountIndex, balance: Money },
     /// What an account may now sell: its shares less what its open sells hold.
     PositionChanged { account: AccountIndex, symbol: SymbolIndex, shares: Position },
+    /// A symbol has other rules from now on. One of these comes for each part of them, in the order of [`SymbolRules::parts`].
+    ///
+    /// [`SymbolRules::parts`]: crate::SymbolRules::parts
+    RulesChanged { symbol: SymbolIndex, part: RulesPart },
 }

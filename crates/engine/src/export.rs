@@ -5,8 +5,9 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
-use crate::ids::{AccountIndex, SymbolIndex};
+use crate::ids::{AccountIndex, Deadline, SymbolIndex};
 use crate::reply::Execution;
+use crate::rules::{Distance, SymbolRules};
 use crate::state::StateItem;
 
 impl Engine {
@@ -22,6 +23,9 @@ impl Engine {
         for (account, symbol, shares) in self.positions.sorted() {
             visit(StateItem::Position { account, symbol, shares });
         }
+        for (order, partner) in self.links.pairs() {
+            visit(StateItem::Link { order, partner });
+        }
         let mut executions = Vec::new();
         for symbol in 0..self.symbols.all().len() {
             let symbol = SymbolIndex(u32::try_from(symbol).expect("invariant: at most 2^32 - 1 symbols"));
@@ -32,12 +36,18 @@ impl Engine {
         for (symbol, last) in self.stops.watched() {
             visit(StateItem::Watch { symbol, last });
         }
+        for (symbol, &rules) in self.instruments.all() {
+            visit(StateItem::Rules { symbol, rules });
+        }
         self.stops.walk(&self.orders, &mut |slot, is_reached| {
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             visit(StateItem::Stop { order, account, placed: self.stops.placed(&self.orders, slot), is_reached });
         });
-        for &ClientOrder { id, account, order, placed, done } in self.client_orders.standing(self.time) {
-            visit(StateItem::ClientOrder { order, id, account, placed, done });
+        for (until, order) in self.deadlines.all() {
+            visit(StateItem::Deadline { order, until });
+        }
+        for &ClientOrder { id, account, order, placed, until, done } in self.client_orders.standing(self.time) {
+            visit(StateItem::ClientOrder { order, id, account, placed, until, done });
         }
     }
 
@@ -124,12 +134,27 @@ impl StateHash {
                 self.word(symbol.0.into());
                 self.word(last.map_or(0, |last| last.units() as u64));
             }
+            StateItem::Rules { symbol, ref rules } => {
+                self.word(15);
+                self.word(symbol.0.into());
+                self.rules(rules);
+            }
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.side_and_kind(if is_reached { 12 } else { 10 }, &placed);
                 self.word(order.0);
                 self.terms(account, &placed);
             }
-            StateItem::ClientOrder { order, id, account, placed, done } => {
+            StateItem::Link { order, partner } => {
+                self.word(16);
+                self.word(order.0);
+                self.word(partner.0);
+            }
+            StateItem::Deadline { order, until } => {
+                self.word(17);
+                self.word(order.0);
+                self.word(until.time().0);
+            }
+            StateItem::ClientOrder { order, id, account, placed, until, done } => {
                 self.side_and_kind(8, &placed);
                 self.word(order.0);
                 self.word(id.as_bytes().len() as u64);
@@ -137,6 +162,9 @@ impl StateHash {
                 self.terms(account, &placed);
                 self.word(u64::from(done.is_some()));
                 self.word(done.map_or(0, |done| done.0));
+                if until.is_some() {
+                    self.word(Deadline::code(until));
+                }
             }
         }
     }
@@ -147,12 +175,12 @@ impl StateHash {
             Side::Buy => tag,
             Side::Sell => tag.wrapping_add(1),
         };
-        self.word(tag | (u64::from(placed.kind.code()) << 8));
+        self.word(tag | (u64::from(placed.kind.code()) << 8) | (u64::from(placed.self_trade.code()) << 16));
     }
 
     /// Whose order it is, and the rest of what was asked for.
     fn terms(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
-        let NewOrder { symbol, limit, shares, trigger, side: _, kind: _ } = *placed;
+        let NewOrder { symbol, limit, shares, trigger, side: _, kind: _, self_trade: _ } = *placed;
         self.names(account, symbol);
         self.word(limit.units() as u64);
         self.word(shares.units() as u64);
@@ -160,6 +188,21 @@ impl StateHash {
         if trigger.is_some() {
             self.word(Trigger::code(trigger) as u64);
         }
+    }
+
+    fn rules(&mut self, rules: &SymbolRules) {
+        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, is_halted } =
+            *rules;
+        self.word(tick.units() as u64);
+        for shares in [lot, shares_min, shares_max] {
+            self.word(shares.units() as u64);
+        }
+        self.wide(value_min.units() as u128);
+        self.wide(value_max.units() as u128);
+        for distance in [band_up, band_down] {
+            self.word(distance.map_or(0, Distance::hundredths).into());
+        }
+        self.word(is_halted.into());
     }
 
     fn names(&mut self, account: AccountIndex, symbol: SymbolIndex) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
 
 /// An account's id: 1 to 32 base-10 digits, compared as text (`01234` is not `1234`).
 ///
@@ -29,6 +30,34 @@ pub struct Sequence(pub u64);
 /// Microseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
+
+/// When an order ends that is still open then: a time after the beginning of 1970, in the year 9999 at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Deadline(NonZeroU64);
+
+impl Deadline {
+    /// The last moment of the year 9999: wherever times are written down, later ones may have no place.
+    pub const LAST: Time = Time(253_402_300_799_999_999);
+
+    /// None for the beginning of 1970, and for a time after the year 9999.
+    pub fn new(time: Time) -> Option<Deadline> {
+        NonZeroU64::new(time.0).filter(|_| time <= Deadline::LAST).map(Deadline)
+    }
+
+    pub fn time(self) -> Time {
+        Time(self.0.get())
+    }
+
+    /// The number that stands for it wherever orders are written down: its time. Zero is none.
+    pub fn code(deadline: Option<Deadline>) -> u64 {
+        deadline.map_or(0, |deadline| deadline.0.get())
+    }
+
+    /// The one of a number; none also for a number that stands for no deadline.
+    pub fn from_code(code: u64) -> Option<Deadline> {
+        Deadline::new(Time(code))
+    }
+}
 
 /// An account by the order of its creation, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,7 +6,8 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
-use crate::ids::{AccountIndex, OrderId, SymbolIndex};
+use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
+use crate::rules::SymbolRules;
 use crate::state::StateItem;
 
 /// Why a stream of items makes no exchange.
@@ -36,7 +37,10 @@ pub struct Importer {
     last_position: Option<(AccountIndex, SymbolIndex)>,
     last_client_order: Option<OrderId>,
     last_watch: Option<SymbolIndex>,
+    last_rules: Option<SymbolIndex>,
     last_stop: Option<LastStop>,
+    last_deadline: Option<(Deadline, OrderId)>,
+    last_link: Option<OrderId>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -58,9 +62,12 @@ enum Stage {
     Accounts,
     Symbols,
     Positions,
+    Links,
     Orders,
     Watches,
+    Rules,
     Stops,
+    Deadlines,
     ClientOrders,
 }
 
@@ -75,7 +82,10 @@ impl Importer {
             last_position: None,
             last_client_order: None,
             last_watch: None,
+            last_rules: None,
             last_stop: None,
+            last_deadline: None,
+            last_link: None,
             found: Vec::new(),
         }
     }
@@ -98,6 +108,9 @@ impl Importer {
         let issued = self.engine.symbols.all().iter().map(|listing| listing.issued);
         if !issued.eq(self.found.iter().copied()) {
             return fail("the shares of a symbol in positions and open sells are not those that were issued");
+        }
+        if !self.are_links_sound() {
+            return fail("two orders are linked that are not open or are no pair");
         }
         self.engine.client_orders.sort_done();
         Ok(self.engine)
@@ -146,6 +159,10 @@ impl Importer {
                 self.engine.positions.credit(account, symbol, shares);
                 Ok(())
             }
+            StateItem::Link { order, partner } => {
+                self.advance(Stage::Links)?;
+                self.add_link(order, partner)
+            }
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 self.advance(Stage::Orders)?;
                 self.check_names(account, symbol)?;
@@ -172,15 +189,23 @@ impl Importer {
                 self.engine.stops.restore_watch(symbol, last);
                 Ok(())
             }
+            StateItem::Rules { symbol, rules } => {
+                self.advance(Stage::Rules)?;
+                self.add_rules(symbol, &rules)
+            }
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.advance(Stage::Stops)?;
                 self.check_names(account, placed.symbol)?;
                 self.add_stop(order, account, &placed, is_reached)
             }
-            StateItem::ClientOrder { order, id, account, placed, done } => {
+            StateItem::Deadline { order, until } => {
+                self.advance(Stage::Deadlines)?;
+                self.add_deadline(order, until)
+            }
+            StateItem::ClientOrder { order, id, account, placed, until, done } => {
                 self.advance(Stage::ClientOrders)?;
                 self.check_names(account, placed.symbol)?;
-                self.add_client_order(ClientOrder { id, account, order, placed, done })
+                self.add_client_order(ClientOrder { id, account, order, placed, until, done })
             }
         }
     }
@@ -207,13 +232,27 @@ impl Importer {
             return Err("an order on a book before its turn");
         }
         let (symbol, side) = place;
-        self.add_held(&NewOrder::limit(symbol, side, limit, open))?;
+        self.add_held(order, &NewOrder::limit(symbol, side, limit, open))?;
         let slot = self.engine.orders.insert(order, account, open);
         self.engine.books.rest(symbol, side, limit, slot, &mut self.engine.orders);
         if !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }
         self.last_order = Some(LastOrder { slot, place, limit });
+        Ok(())
+    }
+
+    fn add_rules(&mut self, symbol: SymbolIndex, rules: &SymbolRules) -> Result<(), &'static str> {
+        if !self.engine.stops.is_watched(symbol) {
+            return Err("rules of a symbol that is not watched");
+        }
+        if self.last_rules.replace(symbol).is_some_and(|last| last >= symbol) {
+            return Err("rules before their turn, or twice");
+        }
+        if *rules == SymbolRules::NONE || rules.check().is_err() {
+            return Err("rules that say nothing, or that no order could obey");
+        }
+        self.engine.instruments.set(symbol, rules);
         Ok(())
     }
 
@@ -236,7 +275,7 @@ impl Importer {
         if !self.last_stop.replace(this).is_none_or(is_behind) {
             return Err("an order that waits before its turn");
         }
-        self.add_held(placed)?;
+        self.add_held(order, placed)?;
         let Engine { orders, stops, .. } = &mut self.engine;
         let slot = orders.insert(order, account, shares);
         if is_reached {
@@ -249,17 +288,42 @@ impl Importer {
         Ok(())
     }
 
-    /// What an open order holds was issued, too.
-    fn add_held(&mut self, placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
-        let NewOrder { symbol, side, limit, shares, .. } = *placed;
-        match side {
-            Side::Buy if placed.pays_as_it_goes() => Ok(()),
-            Side::Buy => self.add_money(limit.times(shares)),
+    /// What an open order holds was issued, too. Of what two hold together its part counts with the one that comes second.
+    fn add_held(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
+        let partner = self.engine.links.partner_of(order).and_then(|partner| self.engine.orders.find(partner));
+        let partner = partner.map(|slot| self.engine.standing_as(slot));
+        match placed.side {
+            Side::Buy => {
+                let shared = partner.map_or(Money::ZERO, |partner| partner.held_money());
+                if placed.held_money() > shared { self.add_money(placed.held_money().minus(shared)) } else { Ok(()) }
+            }
             Side::Sell => {
-                self.add_shares(symbol, shares.position());
+                if partner.is_none() {
+                    self.add_shares(placed.symbol, placed.shares.position());
+                }
                 Ok(())
             }
         }
+    }
+
+    fn add_link(&mut self, order: OrderId, partner: OrderId) -> Result<(), &'static str> {
+        if order >= partner || self.last_link.replace(order).is_some_and(|last| last >= order) {
+            return Err("a link before its turn, or twice");
+        }
+        if [order, partner].into_iter().any(|order| self.engine.links.partner_of(order).is_some()) {
+            return Err("an order that is linked twice");
+        }
+        self.engine.links.link(order, partner);
+        Ok(())
+    }
+
+    /// Whether the two orders of each link are there, and may be linked.
+    fn are_links_sound(&self) -> bool {
+        let engine = &self.engine;
+        engine.links.pairs().all(|(one, other)| match (engine.orders.find(one), engine.orders.find(other)) {
+            (Some(one), Some(other)) => engine.are_a_pair(one, other),
+            _ => false,
+        })
     }
 
     fn check_order(&self, order: OrderId, open: Shares) -> Result<(), &'static str> {
@@ -272,8 +336,19 @@ impl Importer {
         }
     }
 
+    fn add_deadline(&mut self, order: OrderId, until: Deadline) -> Result<(), &'static str> {
+        if self.last_deadline.replace((until, order)).is_some_and(|last| last >= (until, order)) {
+            return Err("a deadline before its turn, or twice");
+        }
+        if self.engine.orders.find(order).is_none() || self.engine.deadlines.of(order).is_some() {
+            return Err("a deadline of an order that is not open, or has one");
+        }
+        self.engine.deadlines.insert(order, until);
+        Ok(())
+    }
+
     fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
-        let ClientOrder { id, account, order, placed, done } = client;
+        let ClientOrder { id, account, order, placed, until, done } = client;
         let now = self.engine.time;
         if order >= self.engine.next_order || order == OrderId(0) || placed.shares.is_zero() {
             return Err("a client order id for an order with an impossible id or no shares");
@@ -286,7 +361,7 @@ impl Importer {
         }
         match (done, self.engine.orders.find(order)) {
             (None, Some(slot)) => {
-                if !self.is_as_placed(slot, account, &placed) {
+                if !self.is_as_placed(slot, account, &placed) || self.engine.deadlines.of(order) != until {
                     return Err("a client order id for an open order that is another one");
                 }
                 self.engine.client_orders.open(slot, client, now);
@@ -303,11 +378,14 @@ impl Importer {
         Ok(())
     }
 
-    /// Whether an open order is what was asked for, less what was executed.
+    /// Whether an open order is what was asked for, less what was executed and what was taken off.
     fn is_as_placed(&self, slot: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let order = self.engine.orders.get(slot);
         if self.engine.stops.is_waiting(slot, order.level) {
-            return order.account == account && self.engine.stops.placed(&self.engine.orders, slot) == *placed;
+            let waiting = self.engine.stops.placed(&self.engine.orders, slot);
+            return order.account == account
+                && waiting.shares <= placed.shares
+                && waiting == NewOrder { shares: waiting.shares, ..*placed };
         }
         let level = self.engine.books.level(order.level);
         let mut executions = Vec::new();
@@ -317,7 +395,7 @@ impl Importer {
         order.account == account
             && placed.kind.rests()
             && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)
-            && all == i128::from(placed.shares.units())
+            && all <= i128::from(placed.shares.units())
     }
 
     fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {

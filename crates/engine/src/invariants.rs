@@ -4,6 +4,7 @@ use crate::amount::{Money, Position};
 use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
 use crate::ids::SymbolIndex;
+use crate::rules::SymbolRules;
 use crate::state::StateItem;
 
 impl Engine {
@@ -22,11 +23,18 @@ impl Engine {
     pub fn check_invariants(&self) {
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
-        let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders) =
-            (0usize, 0usize, 0usize, 0usize);
+        let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines) =
+            (0usize, 0usize, 0usize, 0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
+            StateItem::Rules { symbol, rules } => {
+                assert!(
+                    rules != SymbolRules::NONE && rules.check() == Ok(()),
+                    "rules say something that can be obeyed"
+                );
+                assert!(self.is_watched(symbol), "the last price of a symbol with rules is noted");
+            }
             StateItem::Account { balance, .. } => {
                 assert!(!balance.is_negative(), "no balance is negative");
                 money = money.plus(balance);
@@ -46,31 +54,38 @@ impl Engine {
                     assert!(worse || limit == last_limit, "best price first");
                 }
                 last = Some((symbol, side, limit));
-                match side {
-                    Side::Buy => money = money.plus(limit.times(open)),
-                    Side::Sell => shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(open.position()),
-                }
+                let (held, held_shares) = self.held_beside(order, &NewOrder::limit(symbol, side, limit, open));
+                money = money.plus(held);
+                shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
                 open_orders = open_orders.saturating_add(1);
+            }
+            StateItem::Link { order, partner } => {
+                let slots = [order, partner].map(|order| self.orders.find(order));
+                let [Some(one), Some(other)] = slots else { panic!("linked orders are open") };
+                assert!(self.are_a_pair(one, other), "linked orders are a pair");
             }
             StateItem::Execution(execution) => {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);
             }
             StateItem::Stop { order, placed, is_reached, .. } => {
-                let NewOrder { symbol, side, limit, shares: open, trigger, .. } = placed;
+                let NewOrder { symbol, shares: open, trigger, .. } = placed;
                 assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
                 let is_reached_now = self
                     .stops
                     .last_price(symbol)
                     .is_some_and(|last| trigger.expect("it waits for a price").is_reached_by(last));
                 assert!(is_reached || !is_reached_now, "an order does not wait for a price that was reached");
-                match side {
-                    Side::Buy if placed.pays_as_it_goes() => {}
-                    Side::Buy => money = money.plus(limit.times(open)),
-                    Side::Sell => shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(open.position()),
-                }
+                let (held, held_shares) = self.held_beside(order, &placed);
+                money = money.plus(held);
+                shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
                 open_orders = open_orders.saturating_add(1);
                 reached_orders = reached_orders.saturating_add(usize::from(is_reached));
+            }
+            StateItem::Deadline { order, until } => {
+                let is_open = self.orders.find(order).is_some_and(|slot| !self.orders.get(slot).open.is_zero());
+                assert!(is_open && self.deadline(order) == Some(until), "an order with a deadline is open");
+                deadlines = deadlines.saturating_add(1);
             }
             StateItem::ClientOrder { order, id, account, done, .. } => {
                 assert!(order < self.next_order, "a client order id stands for an order that was placed");
@@ -92,6 +107,7 @@ impl Engine {
         }
         assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
         assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");
+        assert!(deadlines == self.deadlines.len(), "every deadline is that of one order");
         assert!(reached_orders == self.reached_orders(), "orders that were reached are counted");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");

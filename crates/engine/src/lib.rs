@@ -6,21 +6,31 @@
 
 mod accounts;
 mod ahead;
+mod amending;
 mod amount;
 mod book;
+mod canceling;
 mod client_orders;
 mod command;
+mod counting;
+mod deadlines;
 mod engine;
 mod event;
 mod export;
 mod id_index;
 mod ids;
 mod import;
+mod instruments;
 mod invariants;
+mod linking;
+mod links;
 mod matching;
+mod obeying;
 mod orders;
 mod reject;
 mod reply;
+mod rules;
+mod self_trade;
 mod slab;
 mod state;
 mod stops;
@@ -30,16 +40,19 @@ pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
 pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
-pub use command::{Command, Entry, FundsOrder, NewOrder, Op, OrderKind, OrderName, Query, Side, Trigger};
+pub use command::{
+    CancelReason, Command, Entry, FundsOrder, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side, Trigger,
+};
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
 pub use id_index::IdIndex;
 pub use ids::{
-    AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, IdError, NAME_BYTES_MAX, OrderId, Sequence,
-    Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Deadline, IdError, NAME_BYTES_MAX, OrderId,
+    Sequence, Symbol, SymbolIndex, Time,
 };
 pub use import::{ImportError, Importer};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
+pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;

@@ -3,12 +3,15 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
-use crate::command::{Condition, FundsOrder, NewOrder, OrderKind, Side};
+use crate::command::{CancelReason, FundsOrder, NewOrder, OrderKind, SelfTrade, Side, Terms};
+use crate::counting::Counted;
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
+use crate::orders::Order;
 use crate::reject::{OrderDifference, Reject};
 use crate::reply::{Execution, Reply};
+use crate::rules::BrokenRule;
 use crate::slab::NONE;
 
 /// Orders on the book that are looked at before anything is executed, at most: whoever looks at them need not take them, and
@@ -16,41 +19,73 @@ use crate::slab::NONE;
 const LOOKED_AT_MAX: usize = 1_000;
 
 /// The order being placed, while it matches.
-struct Aggressor {
-    slot: u32,
+pub(crate) struct Aggressor {
+    pub(crate) slot: u32,
     order: OrderId,
     account: AccountIndex,
     symbol: SymbolIndex,
     side: Side,
     limit: Price,
     /// What it is still to execute.
-    wanted: Shares,
-    /// What it may pay where it holds nothing.
-    funds: Option<Money>,
+    pub(crate) wanted: Shares,
+    /// What its account had when it was last told so.
+    pub(crate) before: Before,
+    /// What it may pay where it holds nothing, and the lot that it pays for whole ones of.
+    funds: Option<(Money, Shares)>,
     /// A seller's proceeds, what a buyer paid less than it holds, or, below zero, what one paid that holds nothing; credited
     /// once, after the walk.
     money: Money,
-    /// Whether it met an order of its own account.
-    self_traded: bool,
+    /// Whether it met an order of its own account, so that what that account has was changed meanwhile.
+    pub(crate) self_traded: bool,
+    /// Whether what is left of it is canceled, because it met one.
+    pub(crate) is_prevented: bool,
+    /// What it lost without executing it.
+    pub(crate) reduced: Shares,
     /// The prices of its first and last execution.
     prices: Option<(Price, Price)>,
 }
 
+/// What becomes of what is left of an order.
+#[derive(Clone, Copy)]
+pub(crate) enum Rest {
+    /// It waits on the book.
+    Stays,
+    Canceled(CancelReason),
+}
+
 /// What the account had of the thing that the order takes, before it was placed.
+#[derive(Clone, Copy)]
 pub(crate) enum Before {
     Buy(Money),
-    /// Of a buy that holds nothing.
-    Pay(Money),
+    /// Of a buy that holds nothing and pays for whole lots.
+    Pay {
+        funds: Money,
+        lot: Shares,
+    },
     Sell(Position),
     /// Of a sell that held its shares before it came to its book, and told so.
     HeldSell,
 }
 
+impl Aggressor {
+    /// It wants no more than it can pay at this price, if it holds nothing.
+    #[inline]
+    pub(crate) fn want_what_is_paid_for(&mut self, price: Price) {
+        if let Some((funds, lot)) = self.funds {
+            let paid_for = funds.plus(self.money).buys(price);
+            // Less is bought than was wanted: no part of a lot.
+            if paid_for < self.wanted {
+                self.wanted = paid_for.rounded_down(lot);
+            }
+        }
+    }
+}
+
 impl Before {
     #[inline]
-    fn funds(&self) -> Option<Money> {
+    fn funds(&self) -> Option<(Money, Shares)> {
         match *self {
-            Before::Pay(funds) => Some(funds),
+            Before::Pay { funds, lot } => Some((funds, lot)),
             Before::Buy(_) | Before::Sell(_) | Before::HeldSell => None,
         }
     }
@@ -58,7 +93,7 @@ impl Before {
 
 impl<S> NewOrder<S> {
     #[inline]
-    fn accepts(&self, price: Price) -> bool {
+    pub(crate) fn accepts(&self, price: Price) -> bool {
         match self.side {
             Side::Buy => price <= self.limit,
             Side::Sell => price >= self.limit,
@@ -79,24 +114,36 @@ impl Engine {
         &mut self,
         account: AccountId,
         asked: &NewOrder,
-        id: Option<ClientOrderId>,
-        condition: Condition,
+        terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        let differs = |placed: &NewOrder<SymbolIndex>| OrderDifference {
-            symbol: self.symbols.find(asked.symbol) != Some(placed.symbol),
-            side: asked.side != placed.side,
-            limit: asked.limit != placed.limit,
-            shares: asked.shares != placed.shares,
-            kind: asked.kind != placed.kind,
-            trigger: asked.trigger != placed.trigger,
-        };
-        match self.standing(index, id, differs)? {
-            Some(order) => Ok(Reply::Repeated(order)),
-            None if !self.is_met(condition) => Err(Reject::NotCanceled),
-            None => self.place_order(account, asked, id, events),
+        match (self.repeated(index, asked, terms)?, terms.until) {
+            (Some(order), _) => Ok(Reply::Repeated(order)),
+            (None, _) if !self.is_met(terms.condition) => Err(Reject::NotCanceled),
+            (None, Some(until)) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
+            (None, _) => self.place_order(account, asked, terms, events),
         }
+    }
+
+    /// The order that the terms' client order id stands for, if that is the same one. Errors: as of `standing`.
+    pub(crate) fn repeated(
+        &self,
+        account: AccountIndex,
+        asked: &NewOrder,
+        terms: &Terms,
+    ) -> Result<Option<OrderId>, Reject> {
+        let differs = |before: &ClientOrder| OrderDifference {
+            symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
+            side: asked.side != before.placed.side,
+            limit: asked.limit != before.placed.limit,
+            shares: asked.shares != before.placed.shares,
+            kind: asked.kind != before.placed.kind,
+            trigger: asked.trigger != before.placed.trigger,
+            self_trade: asked.self_trade != before.placed.self_trade,
+            until: terms.until != before.until,
+        };
+        self.standing(account, terms.client_id, differs)
     }
 
     /// The order that a client order id stands for, if that is the same one; none if there is room for one of this id, or no id.
@@ -105,13 +152,13 @@ impl Engine {
         &self,
         account: AccountIndex,
         id: Option<ClientOrderId>,
-        differs: impl FnOnce(&NewOrder<SymbolIndex>) -> OrderDifference,
+        differs: impl FnOnce(&ClientOrder) -> OrderDifference,
     ) -> Result<Option<OrderId>, Reject> {
         let Some(id) = id else { return Ok(None) };
         let Some(before) = self.client_orders.find(account, id, self.time) else {
             return if self.client_orders.has_room() { Ok(None) } else { Err(Reject::Full) };
         };
-        match differs(&before.placed) {
+        match differs(before) {
             differs if differs.is_none() => Ok(Some(before.order)),
             differs => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
         }
@@ -124,55 +171,68 @@ impl Engine {
         &mut self,
         account: AccountId,
         asked: &FundsOrder,
-        id: Option<ClientOrderId>,
-        condition: Condition,
+        terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let FundsOrder { symbol, side, funds } = *asked;
+        let FundsOrder { symbol, side, funds, self_trade } = *asked;
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        let differs = |placed: &NewOrder<SymbolIndex>| OrderDifference {
-            symbol: self.symbols.find(symbol) != Some(placed.symbol),
-            side: side != placed.side,
-            kind: placed.kind != OrderKind::Market,
-            trigger: placed.trigger.is_some(),
+        let differs = |before: &ClientOrder| OrderDifference {
+            symbol: self.symbols.find(symbol) != Some(before.placed.symbol),
+            side: side != before.placed.side,
+            kind: before.placed.kind != OrderKind::Market,
+            trigger: before.placed.trigger.is_some(),
+            self_trade: self_trade != before.placed.self_trade,
+            until: before.until.is_some(),
             ..OrderDifference::default()
         };
-        match self.standing(index, id, differs)? {
+        match self.standing(index, terms.client_id, differs)? {
             Some(order) => return Ok(Reply::Repeated(order)),
-            None if !self.is_met(condition) => return Err(Reject::NotCanceled),
+            None if !self.is_met(terms.condition) => return Err(Reject::NotCanceled),
             None => {}
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        let lot = match self.rules(listing) {
+            Some(rules) if rules.is_halted => return Err(Reject::BreaksRule(BrokenRule::Halted)),
+            Some(rules) => rules.lot,
+            None => Shares::MIN,
+        };
         let available = self.accounts.get(index).balance;
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        let shares = self.traded_for(listing, side, funds);
+        let shares = self.traded_for(index, listing, asked);
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
         }
-        self.place_order(account, &NewOrder::market(symbol, side, shares), id, events)
+        let lots = shares.rounded_down(lot);
+        if lots.is_zero() {
+            return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: lot }));
+        }
+        self.place_order(account, &NewOrder::market(symbol, side, lots).with_self_trade(self_trade), terms, events)
     }
 
-    /// Places an order. `id` stands for none. Into its callers, with the walk, as `cancel_order` is.
+    /// Places an order. The terms were looked at: a client order id stands for none. Into its callers, with the walk, as `cancel_order` is.
     #[inline(always)]
     pub(crate) fn place_order(
         &mut self,
         account: AccountId,
         asked: &NewOrder,
-        id: Option<ClientOrderId>,
+        terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        let NewOrder { symbol, side, limit, shares, kind, trigger } = *asked;
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = *asked;
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        if self.instruments.get(symbol).is_some() {
+            return self.place_by_rules(account, &placed, terms, events);
+        }
         if let Some(trigger) = trigger {
-            return self.place_stop(account, &placed, trigger, id, events);
+            return self.place_stop(account, &placed, trigger, terms, events);
         }
         let wanted = match kind {
             OrderKind::Limit => shares,
@@ -182,9 +242,10 @@ impl Engine {
         };
         let before = self.hold(account, &placed)?;
         // From here the order cannot be rejected.
-        let (order, slot) = self.open_order(account, &placed, id, events);
+        let (order, slot) = self.open_order(account, &placed, terms, events);
         let reached_before = self.stops.reached_orders();
-        if self.execute_all(slot, &placed, wanted, before, kind.rests(), events) {
+        let rest = if kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
+        if self.execute_all(slot, &placed, wanted, before, rest, events) {
             self.activate_after(reached_before, events);
         }
         Ok(Reply::Opened(order))
@@ -196,23 +257,29 @@ impl Engine {
         &mut self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
-        id: Option<ClientOrderId>,
+        terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> (OrderId, u32) {
         let order = self.next_order;
         self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
+        self.last_opened = self.sequence;
         let slot = self.orders.insert(order, account, placed.shares);
         events(Event::OrderOpened { order, account, placed: *placed });
-        if let Some(id) = id {
-            let client_order = ClientOrder { id, account, order, placed: *placed, done: None };
+        let Terms { client_id, until, .. } = *terms;
+        if let Some(id) = client_id {
+            let client_order = ClientOrder { id, account, order, placed: *placed, until, done: None };
             self.client_orders.open(slot, client_order, self.time);
             events(Event::ClientOrderIdGiven { order, id });
+        }
+        if let Some(until) = until {
+            self.deadlines.insert(order, until);
+            events(Event::DeadlineGiven { order, until });
         }
         (order, slot)
     }
 
-    /// Executes what is wanted of an active order as far as the book goes. The rest of it `rests`, or is canceled. Gives whether an
-    /// execution was at a price that somebody waits for.
+    /// Executes what is wanted of an active order as far as the book goes. Gives whether an execution was at a price that somebody
+    /// waits for.
     #[inline(always)]
     pub(crate) fn execute_all(
         &mut self,
@@ -220,7 +287,7 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
         wanted: Shares,
         before: Before,
-        rests: bool,
+        rest: Rest,
         events: &mut impl FnMut(Event),
     ) -> bool {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
@@ -234,19 +301,26 @@ impl Engine {
             limit,
             wanted,
             funds: before.funds(),
+            before,
             money: Money::ZERO,
             self_traded: false,
+            is_prevented: false,
+            reduced: Shares::ZERO,
             prices: None,
         };
         self.walk_book(&mut aggressor, placed, events);
-        self.settle(&aggressor, shares, before, events);
+        self.settle(&aggressor, shares.less(aggressor.reduced), events);
         if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
-        } else if rests {
-            self.books.rest(symbol, side, limit, slot, &mut self.orders);
-            assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
         } else {
-            self.cancel_rest(slot, placed, events);
+            match rest {
+                _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
+                Rest::Canceled(why) => self.cancel_rest(slot, placed, why, events),
+                Rest::Stays => {
+                    self.books.rest(symbol, side, limit, slot, &mut self.orders);
+                    assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
+                }
+            }
         }
         match aggressor.prices {
             Some((first, last)) if self.stops.traded(symbol, first, last) => {
@@ -265,14 +339,14 @@ impl Engine {
         let best = self.books.best(placed.symbol, placed.side.opposite()).map(|level| self.books.level(level).price);
         match (placed.kind, best) {
             (OrderKind::PostOnly, Some(price)) if placed.accepts(price) => Err(Reject::WouldTake { price }),
-            (OrderKind::Market, Some(price)) if placed.side == Side::Buy => {
+            (OrderKind::Market, Some(price)) if placed.side == Side::Buy && placed.accepts(price) => {
                 let available = self.accounts.get(account).balance;
                 match available.buys(price).is_zero() {
                     true => Err(Reject::InsufficientFunds { needed: price.times(placed.shares), available }),
                     false => Ok(placed.shares),
                 }
             }
-            (OrderKind::FillOrKill, _) if !self.is_filled_at_once(placed) => Ok(Shares::ZERO),
+            (OrderKind::FillOrKill, _) if !self.is_filled_at_once(account, placed) => Ok(Shares::ZERO),
             (
                 OrderKind::Limit
                 | OrderKind::PostOnly
@@ -285,12 +359,17 @@ impl Engine {
     }
 
     /// Whether all shares of an order would execute.
-    fn is_filled_at_once(&self, placed: &NewOrder<SymbolIndex>) -> bool {
+    fn is_filled_at_once(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let mut left = placed.shares;
-        self.look(placed.symbol, placed.side, &mut |price, open| {
+        self.look(placed.symbol, placed.side, &mut |price, maker| {
+            match placed.self_trade.counts(account, maker) {
+                Counted::Nothing => return true,
+                Counted::NothingFromHere => return false,
+                Counted::Whole => {}
+            }
             let accepts = placed.accepts(price);
             if accepts {
-                left = left.less(left.min(open));
+                left = left.less(left.min(maker.open));
             }
             accepts && !left.is_zero()
         });
@@ -298,26 +377,35 @@ impl Engine {
     }
 
     /// The shares that an order trades for so much money, at most as many as one order may have.
-    fn traded_for(&self, symbol: SymbolIndex, side: Side, funds: Money) -> Shares {
-        let (mut left, mut room) = (funds, Shares::MAX);
-        self.look(symbol, side, &mut |price, open| {
-            let shares = open.min(left.buys(price)).min(room);
+    fn traded_for(&self, account: AccountIndex, symbol: SymbolIndex, asked: &FundsOrder) -> Shares {
+        let (mut left, mut room) = (asked.funds, Shares::MAX);
+        let within = NewOrder::limit(symbol, asked.side, self.market_limit(symbol, asked.side), Shares::MAX);
+        self.look(symbol, asked.side, &mut |price, maker| {
+            if !within.accepts(price) {
+                return false;
+            }
+            match asked.self_trade.counts(account, maker) {
+                Counted::Nothing => return true,
+                Counted::NothingFromHere => return false,
+                Counted::Whole => {}
+            }
+            let shares = maker.open.min(left.buys(price)).min(room);
             left = left.minus(price.times(shares));
             room = room.less(shares);
-            shares == open
+            shares == maker.open
         });
         Shares::MAX.less(room)
     }
 
-    /// Visits price and open shares of the first [`LOOKED_AT_MAX`] orders that one of this side executes with, until `visit`
-    /// says that it has seen enough.
-    fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, Shares) -> bool) {
+    /// Visits the first [`LOOKED_AT_MAX`] orders that one of this side executes with, and their prices, until `visit` says that it
+    /// has seen enough.
+    fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
         let mut looked_at = 0usize;
         for level in self.books.levels(symbol, side.opposite()) {
             let mut maker = level.oldest;
             while maker != NONE {
                 let order = self.orders.get(maker);
-                if looked_at == LOOKED_AT_MAX || !visit(level.price, order.open) {
+                if looked_at == LOOKED_AT_MAX || !visit(level.price, order) {
                     return;
                 }
                 maker = order.newer;
@@ -328,23 +416,15 @@ impl Engine {
 
     /// Cancels what is left of an order that does not rest.
     #[cold]
-    fn cancel_rest(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
-        self.cancel_open(slot, placed, events);
+    fn cancel_rest(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        why: CancelReason,
+        events: &mut impl FnMut(Event),
+    ) {
+        self.cancel_open(slot, placed, why, events);
         self.finish(slot, events);
-    }
-
-    /// Cancels what is open of an order, and gives back what that holds. It stands in no queue, and is not finished.
-    #[inline]
-    pub(crate) fn cancel_open(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
-        let NewOrder { symbol, side, limit, .. } = *placed;
-        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
-        let shares = self.orders.cancel(slot, self.time);
-        events(Event::OrderCanceled { order, account, symbol, shares });
-        match side {
-            Side::Buy if placed.pays_as_it_goes() => {}
-            Side::Buy => self.credit_money(account, limit.times(shares), events),
-            Side::Sell => self.credit_shares(account, symbol, shares.position(), events),
-        }
     }
 
     /// Takes what an order may cost at most; gives what was there before.
@@ -352,7 +432,9 @@ impl Engine {
     pub(crate) fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         match side {
-            Side::Buy if placed.pays_as_it_goes() => Ok(Before::Pay(self.accounts.get(account).balance)),
+            Side::Buy if placed.pays_as_it_goes() => {
+                Ok(Before::Pay { funds: self.accounts.get(account).balance, lot: Shares::MIN })
+            }
             Side::Buy => {
                 let (needed, available) = (limit.times(shares), self.accounts.get(account).balance);
                 if available < needed {
@@ -383,12 +465,14 @@ impl Engine {
             if !placed.accepts(price) {
                 return;
             }
-            if let Some(funds) = aggressor.funds {
-                aggressor.wanted = aggressor.wanted.min(funds.plus(aggressor.money).buys(price));
-            }
+            aggressor.want_what_is_paid_for(price);
             while maker != NONE && !aggressor.wanted.is_zero() {
-                let newer = self.orders.get(maker).newer;
-                self.execute(aggressor, maker, price, events);
+                let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
+                if account == aggressor.account && placed.self_trade != SelfTrade::Allowed {
+                    self.prevent(aggressor, placed, maker, price, events);
+                } else {
+                    self.execute(aggressor, maker, price, events);
+                }
                 maker = newer;
             }
         }
@@ -403,6 +487,10 @@ impl Engine {
         };
         aggressor.self_traded |= maker_account == aggressor.account;
         aggressor.prices = Some((aggressor.prices.map_or(price, |(first, _)| first), price));
+        if !self.links.is_empty() {
+            let rested = NewOrder::limit(aggressor.symbol, aggressor.side.opposite(), price, maker_open);
+            self.cancel_partner(maker_order, &rested, events);
+        }
         let shares = aggressor.wanted.min(maker_open);
         let execution = Execution { shares, price, time: self.time };
         aggressor.wanted = aggressor.wanted.less(shares);
@@ -436,10 +524,10 @@ impl Engine {
     }
 
     /// Credits the aggressor with what its executions came to, and reports what changed on its account.
-    fn settle(&mut self, aggressor: &Aggressor, placed: Shares, before: Before, events: &mut impl FnMut(Event)) {
+    fn settle(&mut self, aggressor: &Aggressor, placed: Shares, events: &mut impl FnMut(Event)) {
         let Aggressor { account, symbol, money, .. } = *aggressor;
-        match before {
-            Before::Buy(balance_before) | Before::Pay(balance_before) => {
+        match aggressor.before {
+            Before::Buy(balance_before) | Before::Pay { funds: balance_before, .. } => {
                 let balance = self.accounts.credit(account, money);
                 if balance != balance_before || money != Money::ZERO {
                     events(Event::BalanceChanged { account, balance });

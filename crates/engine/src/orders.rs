@@ -107,6 +107,17 @@ impl Orders {
         order.open
     }
 
+    /// What was executed of an order. Takes as long as it has executions.
+    pub(crate) fn executed(&self, slot: u32) -> Shares {
+        let (mut executed, mut next) = (Shares::ZERO, self.last_records[slot]);
+        while next != NONE {
+            let record = self.records[next];
+            executed = executed.plus(record.shares);
+            next = record.earlier;
+        }
+        executed
+    }
+
     /// Notes an execution that an imported order had before; what is open stays.
     pub(crate) fn restore_execution(&mut self, slot: u32, execution: Execution) {
         self.note(slot, execution.shares, Some(execution.price), execution.time);

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use crate::amount::{Money, Position, Price};
+use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Trigger;
-use crate::ids::OrderId;
+use crate::ids::{Deadline, OrderId, Time};
+use crate::rules::BrokenRule;
 
 /// Why a command or query was refused. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +34,26 @@ pub enum Reject {
     UnknownOrder,
     /// A cancel of an order with nothing open.
     NothingOpen,
+    /// An amendment of an order with nothing open.
+    NothingToAmend,
+    /// An amendment that takes no shares off the order, which has so many.
+    AmendsUpward { shares: Shares },
+    /// An amendment that leaves the order no more shares than were executed.
+    AmendsBelowExecuted { executed: Shares },
+    /// An amendment of an order that is linked with another one.
+    AmendsOneOfTwo { partner: OrderId },
+    /// An order that was to be linked with one that the command before it placed: there is none.
+    NotLinked,
+    /// An order that cannot be linked with the one before it.
+    CannotLink { order: OrderId },
+    /// An order whose deadline is not after the time of its placing.
+    DeadlinePassed { until: Deadline, now: Time },
     /// An order that was to be placed only if the command before it canceled one.
     NotCanceled,
     /// The client order id stands for this order, which is not the same as the one to be placed.
     ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
+    /// The order breaks a rule of its symbol.
+    BreaksRule(BrokenRule),
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -56,6 +73,10 @@ pub struct OrderDifference {
     pub kind: bool,
     /// They wait for different prices, or one does not wait.
     pub trigger: bool,
+    /// They do different things where they meet orders of their own account.
+    pub self_trade: bool,
+    /// They end at different times, or one does not end.
+    pub until: bool,
 }
 
 impl OrderDifference {
@@ -74,6 +95,8 @@ impl fmt::Display for OrderDifference {
             (self.shares, "number of shares"),
             (self.kind, "kind"),
             (self.trigger, "stop"),
+            (self.self_trade, "self-trade prevention"),
+            (self.until, "deadline"),
         ];
         let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
         let mut between = "another ";
@@ -120,6 +143,35 @@ impl fmt::Display for Reject {
             }
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
+            Reject::NothingToAmend => f.write_str("Order has nothing open to amend"),
+            Reject::AmendsUpward { shares } => write!(
+                f,
+                "Amending takes shares off an order, which keeps its place for that: it has {shares}, so choose fewer, or replace it"
+            ),
+            Reject::AmendsBelowExecuted { executed } => write!(
+                f,
+                "Amending leaves an order something open: {executed} were executed, so choose more, or cancel the order"
+            ),
+            Reject::AmendsOneOfTwo { partner } => write!(
+                f,
+                "Order is linked with order {partner}, which has as many shares: cancel them and place two others"
+            ),
+            Reject::NotLinked => {
+                f.write_str("Nothing was placed: the order that it was to be linked with was not placed")
+            }
+            Reject::CannotLink { order } => write!(
+                f,
+                "Order cannot be linked with order {order}: two that are linked have one symbol, side and number of shares, one of \
+                 them waits for a price, and the other one waits or is post-only"
+            ),
+            Reject::DeadlinePassed { until, now } => {
+                let late_us = now.0.saturating_sub(until.time().0);
+                let (seconds, rest_us) = (late_us.wrapping_div(1_000_000), late_us.wrapping_rem(1_000_000));
+                write!(
+                    f,
+                    "Order would end before it is placed: its deadline passed {seconds}.{rest_us:06} seconds ago, so choose a later one"
+                )
+            }
             Reject::NotCanceled => f.write_str("Nothing was placed: the order that it was to replace was not canceled"),
             Reject::ClientOrderIdTaken { order, differs } => {
                 write!(
@@ -127,6 +179,7 @@ impl fmt::Display for Reject {
                     "Client order id stands for order {order}, which has {differs}: give another order another id"
                 )
             }
+            Reject::BreaksRule(rule) => rule.fmt(f),
             Reject::Full => f.write_str("The exchange is full"),
         }
     }
@@ -146,8 +199,17 @@ mod tests {
             (OrderDifference { side: true, ..same }, "another side"),
             (OrderDifference { symbol: true, shares: true, ..same }, "another symbol and number of shares"),
             (
-                OrderDifference { symbol: true, side: true, limit: true, shares: true, kind: true, trigger: true },
-                "another symbol, side, limit, number of shares, kind and stop",
+                OrderDifference {
+                    symbol: true,
+                    side: true,
+                    limit: true,
+                    shares: true,
+                    kind: true,
+                    trigger: true,
+                    self_trade: true,
+                    until: true,
+                },
+                "another symbol, side, limit, number of shares, kind, stop, self-trade prevention and deadline",
             ),
         ] {
             assert!(!differs.is_none());

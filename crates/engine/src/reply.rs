@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
-use crate::ids::{AccountId, OrderId, Time};
+use crate::ids::{AccountId, Deadline, OrderId, Time};
 use crate::reject::Reject;
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An account or symbol was created, or shares were issued.
+    /// An account or symbol was created, shares were issued, or a symbol has the rules that were asked for.
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
@@ -20,6 +20,10 @@ pub enum Reply {
     Status(Status),
     /// Orders that were reached were activated. Nobody asked for it.
     Activated,
+    /// Orders whose deadlines came were canceled. Nobody asked for it.
+    Expired,
+    /// Shares were taken off an order. So many are still open.
+    Amended { order: OrderId, open: Shares },
     /// What a canceled order came to.
     Canceled(Status),
     /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
@@ -38,6 +42,8 @@ pub struct Status {
     pub open: Shares,
     /// What it waits for, if it waits.
     pub waits: Option<Trigger>,
+    /// When what is open of it is canceled, if it ends at a time.
+    pub until: Option<Deadline>,
     /// What was canceled, and when.
     pub canceled: Option<Cancellation>,
     /// Where its executions stand in the list that the reply was made with, oldest first.
@@ -79,7 +85,7 @@ pub struct DoneOrder {
 
 impl DoneOrder {
     /// The reply that `op` would have got had the engine still kept this order. Executions are appended to
-    /// `executions`. `op` is a query or cancel that names this order.
+    /// `executions`. `op` is a query, cancel or amendment that names this order.
     pub fn answer(&self, op: &Op, executions: &mut Vec<Execution>) -> Reply {
         let start = executions.len();
         let reply = self.answer_at(op, start..start.saturating_add(self.executions.len()));
@@ -93,11 +99,14 @@ impl DoneOrder {
     pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
-                let (order, canceled) = (self.order, self.canceled);
-                Reply::Status(Status { order, open: Shares::ZERO, waits: None, canceled, executions })
+                let (order, open, canceled) = (self.order, Shares::ZERO, self.canceled);
+                Reply::Status(Status { order, open, waits: None, until: None, canceled, executions })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)
+            }
+            Op::Command(Command::AmendOrder { account, .. }) if *account == self.account => {
+                Reply::Rejected(Reject::NothingToAmend)
             }
             Op::Query(_) | Op::Command(_) => Reply::Rejected(Reject::UnknownOrder),
         }

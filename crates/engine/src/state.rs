@@ -2,14 +2,16 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::reply::Execution;
+use crate::rules::SymbolRules;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
-/// positions (none of them zero) by account and symbol, and for each symbol its open buys and then its open sells, best
+/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, and for each symbol its open buys and then its open sells, best
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
-/// watched, by index; the orders that wait for a price, first those that no execution has reached, by symbol and trigger, and oldest first, then the others in their order;
-/// and the orders whose client order ids stand for them, by order id.
+/// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
+/// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
+/// first, and by order id at one time; and the orders whose client order ids stand for them, by order id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -27,20 +29,27 @@ pub enum StateItem {
     Symbol { name: Symbol, issued: Position },
     /// What an account may sell.
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
+    /// Two orders of which one cancels the other. Both are open.
+    Link { order: OrderId, partner: OrderId },
     /// An open order.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
     /// A symbol whose executions are noted, and the price of the last one.
     Watch { symbol: SymbolIndex, last: Option<Price> },
+    /// The rules of a symbol that has any.
+    Rules { symbol: SymbolIndex, rules: SymbolRules },
     /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are those that are open: all.
     Stop { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_reached: bool },
+    /// When an open order ends.
+    Deadline { order: OrderId, until: Deadline },
     /// An order that its account's client order id stands for, as it was placed. Nothing is open of it since `done`.
     ClientOrder {
         order: OrderId,
         id: ClientOrderId,
         account: AccountIndex,
         placed: NewOrder<SymbolIndex>,
+        until: Option<Deadline>,
         done: Option<Time>,
     },
 }

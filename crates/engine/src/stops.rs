@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::amount::Price;
-use crate::command::{NewOrder, OrderKind, Side, Trigger};
+use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Trigger};
 use crate::event::Event;
 use crate::ids::SymbolIndex;
 use crate::orders::Orders;
@@ -20,6 +20,7 @@ pub(crate) struct Stop {
     limit: Price,
     side: Side,
     kind: OrderKind,
+    self_trade: SelfTrade,
 }
 
 /// Orders with the same symbol and trigger.
@@ -134,9 +135,9 @@ impl Stops {
     /// What a waiting order is to become; the shares are those that are open.
     pub(crate) fn placed(&self, orders: &Orders, slot: u32) -> NewOrder<SymbolIndex> {
         let order = orders.get(slot);
-        let Stop { queue, limit, side, kind, .. } = self.stops[order.level];
+        let Stop { queue, limit, side, kind, self_trade, .. } = self.stops[order.level];
         let Queue { symbol, trigger, .. } = self.queues[queue];
-        NewOrder { symbol, side, limit, shares: order.open, kind, trigger: Some(trigger) }
+        NewOrder { symbol, side, limit, shares: order.open, kind, trigger: Some(trigger), self_trade }
     }
 
     /// Has an order wait for a price of a symbol that is watched. Its trigger was not reached.
@@ -175,9 +176,9 @@ impl Stops {
     }
 
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
-        let NewOrder { limit, side, kind, .. } = *placed;
+        let NewOrder { limit, side, kind, self_trade, .. } = *placed;
         // What the slab grows by is filled with this, and is not in use.
-        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind });
+        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade });
         self.stops[stop].slot = slot;
         let at = &mut self.queues[queue];
         at.orders = at.orders.saturating_add(1);

@@ -2,11 +2,11 @@
 //! does when it is placed.
 
 use crate::amount::{Price, Shares};
-use crate::command::{NewOrder, Side, Trigger};
+use crate::command::{CancelReason, NewOrder, Side, Terms, Trigger};
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::{AccountIndex, ClientOrderId, SymbolIndex};
-use crate::matching::Before;
+use crate::ids::{AccountIndex, SymbolIndex};
+use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
 
@@ -51,7 +51,7 @@ impl Engine {
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         trigger: Trigger,
-        id: Option<ClientOrderId>,
+        terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let symbol = placed.symbol;
@@ -60,7 +60,7 @@ impl Engine {
         }
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
-        let (order, slot) = self.open_order(account, placed, id, events);
+        let (order, slot) = self.open_order(account, placed, terms, events);
         self.stops.watch(symbol);
         self.stops.wait(&mut self.orders, slot, placed, trigger);
         match before {
@@ -68,7 +68,7 @@ impl Engine {
             Before::Sell(_) => {
                 events(Event::PositionChanged { account, symbol, shares: self.positions.get(account, symbol) });
             }
-            Before::Pay(_) | Before::HeldSell => {}
+            Before::Pay { .. } | Before::HeldSell => {}
         }
         Ok(Reply::Opened(order))
     }
@@ -87,26 +87,37 @@ impl Engine {
         for _ in 0..ACTIVATED_MAX {
             let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else { return };
             let account = self.orders.get(slot).account;
+            if !self.links.is_empty() {
+                self.cancel_partner(self.orders.get(slot).id, &placed, events);
+            }
             events(Event::OrderTriggered { order: self.orders.get(slot).id, account, placed });
             // What would have been refused is canceled.
-            let (wanted, rests) = match self.wanted(account, &placed) {
-                Ok(wanted) => (wanted, placed.kind.rests()),
-                Err(_) => (Shares::ZERO, false),
+            let (arriving, wanted, rest) = match self.arriving(account, &placed) {
+                Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
+                Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),
+                Err(_) => (placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
             };
             let before = match placed.side {
-                Side::Buy if placed.pays_as_it_goes() => Before::Pay(self.accounts.get(account).balance),
+                Side::Buy if placed.pays_as_it_goes() => {
+                    let lot = self.rules(placed.symbol).map_or(Shares::MIN, |rules| rules.lot);
+                    Before::Pay { funds: self.accounts.get(account).balance, lot }
+                }
                 Side::Buy => Before::Buy(self.accounts.get(account).balance),
                 Side::Sell => Before::HeldSell,
             };
-            self.execute_all(slot, &placed, wanted, before, rests, events);
+            self.execute_all(slot, &arriving, wanted, before, rest, events);
         }
     }
 
-    /// Cancels an order that waits.
-    #[cold]
-    pub(crate) fn cancel_stop(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
-        let placed = self.stops.placed(&self.orders, slot);
-        self.stops.remove(&mut self.orders, slot);
-        self.cancel_open(slot, &placed, events);
+    /// An order that was triggered, as it comes to its book, and what it may execute. Errors: what it would be refused with.
+    fn arriving(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
+        match self.rules(placed.symbol) {
+            None => Ok((*placed, self.wanted(account, placed)?)),
+            Some(_) => self.arriving_by_rules(account, placed),
+        }
     }
 }

@@ -5,14 +5,14 @@ mod common;
 
 use common::duel::Duel;
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Position, Price,
-    Query, Shares, Side, Symbol, Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
 };
 use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 450_000, &mut |_| {});
+    let situations = common::run(1, 1_200_000, &mut |_| {});
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }
@@ -58,37 +58,53 @@ fn any_trigger() -> impl Strategy<Value = i64> {
     prop_oneof![3 => Just(0), 1 => -4i64..5]
 }
 
-fn order((symbol, side, limit, shares, kind, trigger): (Symbol, Side, i64, i64, OrderKind, i64)) -> NewOrder {
+/// Mostly none.
+fn any_self_trade() -> impl Strategy<Value = SelfTrade> {
+    prop_oneof![2 => Just(SelfTrade::Allowed), 1 => proptest::sample::select(SelfTrade::ALL.as_slice())]
+}
+
+/// Mostly none; some that have passed, and others that pass soon.
+fn any_deadline() -> impl Strategy<Value = Option<Deadline>> {
+    let begin = 1_700_000_000_000_000u64;
+    prop_oneof![3 => Just(None), 1 => (0u64..30).prop_map(move |step| Deadline::from_code(begin + step * 400_000))]
+}
+
+type Body = (Symbol, Side, i64, i64, OrderKind, i64, SelfTrade);
+
+fn order((symbol, side, limit, shares, kind, trigger, self_trade): Body) -> NewOrder {
     let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
-    NewOrder { trigger: Trigger::from_code(trigger), ..NewOrder::of_kind(kind, symbol, side, limit, shares) }
+    let order = NewOrder::of_kind(kind, symbol, side, limit, shares).with_self_trade(self_trade);
+    NewOrder { trigger: Trigger::from_code(trigger), ..order }
 }
 
 /// A few prices and sizes, so that the same order comes again.
 fn any_client_order() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger());
-    (any_client_id(), any_account(), body).prop_map(|(id, account, body)| Command::PlaceOrder {
+    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger(), any_self_trade());
+    (any_client_id(), any_account(), body, any_deadline()).prop_map(|(id, account, body, until)| Command::PlaceOrder {
         account,
         order: order(body),
         client_id: Some(id),
+        until,
     })
 }
 
 fn any_command() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger());
-    let place = (any_account(), body).prop_map(|(account, body)| Command::PlaceOrder {
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
+    let place = (any_account(), body, any_deadline()).prop_map(|(account, body, until)| Command::PlaceOrder {
         account,
         order: order(body),
         client_id: None,
+        until,
     });
     prop_oneof![
         12 => place,
         6 => any_client_order(),
-        1 => (any_account(), any_symbol(), any::<bool>(), 1i128..30, proptest::option::of(any_client_id())).prop_map(
-            |(account, symbol, buys, funds, client_id)| {
+        1 => (any_account(), any_symbol(), any::<bool>(), 1i128..30, proptest::option::of(any_client_id()), any_self_trade()).prop_map(
+            |(account, symbol, buys, funds, client_id, self_trade)| {
                 let side = if buys { Side::Buy } else { Side::Sell };
-                let order = FundsOrder { symbol, side, funds: Money::from_units(funds) };
+                let order = FundsOrder { symbol, side, funds: Money::from_units(funds), self_trade };
                 Command::PlaceByFunds { account, order, client_id }
             },
         ),
@@ -103,20 +119,52 @@ fn any_command() -> impl Strategy<Value = Command> {
         1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => any_symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => Just(Command::ActivateReached),
+        1 => Just(Command::ExpireOrders),
+        2 => (any_account(), 0u64..20, 1i64..6).prop_map(|(account, order, shares)| Command::AmendOrder {
+            account,
+            order: OrderId(order).into(),
+            shares: Shares::from_units(shares).unwrap(),
+        }),
+        1 => (any_account(), any_client_id(), 1i64..3).prop_map(|(account, id, shares)| Command::AmendOrder {
+            account,
+            order: id.into(),
+            shares: Shares::from_units(shares).unwrap(),
+        }),
+        2 => (any_symbol(), any_rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
     ]
+}
+
+/// Small ones for small orders; those that no order could obey are none.
+fn any_rules() -> impl Strategy<Value = SymbolRules> {
+    let shares = |units| Shares::from_units(units).unwrap();
+    (1i64..3, 1i64..3, 1i64..3, 1i128..4, 0u32..15_000, 0u8..8).prop_map(
+        move |(tick, lot, least, value, band, more)| {
+            let rules = SymbolRules {
+                tick: Price::from_units(tick).unwrap(),
+                lot: shares(lot),
+                shares_min: shares(least),
+                value_min: Money::from_units(value),
+                band_up: Distance::from_hundredths(band),
+                band_down: Distance::from_hundredths(band.min(9_999)),
+                is_halted: more == 0,
+                ..SymbolRules::NONE
+            };
+            if more < 5 && rules.check().is_ok() { rules } else { SymbolRules::NONE }
+        },
+    )
 }
 
 /// On the condition that the cancel cancels one.
 fn any_replacement() -> impl Strategy<Value = Step> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger());
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
     let canceled = prop_oneof![
         (0u64..20).prop_map(|order| OrderId(order).into()),
         any_client_id().prop_map(engine::OrderName::from)
     ];
     (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
         |(account, canceled, body, client_id)| {
-            let placing = Command::PlaceIfCanceled { account, order: order(body), client_id };
+            let placing = Command::PlaceIfCanceled { account, order: order(body), client_id, until: None };
             Step::Replace(Command::CancelOrder { account, order: canceled }, placing)
         },
     )
@@ -186,6 +234,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
             account,
             order: NewOrder::limit(symbol, side, limit, shares),
             client_id: None,
+            until: None,
         })
     };
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
@@ -205,14 +254,19 @@ fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(3_000 * DOLLAR) }));
     duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(200_300_000_000) }));
-    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
     (0..2_003).for_each(|_| duel.play(place(NewOrder::limit(symbol, Side::Sell, limit, one))));
     for (shares, resting) in [(1_001, 2_003), (1_000, 1_003)] {
         let shares = Shares::from_units(shares * one.units()).unwrap();
         duel.play(place(NewOrder::of_kind(OrderKind::FillOrKill, symbol, Side::Buy, limit, shares)));
         assert_eq!(duel.model().open_orders().len(), resting);
     }
-    let order = FundsOrder { symbol, side: Side::Buy, funds: Money::from_units(1_500 * DOLLAR) };
+    let order = FundsOrder {
+        symbol,
+        side: Side::Buy,
+        funds: Money::from_units(1_500 * DOLLAR),
+        self_trade: SelfTrade::Allowed,
+    };
     duel.play(Op::Command(Command::PlaceByFunds { account, order, client_id: None }));
     assert_eq!(duel.model().open_orders().len(), 3);
     duel.end();
@@ -229,7 +283,7 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     duel.play(Op::Command(Command::CreateSymbol { symbol }));
     duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
     duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
-    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
     let limit = |side, limit| place(NewOrder::limit(symbol, side, price(limit), one));
     for nth in 0..2_200 {
         let trigger = Trigger::from_above(price(50 - nth % 3));
@@ -271,7 +325,7 @@ fn a_cascade_goes_down_level_by_level_and_ends() {
         duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10_000) }));
     }
     duel.play(Op::Command(Command::IssueShares { symbol, account: seller, shares: Position::from_units(100) }));
-    let place = |account, order| Op::Command(Command::PlaceOrder { account, order, client_id: None });
+    let place = |account, order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
     for units in (91..=100).rev() {
         duel.play(place(buyer, NewOrder::limit(symbol, Side::Buy, price(units), one)));
     }

@@ -39,7 +39,7 @@ fn beginning() -> Vec<Op> {
 fn order(owner: usize, side: Side, limit: i64) -> Command {
     let (limit, shares) = (Price::from_units(limit * 100).unwrap(), Shares::from_units(100_000_000).unwrap());
     let order = NewOrder::limit(symbol(), side, limit, shares);
-    Command::PlaceOrder { account: account(owner), order, client_id: None }
+    Command::PlaceOrder { account: account(owner), order, client_id: None, until: None }
 }
 
 /// Orders on both sides, cancels and queries of orders old and new, some of them of nobody.

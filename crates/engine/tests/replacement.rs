@@ -26,12 +26,12 @@ fn client_id(text: &str) -> ClientOrderId {
 fn buy(shares: i64) -> Command {
     let (limit, shares) = (Price::from_units(10 * UNIT).unwrap(), Shares::from_units(shares * UNIT).unwrap());
     let order = NewOrder::limit(Symbol::parse(b"SPY").unwrap(), Side::Buy, limit, shares);
-    Command::PlaceOrder { account: account(), order, client_id: None }
+    Command::PlaceOrder { account: account(), order, client_id: None, until: None }
 }
 
 fn named(id: &str, placing: Command) -> Command {
     let Command::PlaceOrder { account, order, .. } = placing else { panic!("{placing:?}") };
-    Command::PlaceOrder { account, order, client_id: Some(client_id(id)) }
+    Command::PlaceOrder { account, order, client_id: Some(client_id(id)), until: None }
 }
 
 fn cancel(order: impl Into<OrderName>) -> Command {

@@ -2,19 +2,24 @@
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Importer, Money,
-    NewOrder, Op, OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, Time, Trigger,
+    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
+    Importer, Money, NewOrder, Op, OrderId, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
+    Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload = Workload::with_client_orders(seed).with_all_kinds();
+    let mut workload = Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
+    let mut requests = Vec::new();
     for _ in 0..ops {
-        if let Op::Command(command) = workload.next_op(&model) {
+        if requests.is_empty() {
+            requests = workload.next_request(&model);
+        }
+        if let Op::Command(command) = requests.remove(0) {
             let sequence = engine.sequence().next();
             let entry = Entry { sequence, time: Time(sequence.0 * 700_000), command };
             model.apply(&entry, &mut Vec::new(), &mut Vec::new());
@@ -105,6 +110,22 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             1 => StateItem::Watch { symbol, last: None },
             _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
         },
+        StateItem::Rules { symbol, mut rules } => {
+            let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
+            match random.below(10) {
+                0 => return StateItem::Rules { symbol: engine::SymbolIndex(symbol.0 + 1), rules },
+                1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
+                2 => rules.lot = half(rules.lot),
+                3 => rules.shares_min = half(rules.shares_min),
+                4 => rules.shares_max = half(rules.shares_max),
+                5 => rules.value_min = rules.value_min.minus(Money::from_units(1)),
+                6 => rules.value_max = rules.value_max.plus(Money::from_units(1)),
+                7 => rules.band_up = if rules.band_up.is_some() { None } else { Some(Distance::MAX) },
+                8 => rules.band_down = if rules.band_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
+                _ => rules.is_halted = !rules.is_halted,
+            }
+            StateItem::Rules { symbol, rules }
+        }
         StateItem::Stop { order, account, placed, is_reached } => {
             let (mut order, mut account, mut placed, mut is_reached) = (order, account, placed, is_reached);
             match random.below(8) {
@@ -119,32 +140,34 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Stop { order, account, placed, is_reached }
         }
-        StateItem::ClientOrder {
-            order,
-            id,
-            account,
-            placed: NewOrder { symbol, side, limit, shares, kind, trigger },
-            done,
-        } => {
+        StateItem::Link { order, partner } => match which {
+            0 => StateItem::Link { order: OrderId(order.0 + 1), partner },
+            1 => StateItem::Link { order, partner: OrderId(partner.0 + 1) },
+            _ => StateItem::Link { order: partner, partner: order },
+        },
+        StateItem::Deadline { order, until } => match which {
+            0 => StateItem::Deadline { order: OrderId(order.0 + 1), until },
+            1 => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 / 2 + 1).unwrap() },
+            _ => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 + 1).unwrap() },
+        },
+        StateItem::ClientOrder { order, id, account, placed, until, done } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
-            let (order, id, account, side, limit, shares, done) = match random.below(9) {
-                0 => (OrderId(order.0 + 1), id, account, side, limit, shares, done),
-                1 => (order, ClientOrderId::parse(b"another").unwrap(), account, side, limit, shares, done),
-                2 => (order, id, engine::AccountIndex(account.0 + 1), side, limit, shares, done),
-                3 => (order, id, account, side.opposite(), limit, shares, done),
-                4 => (order, id, account, side, Price::from_units(limit.units() / 2 + 1).unwrap(), shares, done),
-                5 => (order, id, account, side, limit, Shares::from_units(shares.units() / 2).unwrap(), done),
-                6 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0.saturating_sub(day)))),
-                7 => (order, id, account, side, limit, shares, done.map(|done| Time(done.0 + 1))),
-                _ => (order, id, account, side, limit, shares, if done.is_some() { None } else { Some(Time(7)) }),
-            };
-            StateItem::ClientOrder {
-                order,
-                id,
-                account,
-                placed: NewOrder { symbol, side, limit, shares, kind, trigger },
-                done,
+            let (mut order, mut id, mut account, mut placed) = (order, id, account, placed);
+            let (mut until, mut done) = (until, done);
+            match random.below(11) {
+                0 => order = OrderId(order.0 + 1),
+                1 => id = ClientOrderId::parse(b"another").unwrap(),
+                2 => account = engine::AccountIndex(account.0 + 1),
+                3 => placed.side = placed.side.opposite(),
+                4 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                5 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                6 => done = done.map(|done| Time(done.0.saturating_sub(day))),
+                7 => done = done.map(|done| Time(done.0 + 1)),
+                8 => until = Deadline::from_code(Deadline::code(until) / 2 + 1),
+                9 => placed.self_trade = random.pick(&SelfTrade::ALL),
+                _ => done = if done.is_some() { None } else { Some(Time(7)) },
             }
+            StateItem::ClientOrder { order, id, account, placed, until, done }
         }
     }
 }
@@ -198,6 +221,7 @@ fn the_state_hash_of_a_fixed_market_never_changes() {
             Shares::from_units(shares * 100_000_000).unwrap(),
         ),
         client_id: None,
+        until: None,
     };
     let commands = [
         Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
@@ -233,6 +257,7 @@ fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
             Shares::from_units(300_000_000).unwrap(),
         ),
         client_id: Some(ClientOrderId::parse(id.as_bytes()).unwrap()),
+        until: None,
     };
     let commands = [
         Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },

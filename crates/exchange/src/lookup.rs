@@ -185,7 +185,7 @@ impl LookedUp {
 fn asker(op: &Op) -> (AccountId, bool) {
     match op {
         Op::Query(Query { account, .. }) => (*account, true),
-        Op::Command(Command::CancelOrder { account, .. }) => (*account, false),
+        Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. }) => (*account, false),
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
@@ -195,7 +195,10 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::PlaceByFunds { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ActivateReached,
-        ) => panic!("invariant: only queries and cancels name orders"),
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. }
+            | Command::PlaceLinked { .. },
+        ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -12,8 +12,10 @@ pub enum Kind {
     CreateAccount,
     CreateSymbol,
     IssueShares,
+    ChangeRules,
     Order,
     Cancel,
+    Amend,
     Query,
     /// Its form is wrong, so that nobody can tell what it asks for.
     Malformed,
@@ -30,7 +32,7 @@ pub enum Outcome {
     Unknown,
     /// Refused: it exists already, or has nothing open.
     Conflict,
-    /// Refused: past a bound of the exchange or of a reply.
+    /// Refused: past a bound of the exchange, of a symbol or of a reply.
     Limit,
     /// Refused: the disk is nearly full or damaged, the database is away, or the server stops.
     Unavailable,
@@ -41,12 +43,14 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 9] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
+        Kind::ChangeRules,
         Kind::Order,
         Kind::Cancel,
+        Kind::Amend,
         Kind::Query,
         Kind::Malformed,
     ];
@@ -57,8 +61,10 @@ impl Kind {
             Kind::CreateAccount => "create_account",
             Kind::CreateSymbol => "create_symbol",
             Kind::IssueShares => "issue_shares",
+            Kind::ChangeRules => "change_rules",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
+            Kind::Amend => "amend",
             Kind::Query => "query",
             Kind::Malformed => "malformed",
         }
@@ -70,15 +76,19 @@ impl Kind {
             Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
-            // Nobody asks for the last one.
+            Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
+            // Nobody asks for the last two.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }
                 | Command::PlaceIfCanceled { .. }
                 | Command::PlaceByFundsIfCanceled { .. }
-                | Command::ActivateReached,
+                | Command::PlaceLinked { .. }
+                | Command::ActivateReached
+                | Command::ExpireOrders,
             ) => Kind::Order,
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
+            Op::Command(Command::AmendOrder { .. }) => Kind::Amend,
             Op::Query(_) => Kind::Query,
         }
     }
@@ -118,7 +128,9 @@ impl Outcome {
                 Reply::Created
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
+                | Reply::Amended { .. }
                 | Reply::Activated
+                | Reply::Expired
                 | Reply::Status(_)
                 | Reply::Canceled(_),
             ) => Some(Outcome::Accepted),
@@ -137,12 +149,21 @@ impl Outcome {
             Reject::UnknownAccount | Reject::UnknownSymbol | Reject::UnknownOrder => Outcome::Unknown,
             Reject::AccountExists
             | Reject::NothingOpen
+            | Reject::NothingToAmend
+            | Reject::AmendsUpward { .. }
+            | Reject::AmendsBelowExecuted { .. }
+            | Reject::DeadlinePassed { .. }
+            | Reject::AmendsOneOfTwo { .. }
+            | Reject::NotLinked
+            | Reject::CannotLink { .. }
             | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }
             | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
-            Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => Outcome::Limit,
+            Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
+                Outcome::Limit
+            }
         }
     }
 }

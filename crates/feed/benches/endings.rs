@@ -54,8 +54,13 @@ fn run(orders: u64, canceled: u64, is_shuffled: bool) -> (Duration, Duration) {
         let mut random = Random::new(1);
         (1..ids.len()).rev().for_each(|at| ids.swap(at, random.below(at + 1)));
     }
-    let cancel =
-        |order: &u64| Event::OrderCanceled { order: OrderId(*order), account: ACCOUNT, symbol: SYMBOL, shares };
+    let cancel = |order: &u64| Event::OrderCanceled {
+        order: OrderId(*order),
+        account: ACCOUNT,
+        symbol: SYMBOL,
+        shares,
+        why: engine::CancelReason::Asked,
+    };
     let events: Vec<Event> = ids[..canceled as usize].iter().map(cancel).collect();
     let begun = Instant::now();
     follow(&history, sequence, &events);

@@ -137,6 +137,7 @@ impl Market {
             account,
             order: NewOrder::limit(symbol(), side, limit, shares),
             client_id: None,
+            until: None,
         }) {
             Reply::Opened(order) => order,
             refused => panic!("{refused:?}"),

@@ -241,7 +241,7 @@ impl Market {
             let name = || ClientOrderId::parse(format!("bot-7-{number:010}").as_bytes()).expect("letters");
             let client_id = number.is_multiple_of(NAMED).then(name);
             let order = NewOrder::limit(symbol, side, limit, shares);
-            match self.apply(Command::PlaceOrder { account, order, client_id }) {
+            match self.apply(Command::PlaceOrder { account, order, client_id, until: None }) {
                 Reply::Opened(order) => canceled_later.push_back((account, order)),
                 refused => panic!("{refused:?}"),
             }

@@ -41,10 +41,15 @@ impl Ahead<'_> {
                 self.account(account) ^ self.orders.touch_index(order) ^ u64::from(level.unwrap_or(0))
             }
             Event::Executed { maker, .. } => self.orders.touch_index(maker),
-            Event::OrderTriggered { order, .. } | Event::OrderCanceled { order, .. } => self.orders.touch_index(order),
+            Event::OrderTriggered { order, .. }
+            | Event::OrderCanceled { order, .. }
+            | Event::OrderReduced { order, .. } => self.orders.touch_index(order),
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
         }
@@ -69,9 +74,13 @@ impl Ahead<'_> {
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::OrderTriggered { .. }
+            | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
         }

@@ -123,7 +123,10 @@ impl<W> ReadModel<W> {
     pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {
         match (open.time, &self.history) {
             (Time::ZERO, Some(history)) => Ok(match history.read().order(open.order)? {
-                Some(PastOrder { time, kind, trigger, .. }) => Open { time, kind, trigger, ..*open },
+                // When it was triggered the view knows since the start.
+                Some(PastOrder { time, kind, trigger, self_trade, .. }) => {
+                    Open { time, kind, trigger, self_trade, ..*open }
+                }
                 None => *open,
             }),
             _ => Ok(*open),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use engine::{Money, Position, Price, Side, Symbol, SymbolIndex, Time};
+use engine::{Money, Position, Price, Side, Symbol, SymbolIndex, SymbolRules, Time};
 use history::{Candle, Interval, KEPT, Trade};
 
 use crate::book::Book;
@@ -21,6 +21,8 @@ pub struct Listing {
     pub name: Symbol,
     /// All its shares, of whoever has them.
     pub issued: Position,
+    /// What its orders have to obey.
+    pub rules: SymbolRules,
     pub book: Book,
     /// The number of updates of the book that watchers were told.
     pub update: u64,
@@ -76,6 +78,7 @@ impl Listing {
         Listing {
             name,
             issued: Position::ZERO,
+            rules: SymbolRules::NONE,
             book: Book::default(),
             update: 0,
             last: None,

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, Sequence, Shares, Side, Slab,
-    SymbolIndex, Time, Trigger,
+    AccountIndex, Deadline, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence,
+    Shares, Side, Slab, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::RandomState;
 use history::PastOrder;
@@ -31,20 +31,64 @@ pub struct Open {
     pub trigger: Option<Trigger>,
     /// Whether it waits still: it stands in no book.
     pub waits: bool,
+    /// What it does where it meets orders of its own account; what is allowed where only the history knows.
+    pub self_trade: SelfTrade,
+    /// When it ends.
+    pub until: Option<Deadline>,
+    /// When it was triggered; none where nobody knows.
+    pub triggered: Option<Time>,
     /// When it was placed; zero where only the history knows.
     pub time: Time,
 }
 
 impl Open {
+    /// The money that it holds alone.
+    pub(crate) fn held_money(&self) -> Money {
+        match self.side {
+            Side::Buy if self.kind != OrderKind::Market => self.limit.times(self.open),
+            Side::Buy | Side::Sell => Money::ZERO,
+        }
+    }
+
     /// When it was placed, where that is known.
     pub fn placed_at(&self) -> Option<Time> {
         Some(self.time).filter(|time| *time != Time::ZERO)
     }
 
+    /// One that was just placed. It waits if it has a trigger.
+    pub(crate) fn of(order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, time: Time) -> Open {
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
+        Open {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            open: shares,
+            money: Money::ZERO,
+            kind,
+            trigger,
+            waits: trigger.is_some(),
+            self_trade,
+            until: None,
+            triggered: None,
+            time,
+        }
+    }
+
+    /// As a history has it. Whether it waits still, and when it ends, only the view says.
+    pub fn of_past(past: &PastOrder, open: Shares, money: Money) -> Open {
+        let PastOrder { order, account, time, .. } = *past;
+        let shares = past.shares_now();
+        Open { shares, open, money, waits: false, ..Open::of(order, account, past.as_placed(), time) }
+    }
+
     /// As the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
-        let Open { order, account, symbol, side, limit, shares, kind, trigger, time, .. } = *self;
-        PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind, trigger }, time, sequence)
+        let Open { order, account, symbol, side, limit, shares, kind, trigger, self_trade, time, .. } = *self;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        PastOrder::placed(order, account, placed, time, sequence)
     }
 }
 
@@ -144,7 +188,7 @@ pub struct Orders {
     by_id: IdIndex,
     /// By slot: what was paid for the executed shares of orders that have any and are open.
     paid: HashMap<u32, Money, RandomState>,
-    /// By slot: of orders that are no limit orders, or have a trigger.
+    /// By slot: of orders that are more than a limit, a side and shares.
     specials: HashMap<u32, Special, RandomState>,
 }
 
@@ -154,6 +198,9 @@ struct Special {
     kind: OrderKind,
     trigger: Option<Trigger>,
     waits: bool,
+    self_trade: SelfTrade,
+    until: Option<Deadline>,
+    triggered: Option<Time>,
 }
 
 impl std::fmt::Debug for Orders {
@@ -175,8 +222,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, waits, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, waits });
+        let Open { kind, trigger, waits, self_trade, until, triggered, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, waits, self_trade, until, triggered });
         slot
     }
 
@@ -205,15 +252,45 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, waits } = self.special(slot);
-        Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time }
+        let Special { kind, trigger, waits, self_trade, until, triggered } = self.special(slot);
+        Open {
+            order,
+            account,
+            symbol,
+            side,
+            limit,
+            shares,
+            open,
+            money,
+            kind,
+            trigger,
+            waits,
+            self_trade,
+            until,
+            triggered,
+            time,
+        }
     }
 
     /// When an order was placed, and as what.
     pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind, trigger: Option<Trigger>) {
         self.nodes[slot].time = time;
-        let waits = self.waits(slot);
-        self.set_special(slot, Special { kind, trigger, waits });
+        let special = self.special(slot);
+        self.set_special(slot, Special { kind, trigger, ..special });
+    }
+
+    /// When an order that waits no more was triggered, and by what.
+    pub(crate) fn set_triggered(&mut self, slot: u32, trigger: Trigger, time: Time) {
+        let special = self.special(slot);
+        if !special.waits {
+            self.set_special(slot, Special { trigger: Some(trigger), triggered: Some(time), ..special });
+        }
+    }
+
+    /// What becomes of an order where it meets orders of its own account.
+    pub(crate) fn set_self_trade(&mut self, slot: u32, self_trade: SelfTrade) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { self_trade, ..special });
     }
 
     fn special(&self, slot: u32) -> Special {
@@ -231,10 +308,22 @@ impl Orders {
         self.special(slot).waits
     }
 
-    /// An order waits no more.
-    pub(crate) fn triggered(&mut self, slot: u32) {
+    /// When an open order ends.
+    pub(crate) fn set_until(&mut self, slot: u32, until: Deadline) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { until: Some(until), ..special });
+    }
+
+    /// Shares were taken off an order: it is as if it had been placed with fewer.
+    pub(crate) fn reduce(&mut self, slot: u32, shares: Shares) {
+        let node = &mut self.nodes[slot];
+        (node.shares, node.open) = (node.shares.less(shares), node.open.less(shares));
+    }
+
+    /// An order waits no more, since this time.
+    pub(crate) fn triggered(&mut self, slot: u32, time: Time) {
         if let Some(special) = self.specials.get_mut(&slot) {
-            special.waits = false;
+            (special.waits, special.triggered) = (false, Some(time));
         }
     }
 
@@ -365,6 +454,9 @@ mod tests {
             kind: OrderKind::Limit,
             trigger: None,
             waits: false,
+            self_trade: SelfTrade::Allowed,
+            until: None,
+            triggered: None,
             time: Time(0),
         }
     }

@@ -2,17 +2,18 @@
 //! state once, and follows events from then on.
 
 mod beginning;
+mod links;
 mod past;
 
 use std::collections::HashMap;
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
-    Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Price, Sequence,
+    Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
-use history::{PastOrder, Trade};
+use history::{Note, Noted, PastOrder, Trade};
 use past::Recalled;
 
 use crate::accounts::{Account, Accounts};
@@ -40,8 +41,12 @@ pub struct View {
     recalled: Vec<Recalled>,
     /// Of open orders that have one.
     client_ids: HashMap<OrderId, ClientOrderId>,
+    /// Orders of which one cancels the other, both ways.
+    links: HashMap<OrderId, OrderId>,
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
     arriving: Option<Arriving>,
+    /// How many notes this command has made.
+    notes: u32,
     news: Vec<News>,
     /// Symbols and accounts that watchers are to be told of.
     news_symbols: Vec<SymbolIndex>,
@@ -64,10 +69,21 @@ pub struct Ended {
     pub client_id: Option<ClientOrderId>,
     /// What was canceled of it.
     pub canceled: Shares,
+    /// Why it was; none where nothing was.
+    pub why: Option<CancelReason>,
     /// When it ended.
     pub time: Time,
     /// The command that ended it.
     pub sequence: Sequence,
+}
+
+/// Shares that were taken off an open order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduced {
+    pub order: OrderId,
+    pub shares: Shares,
+    pub why: CancelReason,
+    pub time: Time,
 }
 
 /// News of a watched account.
@@ -81,8 +97,12 @@ pub enum News {
     Order(AccountIndex, OrderId),
     /// An order of it ended.
     Ended(AccountIndex, Ended),
+    /// Shares were taken off an order of it, of which others are open.
+    Reduced(AccountIndex, Reduced),
     /// It traded: with the side that it took.
     Traded(AccountIndex, Trade, Side),
+    /// An order of it was triggered, or whatever else a note tells.
+    Noted(AccountIndex, Note),
 }
 
 impl View {
@@ -234,6 +254,7 @@ impl View {
                 self.recall_before(*sequence);
                 self.sequence = *sequence;
                 self.time = time;
+                self.notes = 0;
             }
             self.follow(event);
         }
@@ -261,6 +282,10 @@ impl View {
                 self.add_listing(Listing::new(name));
                 self.changed.add(symbol);
             }
+            Event::RulesChanged { symbol, part } => {
+                self.listings[symbol.0 as usize].rules.set(part);
+                self.changed.add(symbol);
+            }
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));
@@ -275,19 +300,17 @@ impl View {
                 self.tell(account, News::Account(account));
             }
             Event::OrderOpened { order, account, placed } => {
-                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
-                let (open, waits, time, money) = (shares, trigger.is_some(), self.time, Money::ZERO);
-                let open =
-                    Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
+                let open = Open::of(order, account, placed, self.time);
                 let placed = open.placed(self.sequence);
                 let slot = self.enter(open);
                 self.tell(account, News::Placed(account, placed));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
-            Event::OrderTriggered { order, .. } => {
+            Event::OrderTriggered { order, account, placed } => {
                 self.arrive();
                 let slot = self.find(order);
-                self.orders.triggered(slot);
+                self.orders.triggered(slot, self.time);
+                self.note_trigger(order, account, &placed);
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
             Event::ClientOrderIdGiven { order, id } => {
@@ -299,12 +322,35 @@ impl View {
                     placed.client_id = Some(id);
                 }
             }
+            Event::OrdersLinked { order, partner } => {
+                self.count_shares_once(partner);
+                self.link(order, partner);
+            }
+            Event::DeadlineGiven { order, until } => {
+                let slot = self.find(order);
+                self.orders.set_until(slot, until);
+            }
+            Event::OrderReduced { order, account, shares, why, .. } => {
+                let slot = self.find(order);
+                let reduced = Reduced { order, shares, why, time: self.time };
+                self.tell(account, News::Reduced(account, reduced));
+                self.hold(slot, shares, false);
+                self.orders.reduce(slot, shares);
+                let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
+                if !arrives && !self.orders.waits(slot) {
+                    self.leave_book(slot, shares, false);
+                }
+                if !arrives {
+                    self.tell(account, News::Order(account, order));
+                }
+            }
             // That the id is free again in a day is the engine's business, and so is which orders are to be activated.
             Event::ClientOrderDone { .. } | Event::TriggerReached { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 self.executed(symbol, maker, aggressor, price, shares);
             }
-            Event::OrderCanceled { order, shares, .. } => {
+            Event::OrderCanceled { order, shares, why, .. } => {
+                self.unlink(order);
                 let slot = self.find(order);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
                 // One that never rests is canceled as it arrives.
@@ -312,9 +358,19 @@ impl View {
                 if !arrives && !self.orders.waits(slot) {
                     self.leave_book(slot, shares, true);
                 }
-                self.end(slot, shares, paid);
+                self.end(slot, shares, Some(why), paid);
             }
         }
+    }
+
+    /// Tells that an order was triggered.
+    fn note_trigger(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
+        let NewOrder { symbol, side, trigger, .. } = *placed;
+        let what = Noted::Triggered(trigger.expect("invariant: what is triggered had a trigger"));
+        let (time, sequence, next_trade, place) = (self.time, self.sequence, self.next_trade, self.notes);
+        self.notes += 1;
+        let note = Note { order, account, symbol, side, what, time, sequence, next_trade, place };
+        self.tell(account, News::Noted(account, note));
     }
 
     fn executed(&mut self, symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares) {
@@ -346,7 +402,7 @@ impl View {
         self.tell(trade.maker_account, News::Traded(trade.maker_account, trade, side.opposite()));
         self.tell(trade.aggressor_account, News::Traded(trade.aggressor_account, trade, side));
         match maker_done {
-            true => self.end(maker_slot, Shares::ZERO, maker_paid),
+            true => self.end(maker_slot, Shares::ZERO, None, maker_paid),
             false => self.tell(trade.maker_account, News::Order(trade.maker_account, maker)),
         }
     }
@@ -357,7 +413,7 @@ impl View {
         debug_assert!(sequence == self.sequence, "invariant: an order arrives with its own command");
         let Terms { account, order, open, .. } = self.orders.terms(slot);
         if open.is_zero() {
-            return self.end(slot, Shares::ZERO, paid);
+            return self.end(slot, Shares::ZERO, None, paid);
         }
         if !self.orders.waits(slot) {
             self.rest(slot);
@@ -421,10 +477,10 @@ impl View {
     }
 
     /// Forgets an order with nothing open, which is in no book any more, and for which so much was paid.
-    fn end(&mut self, slot: u32, canceled: Shares, money: Money) {
+    fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
         let order = Open { money, ..self.orders.get(slot) };
         let client_id = self.client_ids.remove(&order.order);
-        let ended = Ended { order, client_id, canceled, time: self.time, sequence: self.sequence };
+        let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
         let account = self.accounts.get_mut(order.account);
         account.open_orders -= 1;
         self.orders.unlink(&mut account.orders, In::Account, slot);

@@ -25,13 +25,14 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_view_is_what_the_model_says_at_every_turn() {
     let mut trades = 0;
-    for seed in 0..9 {
+    for seed in 0..24 {
         let mut market = Market::of_all_kinds(seed);
         let mut view = View::new(&market.engine, None);
         for turn in 0..300 {
             market.turn();
             view.apply(&batch(&market, turn));
             market.check(&view);
+            market.check_triggered(&view);
             if turn % 50 == 0 {
                 market.check(&View::new(&market.engine, None));
             }

@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::ops::Range;
+
 use common::{Market, Nobody, SMALL, apply, batch, follow_sized, scene};
 use engine::{AccountIndex, Event, OrderId, Sequence};
 use feed::{History, HistoryError, PastOrder, ReadModel, ReportKey, Trade, View};
@@ -50,8 +52,12 @@ fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> Result<(View, Hi
 }
 
 fn files(disk: &SimulatedDisk, ending: &str) -> usize {
+    files_of(disk, "", ending)
+}
+
+fn files_of(disk: &SimulatedDisk, beginning: &str, ending: &str) -> usize {
     let folder = disk.folder(HISTORY_FOLDER).unwrap();
-    folder.list().unwrap().iter().filter(|name| name.ends_with(ending)).count()
+    folder.list().unwrap().iter().filter(|name| name.starts_with(beginning) && name.ends_with(ending)).count()
 }
 
 fn is_sound(disk: &SimulatedDisk) {
@@ -62,9 +68,10 @@ fn is_sound(disk: &SimulatedDisk) {
 fn sealed_parts_tell_what_plain_ones_told() {
     let (mut sealed, mut carried, mut open) = (0, 0, 0);
     for seed in 0..10 {
-        let market = match seed < 6 {
-            true => busy_market(100 * seed, 240),
-            false => market_of(Workload::with_client_orders(seed).with_all_kinds(), seed, 240),
+        let market = match seed {
+            0..6 => busy_market(100 * seed, 240),
+            6..8 => market_of(Workload::with_client_orders(seed).with_all_kinds(), seed, 240),
+            _ => Market::of_stops(seed, 240),
         };
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow_sized(&market, &disk, 0, SMALL);
@@ -79,7 +86,10 @@ fn sealed_parts_tell_what_plain_ones_told() {
         history.checkpoint().unwrap();
         tend_to_all(&mut history, &view);
         sealed += files(&disk, ".sealed");
-        assert!(files(&disk, ".tab") <= 2 + 2 + 2, "plain parts of orders and trades, candles and the carried ones");
+        assert!(
+            files(&disk, ".tab") <= 2 + 2 + 2 + 2,
+            "plain parts of orders, trades and notes, candles and the carried ones"
+        );
         open += view.open_orders();
         carried += files(&disk, "carried-4.tab");
         market.check_all(&scene(view, history), 7);
@@ -93,9 +103,17 @@ fn sealed_parts_tell_what_plain_ones_told() {
 /// Every operation of the disk while parts are sealed fails once, or is the last before the power goes.
 #[test]
 fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
-    let (turns, later) = (70, 100);
-    let market = busy_market(31, later);
-    let mut operations = 0;
+    lose_power_while_sealing(&busy_market(31, 100), 70..100);
+}
+
+/// The same, where parts of notes are sealed, too.
+#[test]
+fn wherever_the_power_fails_while_parts_of_notes_are_sealed_nothing_is_lost() {
+    lose_power_while_sealing(&Market::of_stops(5, 32), 26..32);
+}
+
+fn lose_power_while_sealing(market: &Market, Range { start: turns, end: later }: Range<usize>) {
+    let (mut operations, mut sealed_notes) = (0, 0);
     for at in 0.. {
         let mut struck = false;
         for (fault, how) in [
@@ -108,7 +126,7 @@ fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
             (Fault::FailedSync, PowerCut::LosesAll),
         ] {
             let disk = SimulatedDisk::new();
-            let (mut view, mut history) = follow_sized(&market, &disk, turns, SMALL);
+            let (mut view, mut history) = follow_sized(market, &disk, turns, SMALL);
             history.checkpoint().unwrap();
             let begun = disk.operations();
             disk.fail_at(begun + at, fault);
@@ -117,7 +135,7 @@ fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
                     tend(&mut history, &view, 2 * turn);
                 }
                 tend(&mut history, &view, 9);
-                if !try_apply(&market, &mut view, &mut history, turn) {
+                if !try_apply(market, &mut view, &mut history, turn) {
                     break;
                 }
                 if turn % 5 == 0 && history.checkpoint().is_err() {
@@ -127,8 +145,8 @@ fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
             struck |= disk.operations() > begun + at;
             let found = disk.after_crash(at, how);
             let (mut view, mut history) =
-                self::open(&found, &market, turns).unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
-            apply(&market, &mut view, &mut history, turns..later);
+                self::open(&found, market, turns).unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
+            apply(market, &mut view, &mut history, turns..later);
             assert!(history.fit(&market.engine).unwrap());
             if at % 3 == 0 {
                 history.checkpoint().unwrap();
@@ -138,13 +156,15 @@ fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
             market.check_all(&scene, 9);
             scene.history.unwrap().checkpoint().unwrap();
             is_sound(&found);
+            sealed_notes = files_of(&found, "notes-", ".sealed");
         }
         if !struck {
             break;
         }
         operations += 1;
     }
-    assert!(operations > 150, "only {operations} operations");
+    assert!(operations > 100, "only {operations} operations");
+    assert_eq!(sealed_notes > 0, !market.notes.is_empty());
 }
 
 /// A checkpoint may come when some orders of a part are carried and others are not: they are carried anew then.
@@ -203,14 +223,16 @@ fn endings_of_carried_orders_are_taken_back_as_those_of_others() {
 
 #[test]
 fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
-    let (mut gone, mut kept, mut replays) = (0, 0, 0);
+    let (mut gone, mut kept, mut replays, mut notes_gone) = (0, 0, 0, 0);
     for (seed, keep) in (40..).zip([
+        Keep { age_us: None, bytes: Some(50_000) },
+        Keep { age_us: Some(3_000_000_000), bytes: None },
         Keep { age_us: Some(600_000_000), bytes: None },
         Keep { age_us: None, bytes: Some(20_000) },
         Keep { age_us: Some(2_000_000_000), bytes: Some(30_000) },
         Keep { age_us: None, bytes: Some(1) },
     ]) {
-        let market = market(seed, 240);
+        let market = if seed < 42 { Market::of_stops(seed, 240) } else { market(seed - 2, 240) };
         let disk = SimulatedDisk::new();
         let (mut view, history) = follow_sized(&market, &disk, 0, SMALL);
         let mut history = history.keeping(keep);
@@ -224,6 +246,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         history.checkpoint().unwrap();
         tend_to_all(&mut history, &view);
         is_sound(&disk);
+        notes_gone += verify(&disk, &mut |_| {}).unwrap().unwrap().gone[2];
         let scene = self::scene(view, history);
         market.check(&scene.view);
         let first = check_kept(&market, &scene, keep);
@@ -233,6 +256,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         market.check(&again.view);
         assert_eq!(check_kept(&market, &again, keep), first);
     }
+    assert!(notes_gone > 30, "{notes_gone} notes are gone");
     assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
 }
 
@@ -425,14 +449,19 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
     let its = |order: OrderId| usize::from(market.model.order(order).account == account);
     later
         .map(|(_, event)| match event {
-            Event::OrderOpened { order, .. } | Event::OrderCanceled { order, .. } => its(*order),
+            Event::OrderOpened { order, .. }
+            | Event::OrderTriggered { order, .. }
+            | Event::OrderCanceled { order, .. } => its(*order),
             Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
             Event::AccountCreated { .. }
-            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
+            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => 0,
         })

@@ -143,6 +143,9 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Symbol { .. }
         | StateItem::Position { .. }
         | StateItem::Watch { .. }
+        | StateItem::Deadline { .. }
+        | StateItem::Link { .. }
+        | StateItem::Rules { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

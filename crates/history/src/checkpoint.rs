@@ -1,7 +1,10 @@
 //! The checkpoint says how far the files of the history count. It is written to a file beside, synced and renamed, so
 //! that there is always a whole one.
 
+use std::collections::HashMap;
+
 use engine::{Engine, OrderId, Sequence};
+use foldhash::fast::RandomState;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codec::{Put, Take};
@@ -18,6 +21,8 @@ pub const CHECKPOINT_NAME: &str = "checkpoint";
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
 /// The same with the number of the file of carried orders, if that is not the first one.
 const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
+/// The same with notes, where there ever was one.
+const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
 /// Format 3, which had no parts and did not link trades by order.
 const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 
@@ -31,24 +36,33 @@ pub(crate) struct Checkpoint {
 /// Which records the history has, and in which files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Orders, trades and candles, those that are gone among them.
-    pub(crate) records: [u64; 3],
+    /// Orders, trades, candles and notes, those that are gone among them.
+    pub(crate) records: [u64; 4],
     /// Records of a part, and of a block of it.
     pub(crate) part_records: u64,
     pub(crate) block_records: u64,
-    /// Of orders and of trades.
-    pub(crate) reach: [Reach; 2],
+    /// Of orders, of trades and of notes.
+    pub(crate) reach: [Reach; 3],
     pub(crate) carried: u64,
     /// The number of the file that these are in.
     pub(crate) carried_file: u64,
+}
+
+/// The versions of a checkpoint. The lowest that has room for all there is is written, so that an older program reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Format {
+    Three,
+    Four,
+    Five,
+    Six,
 }
 
 impl Checkpoint {
     /// The checkpoint of a history that begins where an engine stands.
     pub(crate) fn begin(engine: &Engine, sizes: &Sizes) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
-        let (accounts, symbols, executed) = Default::default();
-        let heads = Heads { through, first_order, accounts, symbols, executed };
+        let (accounts, symbols, executed, noted) = Default::default();
+        let heads = Heads { through, first_order, accounts, symbols, executed, noted };
         Checkpoint { heads, kept: Kept::of(sizes), is_former: false }
     }
 
@@ -63,15 +77,15 @@ impl Checkpoint {
             return Err(damaged("its checksum is wrong"));
         }
         let mut take = Take(body);
-        let (is_former, is_numbered) = match take.u64() {
-            Some(MAGIC) => (false, false),
-            Some(MAGIC_5) => (false, true),
-            Some(MAGIC_3) => (true, false),
+        let format = match take.u64() {
+            Some(MAGIC) => Format::Four,
+            Some(MAGIC_5) => Format::Five,
+            Some(MAGIC_6) => Format::Six,
+            Some(MAGIC_3) => Format::Three,
             _ => return Err(damaged("it is of another version of this program")),
         };
-        let decoded = decode(&mut take, is_former, is_numbered).ok_or_else(|| damaged("it ends in the middle"))?;
-        let (heads, kept) = decoded;
-        Ok(Some(Checkpoint { heads, kept, is_former }))
+        let (heads, kept) = decode(&mut take, format).ok_or_else(|| damaged("it ends in the middle"))?;
+        Ok(Some(Checkpoint { heads, kept, is_former: format == Format::Three }))
     }
 
     pub(crate) fn write(
@@ -103,22 +117,24 @@ impl Kept {
 }
 
 fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
-    let is_numbered = kept.carried_file > 0;
-    put.u64(if is_numbered { MAGIC_5 } else { MAGIC }).u64(through.0).u64(heads.first_order.0);
-    for count in kept.records.into_iter().chain([kept.part_records, kept.block_records, kept.carried]) {
+    let [orders, trades, candles, notes] = kept.records;
+    let format = match (notes > 0, kept.carried_file > 0) {
+        (true, _) => Format::Six,
+        (false, true) => Format::Five,
+        (false, false) => Format::Four,
+    };
+    put.u64(format.magic()).u64(through.0).u64(heads.first_order.0);
+    for count in [orders, trades, candles, kept.part_records, kept.block_records, kept.carried] {
         put.u64(count);
     }
-    if is_numbered {
+    if format >= Format::Five {
         put.u64(kept.carried_file);
     }
-    for Reach { gone, gone_until, sealed, unsealed } in &kept.reach {
-        put.u64(*gone).u64(gone_until.time.0).u64(gone_until.sequence.0).u64(*sealed).u64(unsealed.len() as u64);
-        for part in unsealed {
-            put.u64(*part);
-        }
-    }
+    let [of_orders, of_trades, of_notes] = &kept.reach;
+    put_reach(put, of_orders);
+    put_reach(put, of_trades);
     put.u64(heads.accounts.len() as u64);
-    for AccountChain { order, canceled, trade } in &heads.accounts {
+    for AccountChain { order, canceled, trade, .. } in &heads.accounts {
         put.link(order.map(|order| order.0)).link(canceled.map(|order| order.0)).link(*trade);
     }
     put.u64(heads.symbols.len() as u64);
@@ -131,41 +147,83 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
             }
         }
     }
-    let mut executed: Vec<_> = heads.executed.iter().collect();
-    executed.sort_unstable();
-    put.u64(executed.len() as u64);
-    for (order, trade) in executed {
-        put.u64(order.0).u64(*trade);
+    put_links(put, &heads.executed);
+    if format >= Format::Six {
+        put.u64(notes);
+        put_reach(put, of_notes);
+        for chain in &heads.accounts {
+            put.link(chain.note);
+        }
+        put_links(put, &heads.noted);
     }
 }
 
-fn decode(take: &mut Take<'_>, is_former: bool, is_numbered: bool) -> Option<(Heads, Kept)> {
+impl Format {
+    fn magic(self) -> u64 {
+        match self {
+            Format::Three => MAGIC_3,
+            Format::Four => MAGIC,
+            Format::Five => MAGIC_5,
+            Format::Six => MAGIC_6,
+        }
+    }
+}
+
+fn put_reach(put: &mut Put<'_>, Reach { gone, gone_until, sealed, unsealed }: &Reach) {
+    put.u64(*gone).u64(gone_until.time.0).u64(gone_until.sequence.0).u64(*sealed).u64(unsealed.len() as u64);
+    for part in unsealed {
+        put.u64(*part);
+    }
+}
+
+fn put_links(put: &mut Put<'_>, links: &HashMap<OrderId, u64, RandomState>) {
+    let mut links: Vec<_> = links.iter().collect();
+    links.sort_unstable();
+    put.u64(links.len() as u64);
+    for (order, link) in links {
+        put.u64(order.0).u64(*link);
+    }
+}
+
+fn take_links(take: &mut Take<'_>) -> Option<HashMap<OrderId, u64, RandomState>> {
+    let mut links = HashMap::default();
+    for _ in 0..take.u64()? {
+        links.insert(OrderId(take.u64()?), take.u64()?);
+    }
+    Some(links)
+}
+
+fn decode(take: &mut Take<'_>, format: Format) -> Option<(Heads, Kept)> {
     let (through, first_order) = (Sequence(take.u64()?), OrderId(take.u64()?));
-    let mut kept = Kept { records: [take.u64()?, take.u64()?, take.u64()?], ..Kept::default() };
-    if !is_former {
+    let mut kept = Kept { records: [take.u64()?, take.u64()?, take.u64()?, 0], ..Kept::default() };
+    if format >= Format::Four {
         (kept.part_records, kept.block_records, kept.carried) = (take.u64()?, take.u64()?, take.u64()?);
-        kept.carried_file = if is_numbered { take.u64()? } else { 0 };
+        kept.carried_file = if format >= Format::Five { take.u64()? } else { 0 };
         if kept.part_records == 0 || kept.block_records == 0 {
             return None;
         }
-        for reach in &mut kept.reach {
-            *reach = take_reach(take)?;
-        }
+        (kept.reach[0], kept.reach[1]) = (take_reach(take)?, take_reach(take)?);
     }
     let mut accounts = Vec::new();
     for _ in 0..take.u64()? {
         let (order, canceled) = (take.link()?.map(OrderId), take.link()?.map(OrderId));
-        accounts.push(AccountChain { order, canceled, trade: take.link()? });
+        accounts.push(AccountChain { order, canceled, trade: take.link()?, note: None });
     }
     let mut symbols = Vec::new();
     for _ in 0..take.u64()? {
         symbols.push(take_symbol(take)?);
     }
-    let mut heads = Heads { through, first_order, accounts, symbols, executed: Default::default() };
-    if !is_former {
-        for _ in 0..take.u64()? {
-            heads.executed.insert(OrderId(take.u64()?), take.u64()?);
+    let (executed, noted) = Default::default();
+    let mut heads = Heads { through, first_order, accounts, symbols, executed, noted };
+    if format >= Format::Four {
+        heads.executed = take_links(take)?;
+    }
+    if format >= Format::Six {
+        (kept.records[3], kept.reach[2]) = (take.u64()?, take_reach(take)?);
+        for chain in &mut heads.accounts {
+            chain.note = take.link()?;
         }
+        heads.noted = take_links(take)?;
     }
     Some((heads, kept))
 }

@@ -55,7 +55,7 @@ impl History {
         if order < self.heads.first_order {
             return self.done_before(order);
         }
-        match self.order(order)? {
+        match self.record_of(order)? {
             Some(past) => self.done_as(&past, Vec::new()),
             None => Ok(None),
         }
@@ -91,8 +91,8 @@ impl History {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
         let canceled = (!ended.canceled.is_zero()).then_some(Cancellation { shares: ended.canceled, time: ended.time });
-        let executions =
-            Executions { order: past.order, earlier, at: past.last_trade, near: Near::default(), read: Vec::new() };
+        let at = self.lasts_of(past)?.trade;
+        let executions = Executions { order: past.order, earlier, at, near: Near::default(), read: Vec::new() };
         Ok(Some(Done { account, canceled, executions }))
     }
 

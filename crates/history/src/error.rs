@@ -29,6 +29,12 @@ pub enum HistoryError {
          {HISTORY_FOLDER} from a backup, or move it out of the data folder: the market is whole, and a new history begins with what the journal has"
     )]
     Block { name: String, block: u64, byte: u64 },
+    /// A record says something for which this program has no word: a newer one wrote it.
+    #[error(
+        "record {record} of {HISTORY_FOLDER}/{name} is {what} of kind {code}, which this version of the program does not know: \
+         run the version that wrote it, or a newer one"
+    )]
+    Unknown { name: String, record: u64, what: &'static str, code: u8 },
     /// It is no longer kept: it was removed, as the settings say. All that was removed happened up to this time.
     #[error("no longer kept: the history keeps what is newer")]
     NoLongerKept { until: Time },
@@ -45,7 +51,10 @@ impl HistoryError {
     /// Whether what is asked for is lost, rather than out of reach.
     pub fn is_damage(&self) -> bool {
         match self {
-            HistoryError::Damaged { .. } | HistoryError::Record { .. } | HistoryError::Block { .. } => true,
+            HistoryError::Damaged { .. }
+            | HistoryError::Record { .. }
+            | HistoryError::Block { .. }
+            | HistoryError::Unknown { .. } => true,
             HistoryError::Io { .. }
             | HistoryError::Failed { .. }
             | HistoryError::NoLongerKept { .. }

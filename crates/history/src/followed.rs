@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountId, AccountIndex, Engine, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, Engine, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem,
+    SymbolIndex, Time,
 };
 use foldhash::fast::RandomState;
 
@@ -25,8 +26,23 @@ pub(crate) struct Followed {
     candles: Vec<[Option<Candle>; KEPT.len()]>,
     /// The order that is being placed, or that was triggered last. How it stands is known when all that it executed with is.
     pub(crate) arriving: Option<Arriving>,
-    /// Orders that this command has canceled: what was canceled, and what was paid for the rest.
-    pub(crate) canceled: Vec<(OrderId, AccountIndex, Shares, Money)>,
+    /// Orders that this command has canceled.
+    pub(crate) canceled: Vec<CanceledNow>,
+    /// How many notes this command has made.
+    pub(crate) notes: u32,
+    /// What was taken off open orders.
+    pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
+}
+
+/// An order of which this command has canceled all that was open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CanceledNow {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) shares: Shares,
+    /// What was paid for the rest.
+    pub(crate) paid: Money,
+    pub(crate) why: Option<CancelReason>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +71,8 @@ impl Followed {
             candles: heads.symbols.iter().map(|chain| chain.candles.map(|candles| candles.current)).collect(),
             arriving: None,
             canceled: Vec::new(),
+            notes: 0,
+            reduced: HashMap::default(),
         };
         let mut last = None;
         engine.export(&mut |item| match item {
@@ -69,6 +87,9 @@ impl Followed {
             | StateItem::Symbol { .. }
             | StateItem::Position { .. }
             | StateItem::Watch { .. }
+            | StateItem::Deadline { .. }
+            | StateItem::Link { .. }
+            | StateItem::Rules { .. }
             | StateItem::Stop { .. }
             | StateItem::ClientOrder { .. } => {}
         });

@@ -1,15 +1,17 @@
 //! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Event, Money, OrderId, Price, Sequence, Shares, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Money, OrderId, Price, Sequence, Shares, SymbolIndex,
+    Time,
 };
 use exchange::EventBatch;
 
 use crate::candle::{Candle, Interval, KEPT};
+use crate::ending::{Ending, Last};
 use crate::error::HistoryError;
-use crate::followed::{Arriving, Followed};
+use crate::followed::{Arriving, CanceledNow, Followed};
 use crate::history::History;
-use crate::record::{self, CandleRecord, Ending, PastOrder, TradeRecord, order_record};
+use crate::record::{self, CandleRecord, PastOrder, TradeRecord, order_record};
 use crate::trade::Trade;
 
 impl History {
@@ -39,7 +41,7 @@ impl History {
         for (sequence, event) in &batch.events {
             if *sequence != self.followed.sequence {
                 self.end_command()?;
-                (self.followed.sequence, self.followed.time) = (*sequence, time);
+                (self.followed.sequence, self.followed.time, self.followed.notes) = (*sequence, time, 0);
             }
             self.follow_event(event)?;
         }
@@ -62,22 +64,32 @@ impl History {
             }
             Event::OrderTriggered { order, account, placed } => {
                 self.arrive()?;
+                self.triggered(order, account, &placed)?;
                 self.followed.arriving = Some(Arriving::of(order, account, &placed));
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
-            Event::OrderCanceled { order, account, shares, .. } => {
+            Event::OrderCanceled { order, account, shares, why, .. } => {
                 // One that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
                     Some(arriving) => arriving.paid,
                     None => self.followed.paid.remove(&order).unwrap_or(Money::ZERO),
                 };
-                self.followed.canceled.push((order, account, shares, paid));
+                self.followed.canceled.push(CanceledNow { order, account, shares, paid, why: Some(why) });
             }
-            // That an order's client order id is free again in a day is the engine's business.
+            Event::OrderReduced { order, account, symbol, shares, why } => {
+                self.reduced(order, (account, symbol), shares, why)?;
+                if let Some(arriving) = self.followed.arriving.as_mut().filter(|arriving| arriving.order == order) {
+                    arriving.open = arriving.open.less(shares);
+                }
+            }
+            // When an order's client order id is free again, and when it would end, is the engine's business.
             Event::SymbolCreated { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
+            | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
@@ -120,7 +132,7 @@ impl History {
         }
         if maker_done {
             let before = self.followed.paid.remove(&maker).unwrap_or(Money::ZERO);
-            return self.end(maker, maker_account, Shares::ZERO, before.plus(trade.money()));
+            return self.end((maker, maker_account), Shares::ZERO, before.plus(trade.money()), None);
         }
         let paid = self.followed.paid.entry(maker).or_insert(Money::ZERO);
         *paid = paid.plus(trade.money());
@@ -147,7 +159,7 @@ impl History {
     fn arrive(&mut self) -> Result<(), HistoryError> {
         let Some(Arriving { order, account, open, paid, .. }) = self.followed.arriving.take() else { return Ok(()) };
         if open.is_zero() {
-            return self.end(order, account, Shares::ZERO, paid);
+            return self.end((order, account), Shares::ZERO, paid, None);
         }
         if paid != Money::ZERO {
             self.followed.paid.insert(order, paid);
@@ -160,9 +172,9 @@ impl History {
     fn end_command(&mut self) -> Result<(), HistoryError> {
         self.arrive()?;
         let mut canceled = std::mem::take(&mut self.followed.canceled);
-        canceled.sort_unstable_by_key(|(order, ..)| *order);
-        for (order, account, shares, paid) in canceled.drain(..) {
-            self.end(order, account, shares, paid)?;
+        canceled.sort_unstable_by_key(|canceled| canceled.order);
+        for CanceledNow { order, account, shares, paid, why } in canceled.drain(..) {
+            self.end((order, account), shares, paid, why)?;
         }
         self.followed.canceled = canceled;
         Ok(())
@@ -170,13 +182,13 @@ impl History {
 
     fn end(
         &mut self,
-        order: OrderId,
-        account: AccountIndex,
+        (order, account): (OrderId, AccountIndex),
         canceled: Shares,
         money: Money,
+        why: Option<CancelReason>,
     ) -> Result<(), HistoryError> {
         let Followed { sequence, time, .. } = self.followed;
-        self.ended(order, account, &Ending { canceled, money, time, sequence })
+        self.ended(order, account, &Ending { canceled, money, time, sequence, why })
     }
 
     /// An order was placed.
@@ -206,8 +218,12 @@ impl History {
             return Ok(());
         }
         let trade = self.heads.executed.remove(&order);
+        let last = match self.heads.noted.remove(&order) {
+            None => trade.map(Last::Trade),
+            Some(note) => Some(Last::Note(self.noted_last(order, account, note, trade)?)),
+        };
         if order < self.heads.first_order {
-            return self.end_begun(order, ended, trade);
+            return self.end_begun(order, ended, last);
         }
         let before = match ended.canceled.is_zero() {
             true => None,
@@ -215,16 +231,16 @@ impl History {
         };
         let at = self.place(order);
         // Whatever its record holds: nothing on the order path reads what may be damaged.
-        let (from, bytes) = record::ending(at, ended, trade, before);
+        let (from, bytes) = record::ending(at, ended, last, before);
         self.patch_order(at, from, &bytes)
     }
 
     /// An order ended that was open when the history began. It is in no chain.
-    fn end_begun(&mut self, order: OrderId, ended: &Ending, trade: Option<u64>) -> Result<(), HistoryError> {
+    fn end_begun(&mut self, order: OrderId, ended: &Ending, last: Option<Last>) -> Result<(), HistoryError> {
         let Some(before) = &mut self.before else { return Ok(()) };
         match before.begun.find(order.0) {
             Ok(Some(slot)) => {
-                let (from, bytes) = record::ending(order.0, ended, trade, None);
+                let (from, bytes) = record::ending(order.0, ended, last, None);
                 before.begun.patch(slot, from, &bytes)
             }
             Ok(None) => Ok(()),

@@ -31,7 +31,7 @@ pub(crate) fn convert(
     mut former: Checkpoint,
     sizes: &Sizes,
 ) -> Result<Checkpoint, HistoryError> {
-    let [orders, trades, candles] = former.kept.records;
+    let [orders, trades, candles, _] = former.kept.records;
     let first = former.heads.first_order;
     tracing::info!(
         orders,
@@ -59,7 +59,7 @@ pub(crate) fn convert(
         Ok(())
     })?;
     new_orders.sync()?;
-    let kept = Kept { records: [orders, trades, candles], ..Kept::of(sizes) };
+    let kept = Kept { records: [orders, trades, candles, 0], ..Kept::of(sizes) };
     Checkpoint::write(&**folder, &former.heads, through, &kept)?;
     Ok(Checkpoint { heads: former.heads, kept, is_former: false })
 }

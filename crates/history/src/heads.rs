@@ -17,6 +17,8 @@ pub(crate) struct Heads {
     pub(crate) symbols: Vec<SymbolChain>,
     /// The last trade of each open order that has any.
     pub(crate) executed: HashMap<OrderId, u64, RandomState>,
+    /// The last note of each open order that has any.
+    pub(crate) noted: HashMap<OrderId, u64, RandomState>,
 }
 
 /// The last of an account's.
@@ -26,6 +28,7 @@ pub(crate) struct AccountChain {
     /// That was canceled last.
     pub(crate) canceled: Option<OrderId>,
     pub(crate) trade: Option<u64>,
+    pub(crate) note: Option<u64>,
 }
 
 /// The last of a symbol's.

@@ -16,16 +16,17 @@ use crate::error::{HistoryError, in_folder};
 use crate::folder::{Folder, HISTORY_FOLDER};
 use crate::followed::Followed;
 use crate::heads::Heads;
+use crate::note::{NOTE_BYTES, NOTES};
 use crate::record::{CANDLE_BYTES, CANDLES, ORDER_BYTES, ORDERS, TRADE_BYTES, TRADES};
 use crate::table::{Near, Sizes, Table};
 use crate::upkeep::{Keep, Upkeep};
 use crate::{carried, folder, former, names, record};
 
-/// Bytes of trades and of candles that wait to be written: they never change.
+/// Bytes of trades, of notes and of candles that wait to be written: they never change.
 const WAITING_MAX: usize = 64 * 1024;
 /// Bytes of orders: 29,000 of them, and most orders end while they are among the last.
 const ORDERS_WAITING_MAX: usize = 4 << 20;
-/// Orders, or trades, of a part: 40 MB of orders that are plain.
+/// Orders, trades or notes of a part: 40 MB of orders that are plain.
 const PART_RECORDS: u64 = 1 << 18;
 /// Records of a block.
 const BLOCK_RECORDS: u64 = 128;
@@ -38,6 +39,7 @@ pub struct History {
     pub(crate) orders: Table<ORDER_BYTES>,
     pub(crate) trades: Table<TRADE_BYTES>,
     pub(crate) candles: Table<CANDLE_BYTES>,
+    pub(crate) notes: Table<NOTE_BYTES>,
     pub(crate) carried: Carried,
     /// The copy of these that is being made, or that the next checkpoint counts.
     pub(crate) carried_copy: Option<Carried>,
@@ -148,15 +150,16 @@ impl History {
             return Err(HistoryError::Damaged { name: crate::CHECKPOINT_NAME.to_owned(), fault });
         }
         names::remove_others(&*folder, &kept.names())?;
-        let [orders, trades, candles] = kept.records;
-        let [of_orders, of_trades] = kept.reach.clone();
+        let [orders, trades, candles, notes] = kept.records;
+        let [of_orders, of_trades, of_notes] = kept.reach.clone();
         let first = heads.first_order.0;
         let before = (first > 1).then(|| Before::open(&folder, &sizes)).transpose()?.flatten();
-        Ok(History {
+        let mut history = History {
             before,
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
             trades: Table::open(&folder, &TRADES, (1, trades, of_trades), &sizes, sizes.waiting_max[1])?,
             candles: Table::open(&folder, &CANDLES, (1, candles, Default::default()), &sizes, sizes.waiting_max[2])?,
+            notes: Table::open(&folder, &NOTES, (1, notes, of_notes), &sizes, sizes.waiting_max[1])?,
             carried: Carried::open(&folder, (kept.carried_file, kept.carried), &sizes)?,
             carried_copy: None,
             covered_orders: orders,
@@ -168,7 +171,9 @@ impl History {
             sizes,
             damages: Damages::default(),
             journal: None,
-        })
+        };
+        history.followed.reduced = history.reduced_of_open()?;
+        Ok(history)
     }
 
     /// Keeping so much at most.
@@ -246,6 +251,7 @@ impl History {
         self.orders.check()?;
         self.trades.check()?;
         self.candles.check()?;
+        self.notes.check()?;
         self.carried.check()?;
         if let Some(copy) = self.counted_copy() {
             copy.check()?;
@@ -267,6 +273,7 @@ impl History {
         self.orders.write_all()?;
         self.trades.write_all()?;
         self.candles.write_all()?;
+        self.notes.write_all()?;
         self.carried.write_all()?;
         if self.counted_copy().is_some()
             && let Some(copy) = &mut self.carried_copy
@@ -276,7 +283,7 @@ impl History {
         if let Some(before) = &mut self.before {
             before.begun.write_all()?;
         }
-        let records = [self.orders.len(), self.trades.len(), self.candles.len()];
+        let records = [self.orders.len(), self.trades.len(), self.candles.len(), self.notes.len()];
         Ok(Some(Pending { through, kept: Kept { records, ..self.upkeep.plan.clone() } }))
     }
 
@@ -289,6 +296,7 @@ impl History {
         self.orders.sync_written()?;
         self.trades.sync_written()?;
         self.candles.sync_written()?;
+        self.notes.sync_written()?;
         self.carried.sync_written()?;
         if let Some(copy) = self.counted_copy() {
             copy.sync_written()?;
@@ -322,6 +330,7 @@ impl History {
         }
         self.orders.set_reach(kept.reach[0].clone());
         self.trades.set_reach(kept.reach[1].clone());
+        self.notes.set_reach(kept.reach[2].clone());
         self.kept = kept;
     }
 
@@ -335,7 +344,8 @@ impl History {
     pub(crate) fn sync_some(&self) -> Result<(), HistoryError> {
         self.orders.sync_if_much()?;
         self.trades.sync_if_much()?;
-        self.candles.sync_if_much()
+        self.candles.sync_if_much()?;
+        self.notes.sync_if_much()
     }
 
     /// Takes back what commands did that the machine lost, after a replay: an order is among those that are `open`, and

@@ -11,11 +11,12 @@ use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder};
 use crate::former;
+use crate::note::NOTES;
 use crate::record::{CANDLES, ORDERS, TRADES};
 use crate::table::{Reach, Table};
 
 /// What names of files of records begin with.
-const OURS: [&str; 4] = ["orders-", "trades-", "candles-", "carried-"];
+const OURS: [&str; 5] = ["orders-", "trades-", "candles-", "carried-", "notes-"];
 
 /// How far the checkpoint of a data folder's history goes; none without a history.
 pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
@@ -51,9 +52,10 @@ impl Checkpoint {
 impl Kept {
     /// All files of records that it counts.
     pub(crate) fn names(&self) -> Vec<String> {
-        let [orders, trades, _] = self.records;
+        let [orders, trades, _, notes] = self.records;
         let mut names = Table::names(&ORDERS, self.part_records, orders, &self.reach[0]);
         names.extend(Table::names(&TRADES, self.part_records, trades, &self.reach[1]));
+        names.extend(Table::names(&NOTES, self.part_records, notes, &self.reach[2]));
         names.extend(candles(self));
         names.extend(Carried::names(self.carried_file, self.carried));
         names

@@ -20,6 +20,11 @@ pub type Page<T, C> = (Vec<T>, Option<C>);
 impl History {
     /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        self.record_of(order)?.map(|past| self.with_reductions(EVER, past)).transpose()
+    }
+
+    /// As `order`, without what was taken off it.
+    pub(crate) fn record_of(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
         at.map(|at| self.read_order(at)).transpose()
     }
@@ -47,7 +52,7 @@ impl History {
     ) -> Result<Option<Page<PastOrder, OrderId>>, HistoryError> {
         let mut first = match before {
             None => self.heads.get_account(account).and_then(|chain| chain.order),
-            Some(before) => match self.order(before)?.filter(|order| order.account == account) {
+            Some(before) => match self.record_of(before)?.filter(|order| order.account == account) {
                 Some(order) => order.before,
                 None => return Ok(None),
             },
@@ -55,7 +60,7 @@ impl History {
         let read = |order: OrderId| {
             let order = self.read_order(self.place(order))?;
             match order.account == account {
-                true => Ok(order.as_of(through)),
+                true => Ok(self.with_reductions(through, order)?.as_of(through)),
                 false => Err(self.lost_order(order.order)),
             }
         };
@@ -188,7 +193,7 @@ impl History {
 
     /// The trades of an order, in the order in which they happened; none if there are more than `most`.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
-        let last = self.order(order)?.and_then(|order| order.last_trade);
+        let last = self.record_of(order)?.map(|past| self.lasts_of(&past)).transpose()?.and_then(|lasts| lasts.trade);
         let mut at = last.or_else(|| self.heads.executed.get(&order).copied());
         let (mut found, mut near) = (Vec::new(), Near::default());
         while let Some(number) = at {
@@ -245,7 +250,15 @@ impl History {
             Err(HistoryError::NoLongerKept { .. }) => self.read_carried(at, false),
             read => read,
         };
-        self.record(&self.orders, at, read, |at, bytes| PastOrder::decode(at, order, bytes))
+        let bytes = read.inspect_err(|error| self.list(error))?;
+        PastOrder::decode(at, order, &bytes).ok_or_else(|| match record::unknown_end(at, &bytes) {
+            Some(code) => {
+                let error = self.orders.unknown(at, "an ending", code);
+                self.list(&error);
+                error
+            }
+            None => self.lost(&self.orders, at),
+        })
     }
 
     /// The record of an order that was open when its part was sealed. One of a sealed part must be there.
@@ -300,7 +313,9 @@ impl History {
     /// Puts a record that is damaged on the list.
     pub(crate) fn list(&self, error: &HistoryError) {
         match error {
-            HistoryError::Record { name, record: at, .. } | HistoryError::Block { name, block: at, .. } => {
+            HistoryError::Record { name, record: at, .. }
+            | HistoryError::Unknown { name, record: at, .. }
+            | HistoryError::Block { name, block: at, .. } => {
                 self.damages.found(name, *at, error);
             }
             HistoryError::Damaged { name, .. } => self.damages.found(name, 0, error),

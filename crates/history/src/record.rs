@@ -4,13 +4,14 @@
 //! read.
 
 use engine::{
-    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Sequence,
+    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence,
     Shares, Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::candle::Candle;
 use crate::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::columns::{Field, How};
+use crate::ending::{self, Ending, Last};
 use crate::packed_id::{PACKED_BYTES, pack, unpack};
 use crate::sealed::Newest;
 use crate::table::Kind;
@@ -26,6 +27,8 @@ const CLIENT_ID_AT: usize = 49;
 const TRIGGER_AT: usize = CLIENT_ID_AT + 1;
 const PACKED_ID_AT: usize = TRIGGER_AT + 8;
 const SIDE_AT: usize = CLIENT_ID_AT - 1;
+/// The mode of self-trade prevention, behind the room of the client order id.
+const SELF_TRADE_AT: usize = 87;
 /// The checksum of what an order was placed with, which stands before it.
 const PLACED_SUM_AT: usize = 88;
 /// Where the ending is; it is all zero while the order is open. It has a checksum of its own, because it is written in
@@ -35,8 +38,10 @@ const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
 /// What an order was placed with, and its checksum.
 pub(crate) const PLACED_BYTES: usize = ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
-const _: () = assert!(PACKED_ID_AT + PACKED_BYTES <= PLACED_SUM_AT, "and so has a trigger with a packed one");
-const DONE: u64 = 1;
+const _: () = assert!(CLIENT_ID_AT + CLIENT_ORDER_ID_BYTES_MAX < SELF_TRADE_AT, "and it does not reach the mode");
+const _: () = assert!(PACKED_ID_AT + PACKED_BYTES <= SELF_TRADE_AT, "nor does a trigger with a packed one");
+/// In the first byte of an ending its reason, and this if what it links to is a note and not its last trade.
+const LINKS_TO_NOTE: u8 = 0x80;
 /// Where to write, and what, to make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
 /// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
@@ -208,6 +213,10 @@ pub struct PastOrder {
     pub kind: OrderKind,
     /// What it waited for.
     pub trigger: Option<Trigger>,
+    /// What was taken off its shares since it was placed. A record does not say it.
+    pub reduced: Shares,
+    /// What it does where it meets orders of its own account.
+    pub self_trade: SelfTrade,
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
@@ -219,20 +228,8 @@ pub struct PastOrder {
     pub before: Option<OrderId>,
     /// If anything of it was canceled: the order of its account of which something was canceled before.
     pub canceled_before: Option<OrderId>,
-    /// If it is done: its last trade.
-    pub last_trade: Option<u64>,
-}
-
-/// How an order ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// What was canceled of it.
-    pub canceled: Shares,
-    /// What was paid for the rest.
-    pub money: Money,
-    pub time: Time,
-    /// The command that ended it.
-    pub sequence: Sequence,
+    /// If it is done: its last trade, or its last note if it has any.
+    pub last: Option<Last>,
 }
 
 /// Record `at`, of an order that was just placed.
@@ -250,7 +247,8 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
     if placed.trigger.is_some() {
         Put(&mut bytes).u8(0).i64(Trigger::code(placed.trigger));
     }
-    let mut record = fixed(bytes);
+    let mut record: [u8; ORDER_BYTES] = fixed(bytes);
+    record[SELF_TRADE_AT] = placed.self_trade.code();
     seal(at, &mut record[..ENDING_AT]);
     record
 }
@@ -266,25 +264,36 @@ pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     seal(at, &mut record[..ENDING_AT]);
 }
 
-/// Where to write, and what, into record `at` when its order ends: with its last trade, and with the order of its
+/// Where to write, and what, into record `at` when its order ends: with its last trade or note, and with the order of its
 /// account of which something was canceled before.
 pub(crate) fn ending(
     at: u64,
     ended: &Ending,
-    trade: Option<u64>,
+    last: Option<Last>,
     canceled_before: Option<OrderId>,
 ) -> (usize, [u8; ENDING_BYTES]) {
+    let (links_to_note, last) = match last {
+        None => (0, None),
+        Some(Last::Trade(number)) => (0, Some(number)),
+        Some(Last::Note(number)) => (LINKS_TO_NOTE, Some(number)),
+    };
     let mut bytes = Vec::with_capacity(ENDING_BYTES);
     Put(&mut bytes)
-        .u64(DONE | canceled_before.map_or(0, |order| order.0 << 8))
+        .u64(u64::from(ending::code_of(ended.why) | links_to_note) | canceled_before.map_or(0, |order| order.0 << 8))
         .i64(ended.canceled.units())
         .i128(ended.money.units())
         .u64(ended.time.0)
         .u64(ended.sequence.0)
-        .link(trade);
+        .link(last);
     let mut ending = fixed(bytes);
     seal(at, &mut ending);
     (ENDING_AT, ending)
+}
+
+/// The reason of a whole ending that is none that is known.
+pub(crate) fn unknown_end(at: u64, record: &[u8; ORDER_BYTES]) -> Option<u8> {
+    let code = sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?[0] & !LINKS_TO_NOTE;
+    ending::from_code(code).is_none().then_some(code)
 }
 
 /// Whether a record has an ending, be it whole, torn or damaged.
@@ -301,8 +310,8 @@ impl PastOrder {
         time: Time,
         sequence: Sequence,
     ) -> PastOrder {
-        let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
-        let (client_id, ended, before, canceled_before, last_trade) = (None, None, None, None, None);
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
+        let (client_id, ended, before, canceled_before, last) = (None, None, None, None, None);
         PastOrder {
             order,
             account,
@@ -312,21 +321,34 @@ impl PastOrder {
             shares,
             kind,
             trigger,
+            reduced: Shares::ZERO,
+            self_trade,
             time,
             sequence,
             client_id,
             ended,
             before,
             canceled_before,
-            last_trade,
+            last,
         }
+    }
+
+    /// The shares that it has without those that were taken off it.
+    pub fn shares_now(&self) -> Shares {
+        self.shares.less(self.reduced)
+    }
+
+    /// What was asked for.
+    pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
+        let PastOrder { symbol, side, limit, shares, kind, trigger, self_trade, .. } = *self;
+        NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
     }
 
     /// As it was after the command `through`, which did not come before it was placed.
     pub(crate) fn as_of(self, through: Sequence) -> PastOrder {
         match self.ended {
             Some(ended) if ended.sequence > through => {
-                PastOrder { ended: None, canceled_before: None, last_trade: None, ..self }
+                PastOrder { ended: None, canceled_before: None, last: None, ..self }
             }
             _ => self,
         }
@@ -348,24 +370,28 @@ impl PastOrder {
             (length, false) => Some(ClientOrderId::parse(take.0.get(..length)?).ok()?),
             (length, true) => Some(unpack(length, take.0.first_chunk()?)?),
         };
-        let (ended, canceled_before, last_trade) = if has_ending(bytes) {
+        let (ended, canceled_before, last) = if has_ending(bytes) {
             let mut take = Take(sound(at, ending)?);
             let done = take.u64()?;
             let (canceled, money) = (take.shares()?, take.money()?);
-            let ended = Ending { canceled, money, time: take.time()?, sequence: take.sequence()? };
-            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)), take.link()?)
+            let (time, sequence) = (take.time()?, take.sequence()?);
+            let why = ending::from_code(done as u8 & !LINKS_TO_NOTE)?;
+            let last = if done as u8 & LINKS_TO_NOTE == 0 { Last::Trade } else { Last::Note };
+            let ended = Ending { canceled, money, time, sequence, why };
+            (Some(ended), (done >> 8 > 0).then_some(OrderId(done >> 8)), take.link()?.map(last))
         } else {
             (None, None, None)
         };
-        let placed =
-            PastOrder::placed(order, account, NewOrder { symbol, side, limit, shares, kind, trigger }, time, sequence);
+        let self_trade = SelfTrade::from_code(bytes[SELF_TRADE_AT])?;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let placed = PastOrder::placed(order, account, placed, time, sequence);
         // A chain that goes on from here goes back.
         before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,
             ended,
             before,
             canceled_before,
-            last_trade,
+            last,
             ..placed
         })
     }

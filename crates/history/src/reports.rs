@@ -1,11 +1,13 @@
-//! Finds again what was reported of an account's orders: every placing, execution and cancel after some command, in
-//! order. Placings, cancels and trades of an account are a chain each, newest first. A search looks at no record older
+//! Finds again what was reported of an account's orders: every placing, execution, note and cancel after some command, in
+//! order. Placings, cancels, trades and notes of an account are a chain each, newest first. A search looks at no record older
 //! than it needs, and at each of the others at most twice, a few at a time.
 
-use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
+use crate::ending::Ending;
 use crate::error::HistoryError;
 use crate::history::History;
+use crate::note::{Note, NoteRecord, Tells};
 use crate::record::PastOrder;
 use crate::record::TradeRecord;
 use crate::table::{Near, Reach};
@@ -20,6 +22,8 @@ pub enum Report {
     Placed(PastOrder),
     /// With the side that the account took.
     Executed(Trade, Side),
+    /// It was triggered, or whatever else a note tells.
+    Noted(Note),
     Canceled(Canceled),
 }
 
@@ -30,6 +34,8 @@ pub struct Canceled {
     pub symbol: SymbolIndex,
     pub side: Side,
     pub shares: Shares,
+    /// None where nobody wrote it down.
+    pub why: Option<CancelReason>,
     pub time: Time,
     /// The command that did it.
     pub sequence: Sequence,
@@ -41,6 +47,7 @@ impl Report {
         match self {
             Report::Placed(past) => ReportKey::placed(past.sequence, past.order),
             Report::Executed(trade, side) => ReportKey::executed(trade, *side),
+            Report::Noted(note) => ReportKey::noted(note, 0),
             Report::Canceled(canceled) => ReportKey::canceled(canceled.sequence, canceled.order),
         }
     }
@@ -58,11 +65,20 @@ pub struct ReportKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Placed(OrderId),
-    /// If an account trades with itself, the report of the older order comes first.
-    Executed(u64, Role),
+    /// At the trade of this number.
+    Amid(u64, Amid),
     Canceled(OrderId),
     /// Behind all that a command does.
     End,
+}
+
+/// What trades of a command have between them: executions, and behind the trade before what that brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Amid {
+    /// By its place among the notes of the command, and with its number, where that is known.
+    Noted(u32, u64),
+    /// If an account trades with itself, the report of the older order comes first.
+    Executed(Role),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +99,12 @@ impl ReportKey {
 
     pub fn executed(trade: &Trade, side: Side) -> ReportKey {
         let role = if side == trade.aggressor { Role::Aggressor } else { Role::Maker };
-        ReportKey { sequence: trade.sequence, what: What::Executed(trade.id, role) }
+        ReportKey { sequence: trade.sequence, what: What::Amid(trade.id, Amid::Executed(role)) }
+    }
+
+    /// `number` is that of its record.
+    fn noted(note: &Note, number: u64) -> ReportKey {
+        ReportKey { sequence: note.sequence, what: What::Amid(note.next_trade, Amid::Noted(note.place, number)) }
     }
 
     pub fn canceled(sequence: Sequence, order: OrderId) -> ReportKey {
@@ -104,8 +125,10 @@ pub struct Sweep {
     canceled: Chain<OrderId>,
     /// By number, and whether its aggressor was told of.
     trades: Chain<(u64, bool)>,
+    notes: Chain<u64>,
     orders_near: [Near; 2],
     trades_near: Near,
+    notes_near: Near,
     /// What was looked at last: all else is before it.
     last: Option<ReportKey>,
     found: Vec<ReportKey>,
@@ -121,6 +144,7 @@ struct Cursor {
     placed: Option<OrderId>,
     canceled: Option<OrderId>,
     trade: Option<(u64, bool)>,
+    note: Option<u64>,
 }
 
 /// A place in one chain: the number of a record and, once it was read, what it says and where the chain goes on.
@@ -177,6 +201,7 @@ impl Sweep {
             placed: Chain::at(place.placed),
             canceled: Chain::at(place.canceled),
             trades: Chain::at(place.trade),
+            notes: Chain::at(place.note),
             last: None,
             found: Vec::new(),
             began: place,
@@ -187,7 +212,7 @@ impl Sweep {
     }
 
     fn place(&self) -> Cursor {
-        Cursor { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at }
+        Cursor { placed: self.placed.at, canceled: self.canceled.at, trade: self.trades.at, note: self.notes.at }
     }
 }
 
@@ -200,8 +225,8 @@ impl History {
     /// Begins to look for the reports of an account behind `behind` and up to `through`, which events reached.
     pub fn sweep(&self, account: AccountIndex, behind: ReportKey, through: Sequence) -> Sweep {
         let chain = self.heads.get_account(account).copied().unwrap_or_default();
-        let place =
-            Cursor { placed: chain.order, canceled: chain.canceled, trade: chain.trade.map(|number| (number, false)) };
+        let trade = chain.trade.map(|number| (number, false));
+        let place = Cursor { placed: chain.order, canceled: chain.canceled, trade, note: chain.note };
         Sweep {
             account,
             behind,
@@ -210,8 +235,10 @@ impl History {
             placed: Chain::at(place.placed),
             canceled: Chain::at(place.canceled),
             trades: Chain::at(place.trade),
+            notes: Chain::at(place.note),
             orders_near: Default::default(),
             trades_near: Near::default(),
+            notes_near: Near::default(),
             last: None,
             found: Vec::new(),
             began: place,
@@ -266,7 +293,8 @@ impl History {
                 false => return Err(self.lost_trade(number)),
             })
         })?;
-        let newest = placed.max(canceled).max(traded).filter(|key| *key > sweep.behind);
+        let noted = self.look_at_note(sweep)?;
+        let newest = placed.max(canceled).max(traded).max(noted).filter(|key| *key > sweep.behind);
         if let Some(key) = newest {
             if sweep.last.replace(key).is_some_and(|last| key >= last) {
                 return Err(self.lost_report(key));
@@ -274,15 +302,30 @@ impl History {
             sweep.placed.pass(key);
             sweep.canceled.pass(key);
             sweep.trades.pass(key);
+            sweep.notes.pass(key);
         }
         Ok(newest)
+    }
+
+    /// What stands in the chain of the account's notes.
+    fn look_at_note(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
+        let needless = self.notes.reach().gone_until.sequence <= sweep.behind.sequence;
+        let (account, near) = (sweep.account, &mut sweep.notes_near);
+        sweep.notes.look(needless, |number| {
+            let NoteRecord { tells, of_account, .. } = self.read_note_near(number, near)?;
+            match tells {
+                Tells::What(note) if note.account == account => Ok((ReportKey::noted(&note, number), of_account)),
+                Tells::What(_) | Tells::Reduced(_) | Tells::LastTrade { .. } => Err(self.lost_note(number)),
+            }
+        })
     }
 
     /// A chain leads back to where it came from.
     fn lost_report(&self, key: ReportKey) -> HistoryError {
         match key.what {
             What::Placed(order) | What::Canceled(order) => self.lost_order(order),
-            What::Executed(number, _) => self.lost_trade(number),
+            What::Amid(number, Amid::Executed(_)) => self.lost_trade(number),
+            What::Amid(_, Amid::Noted(_, number)) => self.lost_note(number),
             What::End => HistoryError::Ended,
         }
     }
@@ -290,17 +333,21 @@ impl History {
     /// The report that stands there.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         let order = |order: OrderId| -> Result<PastOrder, HistoryError> {
-            self.order(order)?.ok_or_else(|| self.lost_order(order))
+            self.record_of(order)?.ok_or_else(|| self.lost_order(order))
         };
         Ok(match key.what {
             What::Placed(id) => Report::Placed(order(id)?),
             What::Canceled(id) => {
                 let PastOrder { symbol, side, ended, .. } = order(id)?;
                 let ended = ended.ok_or_else(|| self.lost_order(id))?;
-                let (shares, time, sequence) = (ended.canceled, ended.time, ended.sequence);
-                Report::Canceled(Canceled { order: id, symbol, side, shares, time, sequence })
+                let Ending { canceled: shares, why, time, sequence, .. } = ended;
+                Report::Canceled(Canceled { order: id, symbol, side, shares, why, time, sequence })
             }
-            What::Executed(number, role) => {
+            What::Amid(_, Amid::Noted(_, number)) => match self.read_note_near(number, &mut Near::default())?.tells {
+                Tells::What(note) => Report::Noted(note),
+                Tells::Reduced(_) | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
+            },
+            What::Amid(number, Amid::Executed(role)) => {
                 let trade = self.read_trade(number)?.trade;
                 let side = if role == Role::Aggressor { trade.aggressor } else { trade.aggressor.opposite() };
                 Report::Executed(trade, side)

@@ -152,7 +152,8 @@ impl HistoryAt<'_> {
 
     /// As `History::order`.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
-        let found = self.history.order(order)?.filter(|order| order.sequence <= self.through);
+        let found = self.history.record_of(order)?.filter(|order| order.sequence <= self.through);
+        let found = found.map(|order| self.history.with_reductions(self.through, order)).transpose()?;
         Ok(found.map(|order| order.as_of(self.through)))
     }
 
@@ -207,6 +208,11 @@ impl HistoryAt<'_> {
     /// As `History::sweep_on`.
     pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
         self.history.sweep_on(sweep, records)
+    }
+
+    /// As `History::triggered_at`.
+    pub fn triggered_at(&self, order: &PastOrder) -> Result<Option<Time>, HistoryError> {
+        self.history.triggered_as_of(self.through, order)
     }
 
     /// As `History::report`.

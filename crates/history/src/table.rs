@@ -37,9 +37,9 @@ const READ_AT_ONCE: usize = 4096;
 /// Sizes of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Bytes of orders, trades and candles that wait to be written, at most.
+    /// Bytes of orders, trades and candles that wait to be written, at most; of notes as of trades.
     pub waiting_max: [usize; 3],
-    /// Orders, and trades, of a part.
+    /// Orders, trades and notes of a part.
     pub part_records: u64,
     /// Records of a block of a sealed part.
     pub block_records: u64,
@@ -376,6 +376,13 @@ impl<const N: usize> Table<N> {
             record: at,
             byte: in_part.saturating_mul(N as u64),
         }
+    }
+
+    /// The error that a record says what only a newer version of this program knows.
+    pub(crate) fn unknown(&self, at: u64, what: &'static str, code: u8) -> HistoryError {
+        let part = at / self.part_records;
+        let form = if self.reach.is_sealed(part) { Form::Sealed } else { Form::Plain };
+        HistoryError::Unknown { name: self.parts.name(form, part), record: at, what, code }
     }
 
     /// Forgets all records behind the first `len`.

@@ -11,7 +11,7 @@ use crate::record::ORDER_BYTES;
 use crate::sealed::{self, Newest};
 use crate::sealing::{Progress, Sealing};
 use crate::table::Table;
-use crate::upkeep::{BOTH, Job, Keep, Which};
+use crate::upkeep::{IN_PARTS, Job, Keep, Which};
 
 /// Parts that stay plain behind the one that is written to: most orders end soon.
 const PLAIN_PARTS: u64 = 1;
@@ -75,13 +75,14 @@ impl History {
             // What is carried next goes to the copy.
             return self.commit();
         }
-        for (at, which) in BOTH.into_iter().enumerate() {
+        for (at, which) in IN_PARTS.into_iter().enumerate() {
             let part = self.upkeep.plan.reach[at].sealed;
             // All of it has to be durable, and the newest parts may stay as they are.
-            if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records[at] {
+            if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records_in(which) {
                 let sealing = match which {
                     Which::Orders => self.orders.begin_sealing(&*self.folder, part)?,
                     Which::Trades => self.trades.begin_sealing(&*self.folder, part)?,
+                    Which::Notes => self.notes.begin_sealing(&*self.folder, part)?,
                 };
                 self.upkeep.job = Some(Job::Seal(which, sealing));
                 return Ok(true);
@@ -95,6 +96,7 @@ impl History {
         let progress = match which {
             Which::Orders => self.orders.seal_on(&mut sealing, through)?,
             Which::Trades => self.trades.seal_on(&mut sealing, through)?,
+            Which::Notes => self.notes.seal_on(&mut sealing, through)?,
         };
         match progress {
             Progress::More => self.upkeep.job = Some(Job::Seal(which, sealing)),
@@ -108,6 +110,7 @@ impl History {
                 let (open, bytes) = match which {
                     Which::Orders => self.orders.finish_sealing(&*self.folder, sealing)?,
                     Which::Trades => self.trades.finish_sealing(&*self.folder, sealing)?,
+                    Which::Notes => self.notes.finish_sealing(&*self.folder, sealing)?,
                 };
                 self.upkeep.sealed_bytes.insert((which, part), bytes);
                 match open.is_empty() {
@@ -144,7 +147,7 @@ impl History {
             return Ok(false);
         }
         let mut oldest: Option<(Which, Newest)> = None;
-        for which in BOTH {
+        for which in IN_PARTS {
             if let Some(newest) = self.newest_of_oldest(which)?
                 && oldest.is_none_or(|(_, other)| newest.time < other.time)
             {
@@ -178,6 +181,7 @@ impl History {
             let (head, error) = match which {
                 Which::Orders => (self.orders.head_of(part), self.orders.damaged_head(part)),
                 Which::Trades => (self.trades.head_of(part), self.trades.damaged_head(part)),
+                Which::Notes => (self.notes.head_of(part), self.notes.damaged_head(part)),
             };
             if let Some(head) = head? {
                 return Ok(Some(head.newest));
@@ -190,11 +194,12 @@ impl History {
     /// Bytes of all files that the next checkpoint counts.
     fn bytes(&mut self) -> Result<u64, HistoryError> {
         let mut bytes = self.carried.bytes() + self.candles.bytes();
-        for which in BOTH {
+        for which in IN_PARTS {
             let reach = self.upkeep.plan.reach[which as usize].clone();
             let (plain, part_bytes) = match which {
                 Which::Orders => (self.orders.bytes(), self.orders.part_bytes()),
                 Which::Trades => (self.trades.bytes(), self.trades.part_bytes()),
+                Which::Notes => (self.notes.bytes(), self.notes.part_bytes()),
             };
             bytes += plain - reach.sealed * part_bytes;
             for part in reach.gone..reach.sealed {
@@ -214,6 +219,7 @@ impl History {
         let bytes = match which {
             Which::Orders => self.orders.bytes_of_sealed(part),
             Which::Trades => self.trades.bytes_of_sealed(part),
+            Which::Notes => self.notes.bytes_of_sealed(part),
         }?;
         self.upkeep.sealed_bytes.insert((which, part), bytes);
         Ok(bytes)
@@ -225,6 +231,7 @@ impl History {
         let parts = match which {
             Which::Orders => self.orders.parts(),
             Which::Trades => self.trades.parts(),
+            Which::Notes => self.notes.parts(),
         };
         parts.close(form, part);
         let name = parts.name(form, part);

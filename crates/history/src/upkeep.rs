@@ -36,9 +36,23 @@ pub(crate) struct Upkeep {
 pub(crate) enum Which {
     Orders,
     Trades,
+    Notes,
 }
 
-pub(crate) const BOTH: [Which; 2] = [Which::Orders, Which::Trades];
+/// The tables that have parts, in the order of their `Reach`.
+pub(crate) const IN_PARTS: [Which; 3] = [Which::Orders, Which::Trades, Which::Notes];
+
+impl Kept {
+    /// How many records a table has had.
+    pub(crate) fn records_in(&self, which: Which) -> u64 {
+        let [orders, trades, _, notes] = self.records;
+        match which {
+            Which::Orders => orders,
+            Which::Trades => trades,
+            Which::Notes => notes,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum Job {
@@ -77,7 +91,7 @@ impl Upkeep {
 
     /// Called when a checkpoint counts `new` and no longer `old`: the files that only `old` needs may go.
     pub(crate) fn settle(&mut self, old: &Kept, new: &Kept) {
-        for (at, which) in BOTH.into_iter().enumerate() {
+        for (at, which) in IN_PARTS.into_iter().enumerate() {
             let (old, new) = (&old.reach[at], &new.reach[at]);
             for part in old.gone..new.gone {
                 let form = if old.is_sealed(part) { Form::Sealed } else { Form::Plain };

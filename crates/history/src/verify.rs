@@ -10,8 +10,9 @@ use crate::carried::Carried;
 use crate::checkpoint::{Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder};
+use crate::note::{NOTES, NoteRecord};
 use crate::parts::Form;
-use crate::record::{CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
+use crate::record::{self, CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
 use crate::table::{Near, Reach, Sizes, Table};
 
 /// A server may be writing an ending while it is read: how often one is read before it counts as damaged.
@@ -24,10 +25,10 @@ const ATTEMPTS: usize = 5;
 pub struct Found {
     /// All events up to this command are in it.
     pub through: Sequence,
-    /// Orders, trades and candles that it has had.
-    pub records: [u64; 3],
-    /// Orders and trades of these that are no longer kept.
-    pub gone: [u64; 2],
+    /// Orders, trades, candles and notes that it has had.
+    pub records: [u64; 4],
+    /// Orders, trades and notes of these that are no longer kept.
+    pub gone: [u64; 3],
     /// It is of the format before: a server that starts on it converts it.
     pub is_former: bool,
 }
@@ -42,7 +43,7 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
     let mut attempt = 1;
     loop {
         let Some(Checkpoint { heads, kept, is_former }) = Checkpoint::read(&*folder)? else { return Ok(None) };
-        let gone = [0, 1].map(|table| kept.reach[table].gone * kept.part_records);
+        let gone = [0, 1, 2].map(|table| kept.reach[table].gone * kept.part_records);
         let found = Found { through: heads.through, records: kept.records, gone, is_former };
         if is_former {
             return Ok(Some(found));
@@ -69,22 +70,39 @@ fn tables(
         before_records(folder, kept, fault)?;
     }
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
-    let [orders, trades, candles] = kept.records;
-    let [of_orders, of_trades] = kept.reach.clone();
+    let [orders, trades, candles, notes] = kept.records;
+    let [of_orders, of_trades, of_notes] = kept.reach.clone();
     let carried = Carried::unchecked(folder, (kept.carried_file, kept.carried), &sizes);
     carried_records(&carried, first.0, fault)?;
     let orders = Table::unchecked(folder, &ORDERS, (first.0, orders, of_orders), &sizes, 0);
     table(&orders, fault, &|at, record| {
         let must_be_carried = orders.is_settled(at) && !has_ending(record);
         if must_be_carried && matches!(carried.find(at), Ok(None)) {
-            return false;
+            return Err(orders.damaged(at));
         }
-        PastOrder::decode(at, OrderId(first.0.saturating_add(at)), record).is_some()
+        match record::unknown_end(at, record) {
+            Some(code) => Err(orders.unknown(at, "an ending", code)),
+            None => {
+                let order = OrderId(first.0.saturating_add(at));
+                sound(&orders, at, PastOrder::decode(at, order, record).is_some())
+            }
+        }
     })?;
     let trades = Table::unchecked(folder, &TRADES, (1, trades, of_trades), &sizes, 0);
-    table(&trades, fault, &|at, record| TradeRecord::decode(at, at + 1, record).is_some())?;
+    table(&trades, fault, &|at, record| sound(&trades, at, TradeRecord::decode(at, at + 1, record).is_some()))?;
+    let notes = Table::unchecked(folder, &NOTES, (1, notes, of_notes), &sizes, 0);
+    table(&notes, fault, &|at, record| {
+        NoteRecord::decode(at, record).map(drop).map_err(|unread| unread.at(&notes, at))
+    })?;
     let candles = Table::unchecked(folder, &CANDLES, (1, candles, Reach::default()), &sizes, 0);
-    table(&candles, fault, &|at, record| CandleRecord::decode(at, record).is_some())
+    table(&candles, fault, &|at, record| sound(&candles, at, CandleRecord::decode(at, record).is_some()))
+}
+
+/// What is wrong with a record.
+type Fault<'a, const N: usize> = &'a dyn Fn(u64, &[u8; N]) -> Result<(), HistoryError>;
+
+fn sound<const N: usize>(table: &Table<N>, at: u64, is_sound: bool) -> Result<(), HistoryError> {
+    if is_sound { Ok(()) } else { Err(table.damaged(at)) }
 }
 
 /// What is known of orders from before the history began.
@@ -136,7 +154,7 @@ fn carried_records(carried: &Carried, first: u64, fault: &mut dyn FnMut(HistoryE
 fn table<const N: usize>(
     table: &Table<N>,
     fault: &mut dyn FnMut(HistoryError),
-    is_sound: &dyn Fn(u64, &[u8; N]) -> bool,
+    sound: Fault<'_, N>,
 ) -> Result<(), HistoryError> {
     let mut near = Near::default();
     for part in table.reach().gone..table.part_count() {
@@ -161,7 +179,7 @@ fn table<const N: usize>(
         let first = part * table.part_records();
         let mut at = first;
         while at < first + table.records_of(part) {
-            at += check(table, at, &mut near, fault, is_sound)?;
+            at += check(table, at, &mut near, fault, sound)?;
         }
     }
     Ok(())
@@ -173,18 +191,19 @@ fn check<const N: usize>(
     at: u64,
     near: &mut Near,
     fault: &mut dyn FnMut(HistoryError),
-    is_sound: &dyn Fn(u64, &[u8; N]) -> bool,
+    sound: Fault<'_, N>,
 ) -> Result<u64, HistoryError> {
     let mut read = table.read_near(at, near);
     for _ in 1..READS {
-        if matches!(&read, Ok(record) if !is_sound(at, record)) {
+        if matches!(&read, Ok(record) if sound(at, record).is_err()) {
             read = table.read(at);
         }
     }
     match read {
-        Ok(record) if is_sound(at, &record) => Ok(1),
-        Ok(_) => {
-            fault(table.damaged(at));
+        Ok(record) => {
+            if let Err(error) = sound(at, &record) {
+                fault(error);
+            }
             Ok(1)
         }
         Err(error @ HistoryError::Block { .. }) => {

@@ -46,6 +46,7 @@ fn place_order(number: u64) -> Command {
             Shares::from_units((1 + number as i64 % 500) * 100_000_000).unwrap(),
         ),
         client_id: None,
+        until: None,
     }
 }
 

@@ -4,7 +4,7 @@
 use engine::{Cancellation, DoneOrder, Execution, OrderId, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::codec::{put_account, take_account, take_price, take_shares};
+use crate::fields::{put_account, take_account, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_bytes, take_u64};
 
 const CHECKSUM_BYTES: usize = 4;

@@ -2,11 +2,16 @@
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
-    AccountId, ClientOrderId, Command, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position, Price,
-    Shares, Side, Symbol, Trigger,
+    ClientOrderId, Command, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position, SelfTrade, Side,
+    Trigger,
 };
 
-use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
+use crate::fields::{
+    put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount, take_balance,
+    take_client_order_id, take_issue, take_price, take_shares, take_symbol, take_terms,
+};
+use crate::rules_codec::{put_rules, take_rules};
+use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const CREATE_ACCOUNT: u8 = 1;
 const CREATE_OLD_SYMBOL: u8 = 2;
@@ -26,8 +31,19 @@ const PLACE_BY_FUNDS: u8 = 11;
 const PLACE_STOP: u8 = 12;
 const ACTIVATE_REACHED: u8 = 14;
 const CREATE_SYMBOL: u8 = 15;
+/// An order with a deadline or a mode of self-trade prevention. The mode's byte and the deadline follow, each zero for none but not both,
+/// and then the order as one without.
+const ON_TERMS: u8 = 19;
+const EXPIRE_ORDERS: u8 = 20;
+/// An order that is linked with the one that the command before it placed. The order follows, as one that is not.
+const LINKED: u8 = 21;
+/// An amendment. The account follows, then the order, and the shares.
+const AMEND_ORDER: u8 = 17;
+const AMEND_CLIENT_ORDER: u8 = 18;
 /// An order on the condition that the command before it canceled one. The order follows, as one without a condition.
 const IF_CANCELED: u8 = 13;
+/// The rules of a symbol.
+const CHANGE_RULES: u8 = 16;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -59,7 +75,8 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             assert!(shares <= Position::CAP, "invariant: parsed shares are at most their cap");
             put_amount(out, shares.units());
         }
-        Command::PlaceOrder { account, ref order, client_id } => {
+        Command::PlaceOrder { account, ref order, client_id, until } => {
+            put_terms(out, ON_TERMS, order.self_trade, until);
             match (order.trigger, order.kind) {
                 (Some(trigger), kind) => {
                     let from_below = if trigger.is_from_below() { FROM_BELOW } else { 0 };
@@ -96,6 +113,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_u64(out, order.shares.units().unsigned_abs());
         }
         Command::PlaceByFunds { account, ref order, client_id } => {
+            put_terms(out, ON_TERMS, order.self_trade, None);
             out.extend_from_slice(&[PLACE_BY_FUNDS, bits(order.side, client_id)]);
             if let Some(id) = client_id {
                 put_client_order_id(out, id);
@@ -118,11 +136,55 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_account(out, account);
             put_client_order_id(out, id);
         }
+        Command::AmendOrder { account, order, shares } => {
+            match order {
+                OrderName::Id(order) => {
+                    out.push(AMEND_ORDER);
+                    put_account(out, account);
+                    put_u64(out, order.0);
+                }
+                OrderName::Client(id) => {
+                    out.push(AMEND_CLIENT_ORDER);
+                    put_account(out, account);
+                    put_client_order_id(out, id);
+                }
+            }
+            assert!(!shares.is_zero(), "invariant: a parsed amendment leaves shares");
+            put_u64(out, shares.units().unsigned_abs());
+        }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
+        Command::ExpireOrders => out.push(EXPIRE_ORDERS),
+        Command::ChangeRules { symbol, ref rules } => {
+            out.push(CHANGE_RULES);
+            put_symbol(out, symbol);
+            put_rules(out, rules);
+        }
+        Command::PlaceLinked { account, order, client_id, until } => {
+            out.push(LINKED);
+            encode(&Command::PlaceOrder { account, order, client_id, until }, out);
+        }
         Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
             out.push(IF_CANCELED);
             encode(&command.unconditional().expect("invariant: it has the condition"), out);
         }
+    }
+}
+
+/// An order on terms.
+fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
+    let (self_trade, until) = take_terms(bytes)?;
+    // Looked at first: a long row of this tag must not become as many calls.
+    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED))) {
+        return Err(CodecError::OutOfBounds("command on terms"));
+    }
+    match (decode(bytes)?, until) {
+        (Command::PlaceOrder { account, order, client_id, until: _ }, until) => {
+            Ok(Command::PlaceOrder { account, order: order.with_self_trade(self_trade), client_id, until })
+        }
+        (Command::PlaceByFunds { account, order, client_id }, None) => {
+            Ok(Command::PlaceByFunds { account, order: FundsOrder { self_trade, ..order }, client_id })
+        }
+        _ => Err(CodecError::OutOfBounds("command on terms")),
     }
 }
 
@@ -174,7 +236,8 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             if funds == Money::ZERO || funds > Money::CAP {
                 return Err(CodecError::OutOfBounds("funds"));
             }
-            Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id })
+            let order = FundsOrder { symbol, side, funds, self_trade: SelfTrade::Allowed };
+            Ok(Command::PlaceByFunds { account, order, client_id })
         }
         CANCEL_ORDER => {
             Ok(Command::CancelOrder { account: take_account(bytes)?, order: OrderId(take_u64(bytes)?).into() })
@@ -182,9 +245,28 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         CANCEL_CLIENT_ORDER => {
             Ok(Command::CancelOrder { account: take_account(bytes)?, order: take_client_order_id(bytes)?.into() })
         }
+        AMEND_ORDER => {
+            let (account, order) = (take_account(bytes)?, OrderId(take_u64(bytes)?));
+            Ok(Command::AmendOrder { account, order: order.into(), shares: take_shares(bytes)? })
+        }
+        AMEND_CLIENT_ORDER => {
+            let (account, id) = (take_account(bytes)?, take_client_order_id(bytes)?);
+            Ok(Command::AmendOrder { account, order: id.into(), shares: take_shares(bytes)? })
+        }
+        EXPIRE_ORDERS => Ok(Command::ExpireOrders),
+        ON_TERMS => decode_on_terms(bytes),
+        CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.
-        IF_CANCELED if bytes.first() == Some(&IF_CANCELED) => Err(CodecError::OutOfBounds("command on a condition")),
+        IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED))) => {
+            Err(CodecError::OutOfBounds("command on a condition"))
+        }
         IF_CANCELED => decode(bytes)?.if_canceled().ok_or(CodecError::OutOfBounds("command on a condition")),
+        LINKED => {
+            let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else {
+                return Err(CodecError::OutOfBounds("linked command"));
+            };
+            Ok(Command::PlaceLinked { account, order, client_id, until })
+        }
         unknown => Err(CodecError::UnknownTag(unknown)),
     }
 }
@@ -211,71 +293,6 @@ fn take_order(
     let (account, symbol) = (take_account(bytes)?, take_symbol(bytes)?);
     let limit = if kind == OrderKind::Market { side.any_price() } else { take_price(bytes)? };
     let shares = take_shares(bytes)?;
-    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id })
-}
-
-pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {
-    put_u128(out, account.packed());
-}
-
-pub(crate) fn take_account(bytes: &mut &[u8]) -> Result<AccountId, CodecError> {
-    AccountId::from_packed(take_u128(bytes)?).ok_or(CodecError::OutOfBounds("account id"))
-}
-
-pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
-    let name = symbol.as_bytes();
-    out.push(name.len() as u8);
-    out.extend_from_slice(name);
-}
-
-pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
-    let length = take_u8(bytes)?;
-    Symbol::parse(take_bytes(bytes, usize::from(length))?).map_err(|_| CodecError::OutOfBounds("symbol"))
-}
-
-pub(crate) fn put_client_order_id(out: &mut Vec<u8>, id: ClientOrderId) {
-    let text = id.as_bytes();
-    out.push(text.len() as u8);
-    out.extend_from_slice(text);
-}
-
-pub(crate) fn take_client_order_id(bytes: &mut &[u8]) -> Result<ClientOrderId, CodecError> {
-    let length = take_u8(bytes)?;
-    ClientOrderId::parse(take_bytes(bytes, usize::from(length))?)
-        .map_err(|_| CodecError::OutOfBounds("client order id"))
-}
-
-/// Appends money or a position. Panics if negative: no amount at rest is.
-pub(crate) fn put_amount(out: &mut Vec<u8>, units: i128) {
-    put_u128(out, u128::try_from(units).expect("invariant: an amount at rest is not negative"));
-}
-
-pub(crate) fn take_amount(bytes: &mut &[u8], field: &'static str) -> Result<i128, CodecError> {
-    i128::try_from(take_u128(bytes)?).map_err(|_| CodecError::OutOfBounds(field))
-}
-
-pub(crate) fn take_price(bytes: &mut &[u8]) -> Result<Price, CodecError> {
-    price(take_u64(bytes)?)
-}
-
-pub(crate) fn price(units: u64) -> Result<Price, CodecError> {
-    i64::try_from(units).ok().and_then(Price::from_units).ok_or(CodecError::OutOfBounds("price"))
-}
-
-/// Shares above zero.
-pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
-    match i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units) {
-        Some(shares) if !shares.is_zero() => Ok(shares),
-        Some(_) | None => Err(CodecError::OutOfBounds("number of shares")),
-    }
-}
-
-fn take_balance(bytes: &mut &[u8]) -> Result<Money, CodecError> {
-    let balance = Money::from_units(take_amount(bytes, "balance")?);
-    if balance > Money::CAP { Err(CodecError::OutOfBounds("balance")) } else { Ok(balance) }
-}
-
-fn take_issue(bytes: &mut &[u8]) -> Result<Position, CodecError> {
-    let shares = Position::from_units(take_amount(bytes, "number of shares issued")?);
-    if shares > Position::CAP { Err(CodecError::OutOfBounds("number of shares issued")) } else { Ok(shares) }
+    let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade: SelfTrade::Allowed };
+    Ok(Command::PlaceOrder { account, order, client_id, until: None })
 }

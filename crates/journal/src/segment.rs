@@ -5,8 +5,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the layout of segments and snapshots that this program writes. It reads the older ones too.
 /// Each added commands and state items that a program of before does not know: version 2 client order ids, version 3 other kinds of
-/// orders than limit orders, version 4 orders that wait for a price.
-pub const FORMAT_VERSION: u32 = 4;
+/// orders than limit orders, version 4 orders that wait for a price, version 5 deadlines, modes of self-trade prevention, amendments and
+/// rules of symbols.
+pub const FORMAT_VERSION: u32 = 5;
 /// The oldest version that this program reads.
 const FORMAT_VERSION_OLDEST: u32 = 1;
 /// The version of the matching rules that commands are decided under.

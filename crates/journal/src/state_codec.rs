@@ -2,14 +2,15 @@
 //! It does not know files. Source: docs/JOURNAL.md, state items.
 
 use engine::{
-    AccountIndex, Execution, Money, NewOrder, OrderId, OrderKind, Position, Sequence, Side, StateItem, SymbolIndex,
-    Time, Trigger,
+    AccountIndex, Deadline, Execution, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade, Sequence, Side,
+    StateItem, SymbolIndex, Time, Trigger,
 };
 
-use crate::codec::{
-    price, put_account, put_amount, put_client_order_id, put_symbol, take_account, take_amount, take_client_order_id,
-    take_price, take_shares, take_symbol,
+use crate::fields::{
+    price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
+    take_client_order_id, take_price, take_shares, take_symbol, take_terms,
 };
+use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const HEAD: u8 = 1;
@@ -31,6 +32,15 @@ const STOP: u8 = 12;
 const REACHED_STOP: u8 = 13;
 /// The same of a client's order, whether or not it waits still.
 const CLIENT_STOP: u8 = 14;
+/// Two orders of which one cancels the other.
+const LINK: u8 = 18;
+/// When an open order ends.
+const DEADLINE: u8 = 16;
+/// An order that waits, or a client's order, that has a deadline or a mode of self-trade prevention: these follow as those of a command
+/// do, and then the item as one without. The deadline of an order that waits has an item of its own.
+const ON_TERMS: u8 = 17;
+/// The rules of a symbol that has any.
+const RULES: u8 = 15;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -86,12 +96,29 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, u64::from(symbol.0));
             put_u64(out, last.map_or(0, |last| last.units().unsigned_abs()));
         }
+        StateItem::Link { order, partner } => {
+            out.push(LINK);
+            put_u64(out, order.0);
+            put_u64(out, partner.0);
+        }
+        StateItem::Rules { symbol, ref rules } => {
+            out.push(RULES);
+            put_u64(out, u64::from(symbol.0));
+            put_rules(out, rules);
+        }
+        StateItem::Deadline { order, until } => {
+            out.push(DEADLINE);
+            put_u64(out, order.0);
+            put_u64(out, until.time().0);
+        }
         StateItem::Stop { order, account, placed, is_reached } => {
+            put_terms(out, ON_TERMS, placed.self_trade, None);
             out.extend_from_slice(&[if is_reached { REACHED_STOP } else { STOP }, stop_bits(&placed)]);
             put_u64(out, order.0);
             put_placed(out, account, &placed);
         }
-        StateItem::ClientOrder { order, id, account, placed, done } => {
+        StateItem::ClientOrder { order, id, account, placed, until, done } => {
+            put_terms(out, ON_TERMS, placed.self_trade, until);
             match (placed.trigger, placed.kind, placed.side) {
                 (Some(_), ..) => out.extend_from_slice(&[CLIENT_STOP, stop_bits(&placed)]),
                 (None, OrderKind::Limit, Side::Buy) => out.push(CLIENT_BUY),
@@ -111,6 +138,25 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
                 }
             }
         }
+    }
+}
+
+/// An item on terms.
+fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
+    let (self_trade, until) = take_terms(bytes)?;
+    // Looked at first: a long row of this tag must not become as many calls.
+    if bytes.first() == Some(&ON_TERMS) {
+        return Err(CodecError::OutOfBounds("item on terms"));
+    }
+    match (decode_item(bytes)?, until) {
+        (StateItem::Stop { order, account, placed, is_reached }, None) => {
+            Ok(StateItem::Stop { order, account, placed: placed.with_self_trade(self_trade), is_reached })
+        }
+        (StateItem::ClientOrder { order, id, account, placed, until: _, done }, until) => {
+            let placed = placed.with_self_trade(self_trade);
+            Ok(StateItem::ClientOrder { order, id, account, placed, until, done })
+        }
+        _ => Err(CodecError::OutOfBounds("item on terms")),
     }
 }
 
@@ -173,12 +219,20 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
                 units => Some(price(units)?),
             },
         }),
+        RULES => Ok(StateItem::Rules { symbol: SymbolIndex(take_index(bytes)?), rules: take_rules(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;
             let order = OrderId(take_u64(bytes)?);
             let (account, placed) = take_placed(bytes, kind, side, Some(from_below))?;
             Ok(StateItem::Stop { order, account, placed, is_reached: tag == REACHED_STOP })
         }
+        DEADLINE => {
+            let order = OrderId(take_u64(bytes)?);
+            let until = Deadline::from_code(take_u64(bytes)?).ok_or(CodecError::OutOfBounds("deadline"))?;
+            Ok(StateItem::Deadline { order, until })
+        }
+        LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
+        ON_TERMS => decode_on_terms(bytes),
         CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),
         CLIENT_SELL => take_client_order(bytes, OrderKind::Limit, Side::Sell, None),
         CLIENT_KIND => {
@@ -219,7 +273,8 @@ fn take_placed(
         Some(false) => Some(Trigger::from_above(take_price(bytes)?)),
     };
     let (symbol, limit) = (SymbolIndex(take_index(bytes)?), take_price(bytes)?);
-    Ok((account, NewOrder { symbol, side, limit, shares: take_shares(bytes)?, kind, trigger }))
+    let (shares, self_trade) = (take_shares(bytes)?, SelfTrade::Allowed);
+    Ok((account, NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }))
 }
 
 fn take_client_order(
@@ -235,7 +290,7 @@ fn take_client_order(
         DONE => Some(Time(take_u64(bytes)?)),
         _ => return Err(CodecError::OutOfBounds("state of an order")),
     };
-    Ok(StateItem::ClientOrder { order, id, account, placed, done })
+    Ok(StateItem::ClientOrder { order, id, account, placed, until: None, done })
 }
 
 fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Shares, Side, Symbol, Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, OrderId, OrderKind,
+    Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -25,6 +25,10 @@ fn up_to(max: u128) -> impl Strategy<Value = u128> {
     (any::<u128>(), 0u32..128).prop_map(move |(value, shift)| (value >> shift) % (max + 1))
 }
 
+fn amended() -> impl Strategy<Value = Shares> {
+    up_to(i64::MAX as u128 - 1).prop_map(|units| Shares::from_units(units as i64 + 1).unwrap())
+}
+
 fn command() -> impl Strategy<Value = Command> {
     let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128));
     let issued = up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128));
@@ -32,29 +36,42 @@ fn command() -> impl Strategy<Value = Command> {
     let body = (symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
     let kind = proptest::sample::select(OrderKind::ALL.as_slice());
     let trigger = proptest::option::of((above_zero(), any::<bool>()));
-    let order = (proptest::option::of(client_order_id()), account(), (kind, trigger), body).prop_map(
-        |(client_id, account, (kind, trigger), (symbol, side, limit, shares))| {
+    let self_trade = || prop_oneof![Just(SelfTrade::Allowed), proptest::sample::select(SelfTrade::ALL.as_slice())];
+    let until = prop_oneof![Just(None), any::<u64>().prop_map(Deadline::from_code)];
+    let order = (proptest::option::of(client_order_id()), account(), (kind, trigger, self_trade(), until), body)
+        .prop_map(|(client_id, account, (kind, trigger, self_trade, until), (symbol, side, limit, shares))| {
             let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
             let trigger = trigger.and_then(|(price, above)| Trigger::from_code(if above { -price } else { price }));
-            let order = NewOrder { trigger, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
-            Command::PlaceOrder { account, order, client_id }
-        },
-    );
+            let order = NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
+            Command::PlaceOrder { account, order, client_id, until }
+        });
     let funds = up_to(Money::CAP.units().unsigned_abs() - 1).prop_map(|units| Money::from_units(units as i128 + 1));
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
-    let for_money = (proptest::option::of(client_order_id()), account(), symbol(), side, funds).prop_map(
-        |(client_id, account, symbol, side, funds)| Command::PlaceByFunds {
+    let for_money = (proptest::option::of(client_order_id()), account(), symbol(), side, funds, self_trade()).prop_map(
+        |(client_id, account, symbol, side, funds, self_trade)| Command::PlaceByFunds {
             account,
-            order: FundsOrder { symbol, side, funds },
+            order: FundsOrder { symbol, side, funds, self_trade },
             client_id,
         },
     );
-    let placing = (prop_oneof![order, for_money], any::<bool>())
-        .prop_map(|(command, conditional)| command.if_canceled().filter(|_| conditional).unwrap_or(command));
+    let placing = (prop_oneof![order, for_money], 0u8..4).prop_map(|(command, how)| match (how, command) {
+        (0, command) => command.if_canceled().unwrap_or(command),
+        (1, Command::PlaceOrder { account, order, client_id, until }) => {
+            Command::PlaceLinked { account, order, client_id, until }
+        }
+        (_, command) => command,
+    });
     prop_oneof![
         4 => placing,
         1 => (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         1 => Just(Command::ActivateReached),
+        1 => Just(Command::ExpireOrders),
+        1 => (account(), any::<u64>(), amended()).prop_map(|(account, order, shares)| {
+            Command::AmendOrder { account, order: OrderId(order).into(), shares }
+        }),
+        1 => (account(), client_order_id(), amended())
+            .prop_map(|(account, id, shares)| Command::AmendOrder { account, order: id.into(), shares }),
+        2 => (symbol(), rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
@@ -66,6 +83,32 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), any::<u64>())
             .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
     ]
+}
+
+/// Each rule in half of the cases. Those that no order could obey are none.
+fn rules() -> impl Strategy<Value = SymbolRules> {
+    let above_zero = || proptest::option::of(up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1));
+    let value = || proptest::option::of(up_to(SymbolRules::VALUE_MAX.units().unsigned_abs()));
+    let shares = (above_zero(), above_zero(), above_zero());
+    (above_zero(), shares, (value(), value()), (0u32..2_000_000, 0u32..20_000), any::<bool>()).prop_map(
+        |(tick, (lot, least, most), (value_min, value_max), (up, down), is_halted)| {
+            let none = SymbolRules::NONE;
+            let shares = |units: Option<i64>, none| units.and_then(Shares::from_units).unwrap_or(none);
+            let money = |units: Option<u128>, none| units.map_or(none, |units| Money::from_units(units as i128));
+            let rules = SymbolRules {
+                tick: tick.and_then(Price::from_units).unwrap_or(none.tick),
+                lot: shares(lot, none.lot),
+                shares_min: shares(least, none.shares_min),
+                shares_max: shares(most, none.shares_max),
+                value_min: money(value_min, none.value_min),
+                value_max: money(value_max, none.value_max),
+                band_up: Distance::from_hundredths(up),
+                band_down: Distance::from_hundredths(down),
+                is_halted,
+            };
+            if rules.check().is_ok() { rules } else { SymbolRules { is_halted, ..none } }
+        },
+    )
 }
 
 proptest! {
@@ -90,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..15, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..23, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {
@@ -121,7 +164,7 @@ fn values_out_of_bounds_are_refused() {
     let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
     assert_eq!(refused(&[6, 0, 1]), CodecError::OutOfBounds("account id"));
     assert_eq!(refused(&[0]), CodecError::UnknownTag(0));
-    assert_eq!(refused(&[16]), CodecError::UnknownTag(16));
+    assert_eq!(refused(&[22]), CodecError::UnknownTag(22));
     assert_eq!(refused(&[]), CodecError::Truncated);
     assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("symbol"));
     assert_eq!(refused(&[2, 1, b'-']), CodecError::OutOfBounds("symbol"));
@@ -129,6 +172,33 @@ fn values_out_of_bounds_are_refused() {
     // A price, and shares, of zero.
     assert_eq!(refused(&[4, 0xc1, 0x03, 1, b'A', 0, 1]), CodecError::OutOfBounds("price"));
     assert_eq!(refused(&[5, 0xc1, 0x03, 1, b'A', 1, 0]), CodecError::OutOfBounds("number of shares"));
+}
+
+#[test]
+fn rules_have_one_encoding_and_bounds() {
+    let symbol = Symbol::parse(b"S").unwrap();
+    let none = SymbolRules::NONE;
+    let encoded = |rules| {
+        let mut bytes = Vec::new();
+        encode(&Command::ChangeRules { symbol, rules }, &mut bytes);
+        bytes
+    };
+    assert_eq!(encoded(none), [16, 1, b'S', 0]);
+    let tick = SymbolRules { tick: Price::from_units(5).unwrap(), is_halted: true, ..none };
+    assert_eq!(encoded(tick), [16, 1, b'S', 0x81, 2, 5]);
+    let refused = |bytes: &[u8]| decode(&mut &[&[16, 1, b'S'], bytes].concat()[..]).unwrap_err();
+    // A tick of the least price is none; so is a lot of the fewest shares, and a least value of zero.
+    for bytes in [&[1u8, 1][..], &[2, 1], &[16, 0]] {
+        assert_eq!(refused(bytes), CodecError::OutOfBounds("rules"));
+    }
+    assert_eq!(refused(&[1, 0]), CodecError::OutOfBounds("price"));
+    assert_eq!(refused(&[2, 0]), CodecError::OutOfBounds("number of shares"));
+    assert_eq!(refused(&[64, 0]), CodecError::OutOfBounds("price band"));
+    assert_eq!(refused(&[64, 0xc1, 0x84, 0x3d]), CodecError::OutOfBounds("price band"), "1,000,001 hundredths");
+    // The most shares are fewer than the fewest; a bit without a rule; a band that reaches down to zero.
+    assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 4]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 1, 0x90, 0x4e]), CodecError::OutOfBounds("rules"));
 }
 
 #[test]
@@ -141,20 +211,25 @@ fn client_order_ids_out_of_bounds_are_refused() {
     let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(6).unwrap());
     bytes.clear();
     encode(
-        &Command::PlaceOrder { account, order: NewOrder::limit(symbol, side, limit, shares), client_id: Some(id) },
+        &Command::PlaceOrder {
+            account,
+            order: NewOrder::limit(symbol, side, limit, shares),
+            client_id: Some(id),
+            until: None,
+        },
         &mut bytes,
     );
     assert_eq!(bytes, [8, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
     bytes.clear();
     let order = NewOrder { kind: OrderKind::FillOrKill, ..NewOrder::limit(symbol, side, limit, shares) };
-    encode(&Command::PlaceOrder { account, order, client_id: Some(id) }, &mut bytes);
+    encode(&Command::PlaceOrder { account, order, client_id: Some(id), until: None }, &mut bytes);
     assert_eq!(bytes, [10, 15, 3, b'a', b'-', b'1', 0xc1, 0x03, 1, b'S', 5, 6]);
     bytes.clear();
     let order = NewOrder::market(symbol, Side::Buy, shares);
-    encode(&Command::PlaceOrder { account, order, client_id: None }, &mut bytes);
+    encode(&Command::PlaceOrder { account, order, client_id: None, until: None }, &mut bytes);
     assert_eq!(bytes, [10, 16, 0xc1, 0x03, 1, b'S', 6]);
     bytes.clear();
-    let order = FundsOrder { symbol, side, funds: Money::from_units(7) };
+    let order = FundsOrder { symbol, side, funds: Money::from_units(7), self_trade: SelfTrade::Allowed };
     encode(&Command::PlaceByFunds { account, order, client_id: None }, &mut bytes);
     assert_eq!(bytes, [11, 1, 0xc1, 0x03, 1, b'S', 7]);
     assert_eq!(decode(&mut &[11, 1, 0xc1, 0x03, 1, b'S', 0][..]), Err(CodecError::OutOfBounds("funds")));
@@ -162,11 +237,38 @@ fn client_order_ids_out_of_bounds_are_refused() {
     // On the condition that the command before it canceled an order. Only an order has it, and only once.
     bytes.clear();
     let order = NewOrder::limit(symbol, side, limit, shares);
-    encode(&Command::PlaceIfCanceled { account, order, client_id: None }, &mut bytes);
+    encode(&Command::PlaceIfCanceled { account, order, client_id: None, until: None }, &mut bytes);
     assert_eq!(bytes, [13, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
     for bytes in [&[13, 6, 0xc1, 0x03, 1][..], &[13, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[13; 1 << 20]] {
         assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
     }
+    bytes.clear();
+    encode(&Command::PlaceLinked { account, order, client_id: None, until: None }, &mut bytes);
+    assert_eq!(bytes, [21, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
+    assert_eq!(decode(&mut &[21, 6, 0xc1, 0x03, 1][..]), Err(CodecError::OutOfBounds("linked command")));
+    for bytes in [&[21, 13, 5, 0xc1, 0x03, 1, b'S', 5, 6][..], &[13, 21, 5, 0xc1, 0x03, 1, b'S', 5, 6], &[21; 1 << 20]]
+    {
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("command on a condition")));
+    }
+    // With a deadline or a mode of self-trade prevention, once.
+    bytes.clear();
+    let decremented = order.with_self_trade(SelfTrade::Decrement);
+    let until = Deadline::from_code(300);
+    encode(&Command::PlaceOrder { account, order: decremented, client_id: None, until }, &mut bytes);
+    assert_eq!(bytes, [19, 4, 0xac, 2, 5, 0xc1, 0x03, 1, b'S', 5, 6]);
+    for bytes in [
+        &[19, 1, 0, 6, 0xc1, 0x03, 1][..],
+        &[19; 1 << 20],
+        &[19, 1, 0, 13, 5],
+        &[19, 1, 9, 11, 1, 0xc1, 0x03, 1, b'S', 7],
+    ] {
+        assert!(matches!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds(_))), "{:?}", &bytes[..4]);
+    }
+    assert_eq!(decode(&mut &[19, 0, 0, 5][..]), Err(CodecError::OutOfBounds("terms of an order")));
+    assert_eq!(decode(&mut &[19, 5, 0, 5][..]), Err(CodecError::OutOfBounds("self-trade prevention")));
+    bytes.clear();
+    encode(&Command::AmendOrder { account, order: OrderId(9).into(), shares }, &mut bytes);
+    assert_eq!(bytes, [17, 0xc1, 0x03, 9, 6]);
     // A limit order has a tag of its own, and there is no sixth kind.
     for kind in [0, 5] {
         assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));

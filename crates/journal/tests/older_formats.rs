@@ -1,6 +1,7 @@
 //! Files of older formats, written by programs of before client order ids (1), of before other kinds of orders than limit
-//! orders (2), and of before orders that wait for a price (3): they are read, and a journal goes on behind them in the format of
-//! today. `tests/format_1` and so on hold what those programs wrote: an empty segment, one with commands and a mark, and a snapshot.
+//! orders (2), of before orders that wait for a price (3), and of before rules of symbols, deadlines and self-trade prevention (4):
+//! they are read, and a journal goes on behind them in the format of today. `tests/format_1` and so on hold what those programs
+//! wrote: an empty segment, one with commands and a mark, and a snapshot.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,7 +9,7 @@ mod common;
 use common::{append, entry, recover, segment_names};
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Entry, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
+    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{FORMAT_VERSION, JournalPoint, snapshot};
@@ -24,7 +25,7 @@ struct Older {
     items: fn() -> Vec<StateItem>,
 }
 
-const OLDER: [Older; 3] = [
+const OLDER: [Older; 4] = [
     Older {
         format: 1,
         empty: include_bytes!("format_1/empty.log"),
@@ -48,6 +49,14 @@ const OLDER: [Older; 3] = [
         last: 12,
         snapshot: include_bytes!("format_3/items.snap"),
         items: items_of_format_3,
+    },
+    Older {
+        format: 4,
+        empty: include_bytes!("format_4/empty.log"),
+        commands: include_bytes!("format_4/commands.log"),
+        last: 12,
+        snapshot: include_bytes!("format_4/items.snap"),
+        items: items_of_format_4,
     },
 ];
 
@@ -177,8 +186,43 @@ fn client_order(number: u64, side: Side, kind: OrderKind, done: Option<Time>) ->
         id: ClientOrderId::parse(format!("id-{number}").as_bytes()).unwrap(),
         account: AccountIndex(number as u32),
         placed: NewOrder::of_kind(kind, SymbolIndex(number as u32), side, limit, shares),
+        until: None,
         done,
     }
+}
+
+fn stop(number: u64, side: Side, kind: OrderKind, trigger: fn(Price) -> Trigger) -> NewOrder<SymbolIndex> {
+    let (limit, shares) = (Price::from_units(units(number)).unwrap(), Shares::from_units(units(number)).unwrap());
+    NewOrder::of_kind(kind, SymbolIndex(number as u32), side, limit, shares).triggered_by(trigger(limit))
+}
+
+fn items_of_format_4() -> Vec<StateItem> {
+    let client_stop = StateItem::ClientOrder {
+        order: OrderId(5),
+        id: ClientOrderId::parse(b"id-5").unwrap(),
+        account: AccountIndex(5),
+        placed: stop(5, Side::Sell, OrderKind::FillOrKill, Trigger::from_above),
+        until: None,
+        done: Some(Time(5 << 20)),
+    };
+    vec![
+        StateItem::Head { sequence: Sequence(0), time: Time(0), next_order: OrderId(1) },
+        StateItem::Watch { symbol: SymbolIndex(1), last: None },
+        StateItem::Watch { symbol: SymbolIndex(2), last: Price::from_units(units(2)) },
+        StateItem::Stop {
+            order: OrderId(3),
+            account: AccountIndex(3),
+            placed: stop(3, Side::Buy, OrderKind::Limit, Trigger::from_below),
+            is_reached: false,
+        },
+        StateItem::Stop {
+            order: OrderId(4),
+            account: AccountIndex(4),
+            placed: stop(4, Side::Sell, OrderKind::Market, Trigger::from_above),
+            is_reached: true,
+        },
+        client_stop,
+    ]
 }
 
 fn items_of_format_3() -> Vec<StateItem> {

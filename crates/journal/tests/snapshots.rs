@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price, Sequence,
-    Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -44,7 +44,9 @@ fn item(number: u64) -> StateItem {
                 shares: Shares::from_units(units).unwrap(),
                 kind: OrderKind::ALL[number as usize % OrderKind::ALL.len()],
                 trigger: Trigger::from_code(if number.is_multiple_of(3) { -units } else { 0 }),
+                self_trade: SelfTrade::ALL[number as usize % SelfTrade::ALL.len()],
             },
+            until: Deadline::from_code(number % 4),
             done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
         side => StateItem::Order {
@@ -246,7 +248,8 @@ proptest! {
         let id = ClientOrderId::parse(&b"a.b_c:d/e-0123456789ABCDEFGHIJKLMNOPQRST"[..1 + (value % 36) as usize]).unwrap();
         let kind = OrderKind::ALL[(value % 5) as usize];
         let trigger = Trigger::from_code(if value & 2 == 0 { above_zero } else { -above_zero });
-        let stop = NewOrder { symbol, side, limit: price, shares, kind, trigger };
+        let stop = NewOrder { symbol, side, limit: price, shares, kind, trigger, self_trade: SelfTrade::ALL[(number % 5) as usize] };
+        let until = Deadline::from_code(value % 3);
         let written = [
             StateItem::Head { sequence: Sequence(number), time: Time(value), next_order: OrderId(number) },
             StateItem::Account { id: AccountId::parse(number.to_string().as_bytes()).unwrap(), balance: Money::from_units(amount) },
@@ -254,13 +257,17 @@ proptest! {
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number) }),
-            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), done: None },
-            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), until: None, done: None },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, done: Some(Time(value)) },
             StateItem::Watch { symbol, last: None },
             StateItem::Watch { symbol, last: Some(price) },
+            StateItem::Rules { symbol, rules: SymbolRules { is_halted: true, ..SymbolRules::NONE } },
+            StateItem::Rules { symbol, rules: SymbolRules { tick: price, lot: shares, ..SymbolRules::NONE } },
             StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false },
             StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: true },
-            StateItem::ClientOrder { order: OrderId(number), id, account, placed: stop, done: None },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: stop, until: None, done: None },
+            StateItem::Link { order: OrderId(number), partner: OrderId(value) },
+            StateItem::Deadline { order: OrderId(number), until: Deadline::from_code(number.clamp(1, Deadline::LAST.0)).unwrap() },
         ];
         let disk = SimulatedDisk::new();
         let info = snapshot::write(&disk, point(1), 0, &mut |sink| written.into_iter().for_each(sink)).unwrap();

@@ -136,7 +136,14 @@ impl Admission {
                     let Op::Command(command) = op else { continue };
                     let decision = match conditions.disk_low {
                         true => self.below_the_low_water(engine, command),
-                        false => self.within_bounds(engine, &conditions.bounds, now, command, &ops[..place]),
+                        false => self.within_bounds(
+                            engine,
+                            &conditions.bounds,
+                            now,
+                            command,
+                            &ops[..place],
+                            ops.get(place + 1),
+                        ),
                     };
                     self.let_in.push(decision == Decision::LetIn);
                     match decision {
@@ -168,7 +175,7 @@ impl Admission {
         }
     }
 
-    /// `before` are the ops of the request that stand before the command.
+    /// `before` are the ops of the request that stand before the command, and `next` is the one behind it.
     #[inline]
     fn within_bounds(
         &mut self,
@@ -177,12 +184,22 @@ impl Admission {
         now: Time,
         command: &Command,
         before: &[Op],
+        next: Option<&Op>,
     ) -> Decision {
+        // Of two that are linked both are let in, or none.
+        if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = next
+            && let Err(bound) = self.client_order(engine, bounds, now, account, id)
+        {
+            return Decision::Refused(Unavailable::Bound(bound));
+        }
         let within = match *command {
             Command::PlaceOrder { client_id: None, .. }
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
-            | Command::ActivateReached => Ok(()),
+            | Command::AmendOrder { .. }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
                 self.symbol(engine, bounds, symbol)
@@ -191,6 +208,13 @@ impl Admission {
             Command::PlaceOrder { account, client_id: Some(id), .. }
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 self.client_order(engine, bounds, now, account, id)
+            }
+            Command::PlaceLinked { account, .. } => {
+                assert_behind_its_first(account, before);
+                return match self.let_in.last() {
+                    Some(true) => Decision::LetIn,
+                    _ => *self.others.last().expect("invariant: the first one was refused"),
+                };
             }
             Command::PlaceIfCanceled { account, client_id, .. }
             | Command::PlaceByFundsIfCanceled { account, client_id, .. } => {
@@ -310,6 +334,12 @@ impl Admission {
 /// What is placed if a cancel succeeds stands just behind that cancel: otherwise what becomes of it would depend on where a
 /// snapshot was made.
 #[cold]
+fn assert_behind_its_first(account: AccountId, before: &[Op]) {
+    let first = before.last();
+    let is_its = matches!(first, Some(Op::Command(Command::PlaceOrder { account: other, .. })) if *other == account);
+    assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
+}
+
 fn assert_behind_cancel(account: AccountId, before: &[Op]) {
     let cancel = before.last();
     let is_its = matches!(cancel, Some(Op::Command(Command::CancelOrder { account: other, .. })) if *other == account);
@@ -333,5 +363,58 @@ impl RequestSoFar {
     fn clear(&mut self) {
         self.money = 0;
         self.shares.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{DoneOrders, Entry, NewOrder, Price, Sequence, Shares, Side};
+
+    use super::*;
+
+    fn order(account: AccountId, id: Option<&str>, linked: bool) -> Op {
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let (limit, shares) = (Price::from_units(1).expect("above zero"), Shares::from_units(1).expect("not negative"));
+        let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
+        let client_id = id.map(|id| ClientOrderId::parse(id.as_bytes()).expect("legal"));
+        Op::Command(match linked {
+            false => Command::PlaceOrder { account, order, client_id, until: None },
+            true => Command::PlaceLinked { account, order, client_id, until: None },
+        })
+    }
+
+    /// What comes of requests of an account that may have two client order ids, and has one.
+    fn decide(requests: &[&[Op]]) -> Vec<Decision> {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        let account = AccountId::parse(b"7").expect("digits");
+        let create = Command::CreateAccount { account, balance: Money::from_units(100) };
+        let symbol = Command::CreateSymbol { symbol: Symbol::parse(b"SPY").expect("letters") };
+        let Op::Command(first) = order(account, Some("first"), false) else { panic!("an order is a command") };
+        for (number, command) in (1..).zip([create, symbol, first]) {
+            let entry = Entry { sequence: Sequence(number), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let mut all = Requests::default();
+        for ops in requests {
+            all.push(ops);
+        }
+        let bounds = Bounds { client_orders: 2, ..Bounds::NONE };
+        let conditions = Conditions { disk_low: false, bounds };
+        let mut admission = Admission::default();
+        admission.decide(&engine, &conditions, Time(2), [&all].into_iter(), &mut |_| {});
+        admission.decisions().collect()
+    }
+
+    #[test]
+    fn of_two_linked_orders_both_are_let_in_or_none() {
+        let account = AccountId::parse(b"7").expect("digits");
+        let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
+        let place = |id| order(account, id, false);
+        let link = |id| order(account, id, true);
+        assert_eq!(decide(&[&[place(Some("a")), link(None)]]), [Decision::LetIn; 2]);
+        assert_eq!(decide(&[&[place(None), link(Some("b"))]]), [Decision::LetIn; 2]);
+        assert_eq!(decide(&[&[place(Some("a")), link(Some("b"))]]), [refused; 2]);
+        let two = decide(&[&[place(Some("a"))], &[place(None), link(Some("b"))], &[place(None)]]);
+        assert_eq!(two, [Decision::LetIn, refused, refused, Decision::LetIn]);
     }
 }

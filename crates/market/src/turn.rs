@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine};
+use engine::{Command, Engine, Time};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -19,8 +19,12 @@ use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured};
 use crate::timekeeper::{Clock, Timekeeper};
 
-/// While no batches come, the orders that wait for their activation get a turn of their own so often.
-const BETWEEN_ACTIVATIONS: Duration = Duration::from_millis(1);
+/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, or
+/// that have ended.
+const BETWEEN_OWN_TURNS: Duration = Duration::from_millis(1);
+
+/// The time that the loop sleeps at most while an order has a deadline: the market's time may leap.
+const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 
 /// Settings of the loop.
 #[derive(Clone, Debug)]
@@ -93,13 +97,16 @@ impl<L: Ledger> Turn<L> {
     }
 
     /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
-    fn patience(&self) -> Option<Duration> {
-        match self.activates() {
-            false => self.ledger.patience(),
-            true => {
-                Some(self.ledger.patience().map_or(BETWEEN_ACTIVATIONS, |patience| patience.min(BETWEEN_ACTIVATIONS)))
+    fn patience(&mut self) -> Option<Duration> {
+        let own = match (self.activates(), self.engine.next_deadline()) {
+            (true, _) => Some(BETWEEN_OWN_TURNS),
+            (false, Some(deadline)) => {
+                let left = deadline.0.saturating_sub(self.timekeeper.now(self.engine.time()).0);
+                Some(Duration::from_micros(left).clamp(BETWEEN_OWN_TURNS, UNTIL_DEADLINE_MAX))
             }
-        }
+            (false, None) => None,
+        };
+        [self.ledger.patience(), own].into_iter().flatten().min()
     }
 
     /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
@@ -107,9 +114,17 @@ impl<L: Ledger> Turn<L> {
         self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
     }
 
-    /// Activates orders that wait for that, and looks after what is kept, while nothing comes.
+    /// What a turn at this time does by itself. To end orders frees something.
+    fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + Clone + use<L> {
+        let expires = self.engine.has_passed_deadlines(now).then_some(Command::ExpireOrders);
+        let activates = self.activates().then_some(Command::ActivateReached);
+        expires.into_iter().chain(activates)
+    }
+
+    /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
-        if self.activates() && self.ledger.room().is_some() {
+        let now = self.timekeeper.now(self.engine.time());
+        if self.own_commands(now).next().is_some() && self.ledger.room().is_some() {
             self.turn(&mut Vec::new(), 0)?;
         }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
@@ -121,27 +136,24 @@ impl<L: Ledger> Turn<L> {
         Ok((self.engine, self.ledger))
     }
 
-    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. Where orders wait for their activation,
-    /// that comes first.
+    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. What the loop does by itself comes first.
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
-        let activates = self.activates();
+        let time = self.timekeeper.now(self.engine.time());
+        let own_commands = self.own_commands(time);
         let Turn { engine, ledger, admission, .. } = self;
-        let time = self.timekeeper.now(engine.time());
         let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
         let taken = &mut batches[..count];
         let requests = taken.iter().map(|batch| &batch.requests);
-        if activates {
-            ledger.command(&Command::ActivateReached);
-        }
+        own_commands.clone().for_each(|command| ledger.command(&command));
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));
         ledger.order(engine.sequence().next(), time)?;
         let ordered = Instant::now();
-        if activates {
+        for command in own_commands {
             let sequence = engine.sequence().next();
             let mut tell = |event| ledger.event(sequence, time, event);
-            engine.apply_command(sequence, time, &Command::ActivateReached, &mut Vec::new(), &mut tell);
+            engine.apply_command(sequence, time, &command, &mut Vec::new(), &mut tell);
         }
         let mut decisions = admission.decisions();
         if ledger.needs_events() {

@@ -2,8 +2,16 @@
 //! the oracle that the fast engine is compared with. It shares the engine's vocabulary (amounts, ids, commands, replies,
 //! events) and none of its code, and knows nothing of how the engine keeps its books.
 
+mod amending;
+mod drawn_rules;
 mod exchange;
+mod instruments;
+mod links;
+mod matching;
+mod placing;
+mod random;
 mod replacement;
+mod self_trade;
 mod told;
 mod triggering;
 mod view;

@@ -28,7 +28,9 @@ impl Told {
             Reply::Created
             | Reply::Opened(_)
             | Reply::Repeated(_)
+            | Reply::Amended { .. }
             | Reply::Activated
+            | Reply::Expired
             | Reply::Done(_)
             | Reply::Rejected(_) => Told { reply: reply.clone(), executions: Vec::new() },
         }

@@ -1,8 +1,9 @@
 //! Orders that wait for a price.
 
-use engine::{AccountIndex, ClientOrderId, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
 
-use crate::exchange::{Model, Order, pays_as_it_goes};
+use crate::exchange::{Model, Order, Terms};
+use crate::placing::pays_as_it_goes;
 
 /// One command activates so many orders at most.
 const ACTIVATED_MAX: usize = 1_000;
@@ -11,7 +12,7 @@ impl Model {
     /// Has an order wait until an execution reaches its trigger.
     pub(crate) fn place_stop(
         &mut self,
-        client_id: Option<ClientOrderId>,
+        terms: Terms,
         account: AccountIndex,
         placed: NewOrder<SymbolIndex>,
         trigger: Trigger,
@@ -26,7 +27,7 @@ impl Model {
         if !pays_as_it_goes(&placed) {
             self.hold(account, symbol, side, limit, shares)?;
         }
-        let id = self.open_order(client_id, account, placed, events);
+        let id = self.open_order(terms, account, placed, events);
         self.symbols[symbol.0 as usize].is_watched = true;
         match side {
             Side::Buy if pays_as_it_goes(&placed) => {}
@@ -58,10 +59,12 @@ impl Model {
         self.reached.extend(reached.into_iter().map(|(_, _, id)| id));
     }
 
-    /// Tells of the triggers that were reached since so many orders were, each once.
-    pub(crate) fn say_what_was_reached(&self, reached_before: usize, events: &mut Vec<Event>) {
-        let triggers: Vec<(SymbolIndex, Option<Trigger>)> = self.reached[reached_before..]
+    /// Tells of the triggers that were reached since these orders were, each once.
+    pub(crate) fn say_what_was_reached(&self, reached_before: &[OrderId], events: &mut Vec<Event>) {
+        let triggers: Vec<(SymbolIndex, Option<Trigger>)> = self
+            .reached
             .iter()
+            .filter(|id| !reached_before.contains(id))
             .map(|&id| self.order(id))
             .map(|order| (order.symbol, order.trigger))
             .collect();
@@ -78,12 +81,13 @@ impl Model {
                 return;
             }
             let id = self.reached.remove(0);
+            self.cancel_partner(id, events);
             self.arrivals += 1;
             let arrival = self.arrivals;
             let order = &mut self.orders[id.0 as usize - 1];
             (order.waits, order.arrival) = (false, arrival);
-            let Order { account, symbol, side, limit, open: shares, kind, trigger, .. } = *order;
-            let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+            let Order { account, symbol, open: shares, .. } = *order;
+            let placed = NewOrder { shares, ..order.as_placed() };
             events.push(Event::OrderTriggered { order: id, account, placed });
             let before = [self.balance_changed(account), self.position_changed(account, symbol)];
             self.execute_all(id, before, events.len(), events);

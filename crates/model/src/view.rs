@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Money, NewOrder, OrderId, OrderKind, Position, Price, Side, StateItem,
-    Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Money, NewOrder, OrderId, Position, Price, Side, StateItem,
+    Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 use crate::exchange::{Model, Order};
+use crate::links::held_money;
 
 /// All that is open at one price on one side of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,15 +99,28 @@ impl Model {
     /// All money: balances, and what open buys hold.
     pub fn total_money(&self) -> Money {
         let balances = self.accounts.iter().map(|account| account.balance);
-        let buys = self.open_orders().filter(|order| order.side == Side::Buy && order.kind != OrderKind::Market);
-        let held = buys.map(|order| order.limit.times(order.open));
+        let held = (0..).map(AccountIndex).take(self.accounts.len()).map(|account| self.held(account));
         balances.chain(held).fold(Money::ZERO, Money::plus)
+    }
+
+    /// The money that an account's open buys hold.
+    pub fn held(&self, account: AccountIndex) -> Money {
+        let each = self.open_orders().filter(|order| order.account == account).map(held_money);
+        let all = each.fold(Money::ZERO, Money::plus);
+        // Two that are linked hold what the dearer one needs.
+        let pairs = self.links.iter().filter(|(one, _)| self.order(*one).account == account);
+        pairs.fold(all, |all, &(one, other)| {
+            let each = [one, other].map(|order| held_money(self.order(order)));
+            all.minus(each[0].plus(each[1])).plus(self.held_by_two(one, other))
+        })
     }
 
     /// All shares of a symbol: positions, and what open sells hold.
     pub fn total_shares(&self, symbol: SymbolIndex) -> Position {
         let owned = self.holdings.iter().filter(|holding| holding.symbol == symbol).map(|holding| holding.shares);
+        let is_second = |order: &Order| self.links.iter().any(|&(_, second)| second == order.id);
         let sells = self.open_orders().filter(|order| order.side == Side::Sell && order.symbol == symbol);
+        let sells = sells.filter(|order| !is_second(order));
         owned.chain(sells.map(|order| order.open.position())).fold(Position::ZERO, Position::plus)
     }
 
@@ -139,6 +153,9 @@ impl Model {
             symbol: holding.symbol,
             shares: holding.shares,
         }));
+        let mut links = self.links.clone();
+        links.sort();
+        items.extend(links.into_iter().map(|(order, partner)| StateItem::Link { order, partner }));
         for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
             for side in [Side::Buy, Side::Sell] {
                 for order in self.queue(symbol, side) {
@@ -149,12 +166,24 @@ impl Model {
         }
         let watched = (0..).map(SymbolIndex).zip(&self.symbols).filter(|(_, listing)| listing.is_watched);
         items.extend(watched.map(|(symbol, listing)| StateItem::Watch { symbol, last: listing.last }));
+        let ruled = (0..).map(SymbolIndex).zip(&self.symbols);
+        let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
+        items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));
         let mut waiting: Vec<&Order> = self.waiting().collect();
         waiting.sort_by_key(|order| (order.symbol, order.trigger, order.id));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
         items.extend(self.reached.iter().map(|&order| stop_item(self.order(order), true)));
+        let mut deadlines: Vec<(Deadline, OrderId)> =
+            self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
+        deadlines.sort();
+        items.extend(deadlines.into_iter().map(|(until, order)| StateItem::Deadline { order, until }));
         items.extend(self.client_orders().map(|(id, order)| client_order_item(id, order)));
         items
+    }
+
+    /// The time of the last command.
+    pub fn time(&self) -> Time {
+        self.time
     }
 
     /// The orders that client order ids stand for now, with these, the oldest order first.
@@ -176,7 +205,8 @@ fn order_item(order: &Order) -> StateItem {
 }
 
 fn stop_item(order: &Order, is_reached: bool) -> StateItem {
-    StateItem::Stop { order: order.id, account: order.account, placed: order.as_placed(), is_reached }
+    let placed = NewOrder { shares: order.open, ..order.as_placed() };
+    StateItem::Stop { order: order.id, account: order.account, placed, is_reached }
 }
 
 fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
@@ -185,6 +215,7 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
         id,
         account: order.account,
         placed: order.as_placed(),
+        until: order.until,
         done: order.done_at(),
     }
 }
@@ -192,8 +223,8 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
 impl Order {
     /// What was asked for.
     pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
-        let Order { symbol, side, limit, placed: shares, kind, trigger, .. } = *self;
-        NewOrder { symbol, side, limit, shares, kind, trigger }
+        let Order { symbol, side, limit, placed: shares, kind, trigger, self_trade, .. } = *self;
+        NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
     }
 
     /// When nothing was open of it any more; none while something is.
@@ -203,11 +234,12 @@ impl Order {
         if self.open.is_zero() { canceled.or(last) } else { None }
     }
 
-    /// Shares it was placed with: open, canceled and executed ones.
+    /// Shares it was placed with: open, canceled and executed ones, and those that were taken off it.
     pub fn shares_placed(&self) -> i128 {
         let executed: i128 = self.executions.iter().map(|execution| i128::from(execution.shares.units())).sum();
         let canceled = self.canceled.map_or(0, |canceled| i128::from(canceled.shares.units()));
-        assert_eq!(executed + canceled + i128::from(self.open.units()), i128::from(self.placed.units()));
+        let others = i128::from(self.open.units()) + i128::from(self.reduced.units());
+        assert_eq!(executed + canceled + others, i128::from(self.placed.units()));
         i128::from(self.placed.units())
     }
 }

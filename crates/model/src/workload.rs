@@ -3,46 +3,13 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Query, Shares, Side, Symbol, SymbolIndex, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, Money, NewOrder, Op, OrderId,
+    OrderKind, OrderName, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolRules, Trigger,
 };
 
+use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
-
-/// Pseudo-random numbers: splitmix64.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence that `seed` names.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    /// Any number.
-    pub fn any(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`; zero when that is zero.
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.any()) * bound as u128) >> 64) as usize
-    }
-
-    /// True in so many of a hundred cases.
-    pub fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    /// One of several. Panics if there are none.
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
+pub use crate::random::Random;
 
 /// What kind of market is drawn: how dear things are and how much of them there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +43,12 @@ pub struct Workload {
     has_all_kinds: bool,
     /// Whether there are commands that no client gives.
     has_own_commands: bool,
+    /// Whether orders have deadlines and modes of self-trade prevention, and are amended.
+    has_terms: bool,
+    /// Whether orders are linked.
+    has_links: bool,
+    /// Whether symbols are given rules.
+    has_rules: bool,
 }
 
 impl Workload {
@@ -110,6 +83,9 @@ impl Workload {
             client_ids: Vec::new(),
             has_all_kinds: false,
             has_own_commands: false,
+            has_terms: false,
+            has_links: false,
+            has_rules: false,
         }
     }
 
@@ -131,6 +107,21 @@ impl Workload {
         Workload { has_own_commands: true, ..self }
     }
 
+    /// The same, with orders that end at a time, that do not execute with those of their own account, and that are amended.
+    pub fn with_terms(self) -> Workload {
+        Workload { has_terms: true, ..self }
+    }
+
+    /// The same, with pairs of orders of which one cancels the other.
+    pub fn with_links(self) -> Workload {
+        Workload { has_links: true, ..self }
+    }
+
+    /// The same, in which the rules of symbols change now and then.
+    pub fn with_rules(self) -> Workload {
+        Workload { has_rules: true, ..self }
+    }
+
     /// The kind of market that was drawn.
     pub fn flavour(&self) -> Flavour {
         self.flavour
@@ -144,15 +135,104 @@ impl Workload {
             0..40 if few_accounts => self.create_account(),
             40..60 if model.symbols().count() == 0 => self.create_symbol(),
             0..2 => self.create_account(),
-            2..3 if self.has_own_commands && self.random.percent(50) => Op::Command(Command::ActivateReached),
+            2..3 if self.has_own_commands && self.random.percent(50) => Op::Command(self.own_command()),
             2..3 => self.create_symbol(),
+            3..5 if self.has_rules => self.change_rules(model),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
             9..65 => self.place_order(model),
             65..85 => self.cancel_order(model),
             _ => self.query(model),
         };
+        let op = if self.has_terms { self.on_terms(op, model) } else { op };
         self.by_client_id(op, model)
+    }
+
+    /// A command of the market's loop.
+    fn own_command(&mut self) -> Command {
+        if self.has_terms && self.random.percent(70) { Command::ExpireOrders } else { Command::ActivateReached }
+    }
+
+    /// The same with a deadline or a mode of self-trade prevention; an amendment in the stead of a cancel, now and then.
+    fn on_terms(&mut self, op: Op, model: &Model) -> Op {
+        match op {
+            Op::Command(Command::PlaceOrder { account, order, client_id, until: _ }) => {
+                let (account, order) = self.against_its_own(model).unwrap_or((account, order));
+                // Of a fill-or-kill the others do nothing but count.
+                let cancels_oldest = order.kind == OrderKind::FillOrKill && self.random.percent(60);
+                let self_trade = if cancels_oldest { SelfTrade::CancelOldest } else { self.self_trade() };
+                let until = self.deadline(model);
+                let order = order.with_self_trade(self_trade);
+                Op::Command(Command::PlaceOrder { account, order, client_id, until })
+            }
+            Op::Command(Command::PlaceByFunds { account, order, client_id }) => {
+                let self_trade = if self.random.percent(60) { self.self_trade() } else { SelfTrade::Allowed };
+                let (account, order) = match self.against_its_own(model) {
+                    Some((account, NewOrder { symbol, side, .. })) => (account, FundsOrder { symbol, side, ..order }),
+                    None => (account, order),
+                };
+                let order = FundsOrder { self_trade, ..order };
+                Op::Command(Command::PlaceByFunds { account, order, client_id })
+            }
+            Op::Command(Command::CancelOrder { account, order }) if self.random.percent(25) => {
+                let shares = self.amended_shares(order, model);
+                Op::Command(Command::AmendOrder { account, order, shares })
+            }
+            other @ (Op::Command(_) | Op::Query(_)) => other,
+        }
+    }
+
+    /// An order that meets an open one of the same account, now and then.
+    fn against_its_own(&mut self, model: &Model) -> Option<(AccountId, NewOrder)> {
+        if model.open_orders().len() == 0 || self.random.percent(86) {
+            return None;
+        }
+        let nth = self.random.below(model.open_orders().len());
+        let own = model.open_orders().nth(nth)?;
+        let account = model.accounts().nth(own.account.0 as usize)?;
+        let symbol = model.symbols().nth(own.symbol.0 as usize)?;
+        let kind = self.random.pick(&OrderKind::ALL);
+        let shares = if self.random.percent(40) { own.open } else { self.random.pick(&self.sizes) };
+        let limit = if self.random.percent(60) { own.limit } else { self.random.pick(&self.prices) };
+        let limit = if own.kind == OrderKind::Market { self.random.pick(&self.prices) } else { limit };
+        Some((account, NewOrder::of_kind(kind, symbol, own.side.opposite(), limit, shares)))
+    }
+
+    fn self_trade(&mut self) -> SelfTrade {
+        if self.random.percent(50) { self.random.pick(&SelfTrade::ALL) } else { SelfTrade::Allowed }
+    }
+
+    /// A time soon, or one that has passed.
+    fn deadline(&mut self, model: &Model) -> Option<Deadline> {
+        let now = model.time().0;
+        let at = match self.random.below(100) {
+            0 => now,
+            1 => now.saturating_sub(1),
+            2..16 => now.saturating_add(self.random.pick(&[400_001, 800_000, 4_000_000, 40_000_000, 400_000_000])),
+            _ => 0,
+        };
+        Deadline::from_code(at)
+    }
+
+    /// How many shares an order is to have: mostly fewer than it has, and more than were executed.
+    fn amended_shares(&mut self, order: OrderName, model: &Model) -> Shares {
+        let aimed = match order {
+            OrderName::Id(order) => model.open_orders().find(|open| open.id == order),
+            OrderName::Client(_) => None,
+        };
+        let Some(order) = aimed.filter(|_| self.random.percent(90)) else { return self.random.pick(&self.sizes) };
+        let has = order.placed.less(order.reduced);
+        let executed = has.less(order.open);
+        let open = order.open.units();
+        let left = match self.random.below(10) {
+            0 => 0,
+            1 => open,
+            2 => 1,
+            3 => open - 1,
+            _ => 1 + self.random.below(usize::try_from(open).unwrap_or(usize::MAX)) as i64,
+        };
+        let shares = executed.units().saturating_add(left).max(1);
+        Shares::from_units(shares).expect("above zero")
     }
 
     /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
@@ -161,7 +241,83 @@ impl Workload {
         if self.has_all_kinds && self.random.percent(6) {
             return self.replacement(model).into_iter().map(Op::Command).collect();
         }
+        if self.has_links && self.random.percent(5) {
+            let again = if self.random.percent(20) { self.repeated_pair(model) } else { None };
+            return again.unwrap_or_else(|| self.pair(model)).into_iter().map(Op::Command).collect();
+        }
         vec![self.next_op(model)]
+    }
+
+    /// Two orders of which one cancels the other: mostly a profit to be taken on one side of the market and a loss to be limited on the
+    /// other, and now and then two that cannot be linked.
+    fn pair(&mut self, model: &Model) -> [Command; 2] {
+        let (account, symbol) = (self.account(), self.symbol());
+        let side = self.random.pick(&[Side::Buy, Side::Sell]);
+        let [mut low, mut high] = [self.random.pick(&self.prices), self.random.pick(&self.prices)];
+        if low > high {
+            (low, high) = (high, low);
+        }
+        let (profit, loss) = if side == Side::Sell { (high, low) } else { (low, high) };
+        let shares = match self.random.below(10) {
+            0..8 => self.random.pick(&self.sizes),
+            _ => affordable(model, account, symbol, side, profit, 0),
+        };
+        let stop = self.random.pick(&[OrderKind::Limit, OrderKind::Market, OrderKind::ImmediateOrCancel]);
+        let loss = NewOrder::of_kind(stop, symbol, side, loss, shares).triggered_by(Trigger::stop_loss(side, loss));
+        let profit = match self.random.percent(70) {
+            true => NewOrder::of_kind(OrderKind::PostOnly, symbol, side, profit, shares),
+            false => NewOrder::limit(symbol, side, profit, shares).triggered_by(Trigger::take_profit(side, profit)),
+        };
+        let [mut first, mut second] = if self.random.percent(50) { [loss, profit] } else { [profit, loss] };
+        match self.random.below(40) {
+            0 => second.shares = self.random.pick(&self.sizes),
+            1 => second.symbol = self.symbol(),
+            2 => second.side = second.side.opposite(),
+            3 => second.trigger = None,
+            4 => first.trigger = None,
+            5 => first.kind = OrderKind::Limit,
+            _ => {}
+        }
+        for order in [&mut first, &mut second] {
+            *order = order.with_self_trade(if self.has_terms { self.self_trade() } else { SelfTrade::Allowed });
+            if order.kind == OrderKind::Market {
+                order.limit = order.side.any_price();
+            }
+        }
+        let other = if self.random.percent(4) { self.account() } else { account };
+        let (one, two) = (self.terms_of_a_pair(model), self.terms_of_a_pair(model));
+        [
+            Command::PlaceOrder { account, order: first, client_id: one.0, until: one.1 },
+            Command::PlaceLinked { account: other, order: second, client_id: two.0, until: two.1 },
+        ]
+    }
+
+    /// A pair whose orders have client order ids, once more.
+    fn repeated_pair(&mut self, model: &Model) -> Option<[Command; 2]> {
+        let named = |order: OrderId| model.order(order).client_id.is_some();
+        let pairs: Vec<(OrderId, OrderId)> = model.pairs().filter(|&(one, other)| named(one) && named(other)).collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let (one, other) = self.random.pick(&pairs);
+        let again = |order: OrderId| {
+            let order = model.order(order);
+            let account = model.accounts().nth(order.account.0 as usize).expect("it placed the order");
+            let symbol = model.symbols().nth(order.symbol.0 as usize).expect("an order's symbol exists");
+            let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = order.as_placed();
+            let again = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+            (account, again, order.client_id, order.until)
+        };
+        let (account, order, client_id, until) = again(one);
+        let first = Command::PlaceOrder { account, order, client_id, until };
+        let (account, order, client_id, until) = again(other);
+        Some([first, Command::PlaceLinked { account, order, client_id, until }])
+    }
+
+    fn terms_of_a_pair(&mut self, model: &Model) -> (Option<ClientOrderId>, Option<Deadline>) {
+        let named = !self.client_ids.is_empty() && self.random.percent(30);
+        let id = if named { Some(self.random.pick(&self.client_ids)) } else { None };
+        (id, if self.has_terms { self.deadline(model) } else { None })
     }
 
     /// A cancel, and an order of the same account behind it: on the condition that the cancel cancels one, or without.
@@ -174,17 +330,18 @@ impl Workload {
                 let symbol = model.symbols().nth(symbol.0 as usize).expect("an order's symbol exists");
                 let limit = self.random.pick(&self.prices);
                 let order = NewOrder::limit(symbol, side, limit, shares);
-                Op::Command(Command::PlaceOrder { account, order, client_id: None })
+                Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
             }
             None => self.place_order(model),
         };
+        let placing = if self.has_terms { self.on_terms(placing, model) } else { placing };
         let cancel = self.by_client_id(Op::Command(Command::CancelOrder { account, order: canceled.into() }), model);
         let (Op::Command(cancel), Op::Command(placing)) = (cancel, self.by_client_id(placing, model)) else {
             panic!("a command by a client order id is a command");
         };
         let Command::CancelOrder { account, .. } = cancel else { panic!("a cancel by a client order id is a cancel") };
-        let placing = if let Command::PlaceOrder { order, client_id, .. } = placing {
-            Command::PlaceOrder { account, order, client_id }
+        let placing = if let Command::PlaceOrder { order, client_id, until, .. } = placing {
+            Command::PlaceOrder { account, order, client_id, until }
         } else if let Command::PlaceByFunds { order, client_id, .. } = placing {
             Command::PlaceByFunds { account, order, client_id }
         } else {
@@ -201,8 +358,8 @@ impl Workload {
         }
         let id = self.random.pick(&self.client_ids);
         match op {
-            Op::Command(Command::PlaceOrder { account, order, .. }) => {
-                let new = Command::PlaceOrder { account, order, client_id: Some(id) };
+            Op::Command(Command::PlaceOrder { account, order, until, .. }) => {
+                let new = Command::PlaceOrder { account, order, client_id: Some(id), until };
                 Op::Command(self.repeated(model).unwrap_or(new))
             }
             Op::Command(Command::PlaceByFunds { account, order, .. }) => {
@@ -211,6 +368,10 @@ impl Workload {
             Op::Command(Command::CancelOrder { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
                 Op::Command(Command::CancelOrder { account, order: id.into() })
+            }
+            Op::Command(Command::AmendOrder { account, shares, .. }) => {
+                let (account, id) = self.named_order(model).unwrap_or((account, id));
+                Op::Command(Command::AmendOrder { account, order: id.into(), shares })
             }
             Op::Query(Query { account, .. }) => {
                 let (account, id) = self.named_order(model).unwrap_or((account, id));
@@ -232,9 +393,11 @@ impl Workload {
         let (id, order) = if self.random.percent(40) { next_freed.or(any) } else { any }?;
         let account = model.accounts().nth(order.account.0 as usize)?;
         let symbol = model.symbols().nth(order.symbol.0 as usize)?;
-        let Order { side, limit, placed: shares, kind, trigger, .. } = *order;
-        let same = NewOrder { symbol, side, limit, shares, kind, trigger };
+        let Order { side, limit, placed: shares, kind, trigger, self_trade, until, .. } = *order;
+        let same = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let until = if self.has_terms && self.random.percent(10) { self.deadline(model) } else { until };
         let order = match self.random.below(if self.has_all_kinds { 10 } else { 8 }) {
+            7 if self.has_terms => NewOrder { self_trade: self.self_trade(), ..same },
             0 => NewOrder { symbol: self.symbol(), ..same },
             1 => NewOrder { side: same.side.opposite(), ..same },
             2 => NewOrder { limit: self.random.pick(&self.prices), ..same },
@@ -243,9 +406,9 @@ impl Workload {
             9 => NewOrder { trigger: self.trigger(same.side), ..same },
             _ => same,
         };
-        let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
-        let order = NewOrder { trigger, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
-        Some(Command::PlaceOrder { account, order, client_id: Some(id) })
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
+        let order = NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) };
+        Some(Command::PlaceOrder { account, order, client_id: Some(id), until })
     }
 
     /// An account with an id that stands for an order of its, now and then.
@@ -270,6 +433,39 @@ impl Workload {
         Op::Command(if is_old { Command::CreateOldSymbol { symbol } } else { Command::CreateSymbol { symbol } })
     }
 
+    /// Sometimes those that the symbol has.
+    fn change_rules(&mut self, model: &Model) -> Op {
+        let symbol = self.symbol();
+        let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
+        let rules = match at {
+            Some(at) if self.random.percent(5) => model.rules(at),
+            _ => draw(&mut self.random, &self.prices, &self.sizes),
+        };
+        Op::Command(Command::ChangeRules { symbol, rules })
+    }
+
+    /// A market order for more than the book has: it ends where the band does, or the money for whole lots.
+    fn sweep(&mut self, model: &Model, account: AccountId, symbol: Symbol, side: Side) -> Op {
+        let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
+        let rules = at.map_or(SymbolRules::NONE, |at| model.rules(at));
+        let shares = match side {
+            Side::Buy => Shares::from_units(self.sizes[2].units().saturating_mul(40)).expect("above zero"),
+            Side::Sell => affordable(model, account, symbol, side, Price::MIN, 0),
+        };
+        let shares = shares.min(rules.shares_max).rounded_down(rules.lot).max(rules.lot);
+        let trigger = if self.random.percent(30) { self.trigger(side) } else { None };
+        let order = NewOrder { trigger, ..NewOrder::market(symbol, side, shares) };
+        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
+    }
+
+    /// The last price that the band allows, or the next one outside it.
+    fn limit_at_the_band(&mut self, model: &Model, symbol: Symbol) -> Option<Price> {
+        let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32))?;
+        let (low, high) = model.band(at)?;
+        let units = self.random.pick(&[low.units(), low.units() - 1, high.units(), high.units().saturating_add(1)]);
+        Price::from_units(units)
+    }
+
     fn issue_shares(&mut self) -> Op {
         let (account, symbol) = (self.account(), self.symbol());
         let shares = match self.random.below(100) {
@@ -283,18 +479,24 @@ impl Workload {
     fn place_order(&mut self, model: &Model) -> Op {
         let (account, symbol) = (self.account(), self.symbol());
         let side = self.random.pick(&[Side::Buy, Side::Sell]);
-        let limit = self.random.pick(&self.prices);
+        let mut limit = self.random.pick(&self.prices);
+        if self.has_rules && self.random.percent(5) {
+            limit = self.limit_at_the_band(model, symbol).unwrap_or(limit);
+        }
         let shares = match self.random.below(100) {
             0..80 => self.random.pick(&self.sizes),
             80..90 => affordable(model, account, symbol, side, limit, 0),
             _ => affordable(model, account, symbol, side, limit, 1),
         };
+        if self.has_rules && self.random.percent(7) {
+            return self.sweep(model, account, symbol, side);
+        }
         if self.has_all_kinds && self.random.percent(6) {
             let funds = match self.random.below(4) {
                 0 => affordable_money(model, account),
                 _ => limit.times(shares).min(Money::CAP),
             };
-            let order = FundsOrder { symbol, side, funds };
+            let order = FundsOrder { symbol, side, funds, self_trade: SelfTrade::Allowed };
             return Op::Command(Command::PlaceByFunds { account, order, client_id: None });
         }
         let kind = match self.has_all_kinds && self.random.percent(30) {
@@ -303,7 +505,8 @@ impl Workload {
         };
         let order = NewOrder::of_kind(kind, symbol, side, limit, shares);
         let trigger = if self.has_all_kinds && self.random.percent(25) { self.trigger(side) } else { None };
-        Op::Command(Command::PlaceOrder { account, order: NewOrder { trigger, ..order }, client_id: None })
+        let order = NewOrder { trigger, ..order };
+        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
     }
 
     /// What an order may wait for.

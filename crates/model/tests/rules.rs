@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Money, NewOrder,
-    OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution,
+    Money, NewOrder, OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol,
+    SymbolIndex, Time,
 };
 use model::Model;
 
@@ -66,7 +67,7 @@ impl Exchange {
     fn order(&mut self, number: u32, side: Side, whole: i64, limit: i64) -> OrderId {
         let account = account(number);
         let order = NewOrder::limit(symbol(), side, price(limit), shares(whole));
-        match self.apply(Command::PlaceOrder { account, order, client_id: None }) {
+        match self.apply(Command::PlaceOrder { account, order, client_id: None, until: None }) {
             Reply::Opened(order) => order,
             other => panic!("refused: {other:?}"),
         }
@@ -80,6 +81,7 @@ impl Exchange {
             account,
             order: NewOrder::limit(symbol, side, limit, shares),
             client_id: Some(id),
+            until: None,
         })
     }
 
@@ -250,6 +252,7 @@ fn an_order_needs_an_account_then_a_symbol_then_funds_or_shares() {
         account: account(number),
         order: NewOrder::limit(symbol, side, price(1_000), shares(whole)),
         client_id: None,
+        until: None,
     };
     let unknown = Symbol::parse(b"Y").unwrap();
     assert_eq!(x.apply(place(9, unknown, Buy, 1)), Reply::Rejected(Reject::UnknownAccount));
@@ -306,7 +309,7 @@ fn events_say_what_happened_in_order() {
     x.events.clear();
     x.cancel(1, order);
     let expected = [
-        Event::OrderCanceled { order, account: buyer, symbol, shares: shares(5) },
+        Event::OrderCanceled { order, account: buyer, symbol, shares: shares(5), why: CancelReason::Asked },
         Event::BalanceChanged { account: buyer, balance: dollars(999_000) },
     ];
     assert_eq!(x.events, expected);
@@ -376,7 +379,7 @@ fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
     let (side, limit, shares) = (Buy, price(100), shares(9));
     let order = NewOrder::limit(nothing, side, limit, shares);
-    let reply = x.apply(Command::PlaceOrder { account, order, client_id: Some(id) });
+    let reply = x.apply(Command::PlaceOrder { account, order, client_id: Some(id), until: None });
     assert_eq!(reply, taken(OrderDifference { symbol: true, shares: true, ..same }));
     x.check(OrderId(1), 6, 0, &[(4, 100)]);
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, Side, Trigger};
+use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
 
@@ -101,22 +101,37 @@ fn describe(command: &Command) -> String {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
         Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
-        Command::PlaceOrder { account, order, client_id: None } => placed(account, order),
-        Command::PlaceByFunds { account, order, client_id } => {
-            let FundsOrder { symbol, side, funds } = order;
+        Command::PlaceOrder { account, order, client_id, until } => {
             let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
-            format!("order of account {account}: {} {symbol} for {funds} at any price{id}", word(*side))
+            let until = until.map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
+            format!("{}{until}{id}", placed(account, order))
+        }
+        Command::PlaceByFunds { account, order, client_id } => {
+            let FundsOrder { symbol, side, funds, self_trade } = order;
+            let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
+            let mode = prevention(*self_trade);
+            format!("order of account {account}: {} {symbol} for {funds} at any price{mode}{id}", word(*side))
         }
         Command::CancelOrder { account, order: OrderName::Id(order) } => {
             format!("cancel of account {account}: order {order}")
         }
-        Command::PlaceOrder { account, order, client_id: Some(id) } => {
-            format!("{}, client order id {id}", placed(account, order))
-        }
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
         }
+        Command::PlaceLinked { account, order, client_id, until } => {
+            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
+            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
+            format!("{placed}, linked with the order of the command before")
+        }
+        Command::AmendOrder { account, order: OrderName::Id(order), shares } => {
+            format!("amendment of account {account}: order {order} to {shares}")
+        }
+        Command::AmendOrder { account, order: OrderName::Client(id), shares } => {
+            format!("amendment of account {account}: client order id {id} to {shares}")
+        }
+        Command::ChangeRules { symbol, rules } => format!("rules of {symbol}: {rules}"),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
+        Command::ExpireOrders => "end orders whose deadline came".to_owned(),
         Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
             let order = command.unconditional().expect("invariant: it has the condition");
             format!("{}, if the command before canceled one", describe(&order))
@@ -125,7 +140,7 @@ fn describe(command: &Command) -> String {
 }
 
 fn placed(account: &AccountId, order: &NewOrder) -> String {
-    let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
+    let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
     let order = format!("order of account {account}: {} {shares} {symbol}", word(*side));
     let placed = match kind {
         OrderKind::Limit => format!("{order} at {limit}"),
@@ -134,10 +149,16 @@ fn placed(account: &AccountId, order: &NewOrder) -> String {
             format!("{order} at {limit}, {}", kind.name())
         }
     };
-    match trigger {
-        None => placed,
-        Some(trigger) => format!("{placed}, {} {}", waiting(*side, *trigger), trigger.price()),
+    let trigger = trigger.map(|trigger| format!(", {} {}", waiting(*side, trigger), trigger.price()));
+    format!("{placed}{}{}", trigger.unwrap_or_default(), prevention(*self_trade))
+}
+
+/// What it does where it meets orders of its own account, if that is not what every order does.
+fn prevention(self_trade: SelfTrade) -> String {
+    if self_trade == SelfTrade::Allowed {
+        return String::new();
     }
+    format!(", self-trade {}", self_trade.name())
 }
 
 /// What an order waits for.
@@ -154,7 +175,7 @@ fn word(side: Side) -> &'static str {
 
 fn stats(disk: &Disk) -> Result<ExitCode, String> {
     let (mut bytes, mut largest, mut segments) = (0u64, 0u32, Vec::<String>::new());
-    let mut kinds = [0u64; 6];
+    let mut kinds = [0u64; KINDS.len()];
     let from = oldest(disk)?;
     let end = journal::visit_batches(disk, from, None, &mut |batch: &BatchView<'_>| {
         bytes += batch.bytes;
@@ -173,7 +194,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     println!("files with commands   {}", segments.len());
     println!("units                 {} (largest {largest} commands)", end.batches);
     println!("commands              {}", end.commands);
-    for (name, count) in ["accounts", "symbols", "issues", "orders", "cancels", "activations"].iter().zip(kinds) {
+    for (name, count) in KINDS.iter().zip(kinds) {
         println!("  {name:<19} {count}");
     }
     println!("bytes                 {bytes}");
@@ -182,6 +203,10 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
+const KINDS: [&str; 9] =
+    ["accounts", "symbols", "issues", "orders", "cancels", "activations", "amendments", "expirations", "rules"];
+
+/// Its place among [`KINDS`].
 fn kind(command: &Command) -> usize {
     match command {
         Command::CreateAccount { .. } => 0,
@@ -190,8 +215,12 @@ fn kind(command: &Command) -> usize {
         Command::PlaceOrder { .. }
         | Command::PlaceByFunds { .. }
         | Command::PlaceIfCanceled { .. }
+        | Command::PlaceLinked { .. }
         | Command::PlaceByFundsIfCanceled { .. } => 3,
         Command::CancelOrder { .. } => 4,
         Command::ActivateReached => 5,
+        Command::AmendOrder { .. } => 6,
+        Command::ExpireOrders => 7,
+        Command::ChangeRules { .. } => 8,
     }
 }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, NewOrder, Side, Time};
-use feed::{Canceled, Candle, Ending, FormerMarket, PastOrder, Report, Trade};
+use feed::{Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Report, Trade};
 use store::{
-    CanceledRow, CandleRow, MarketRows, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen, StoreError, TradeRow,
+    Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
+    StoreError, TradeRow,
 };
 use web::{NoAnswer, Past, Question, Records};
 
@@ -163,13 +164,14 @@ fn past(row: &PlacedRow) -> Past {
         money: row.money,
         time: end.time,
         sequence: end.sequence,
+        why: end.why,
     });
-    Past::of(placed(row.account, &row.placed, ended), row.open, row.money)
+    Past::of(placed(row.account, &row.placed, ended), row.open, row.money, row.triggered)
 }
 
 fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {
-    let OpenedRow { order, symbol, side, limit, shares, kind, trigger, time, sequence, client_id } = *row;
-    let placed = NewOrder { symbol, side, limit, shares, kind, trigger };
+    let OpenedRow { order, symbol, side, limit, shares, kind, trigger, self_trade, time, sequence, client_id } = *row;
+    let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
     PastOrder { client_id, ended, ..PastOrder::placed(order, account, placed, time, sequence) }
 }
 
@@ -178,12 +180,21 @@ fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {
     let bought = rows.bought.iter().map(|row| Report::Executed(trade(row), Side::Buy));
     let sold = rows.sold.iter().map(|row| Report::Executed(trade(row), Side::Sell));
     let canceled = rows.canceled.iter().map(|row| {
-        let CanceledRow { order, symbol, side, shares, time, sequence } = *row;
-        Report::Canceled(Canceled { order, symbol, side, shares, time, sequence })
+        let CanceledRow { order, symbol, side, shares, why, time, sequence } = *row;
+        Report::Canceled(Canceled { order, symbol, side, shares, why, time, sequence })
     });
-    let mut all: Vec<Report> = opened.chain(bought).chain(sold).chain(canceled).collect();
+    let noted = rows.noted.iter().map(|row| Report::Noted(note(account, row)));
+    let mut all: Vec<Report> = opened.chain(bought).chain(sold).chain(noted).chain(canceled).collect();
     all.sort_unstable_by_key(Report::key);
     all
+}
+
+fn note(account: AccountIndex, row: &NotedRow) -> Note {
+    let NotedRow { order, symbol, side, what, time, sequence, next_execution, place } = *row;
+    let what = match what {
+        Befell::Triggered(trigger) => Noted::Triggered(trigger),
+    };
+    Note { order, account, symbol, side, what, time, sequence, next_trade: next_execution, place }
 }
 
 fn candle(row: &CandleRow) -> Candle {

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Position, Side, StateItem, SymbolIndex, Trigger,
+    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem, SymbolIndex,
+    SymbolRules, Trigger,
 };
 use serde::Serialize;
 
@@ -94,6 +95,19 @@ pub struct SymbolState {
     pub held: String,
     /// Shares that were ever issued: both together.
     pub issued: String,
+    /// What its orders have to obey, by name; there is none where it has no rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RulesState>,
+}
+
+/// The rules of a symbol: each that has an amount, by its name, and whether it trades.
+#[derive(Debug, Serialize)]
+pub struct RulesState {
+    #[serde(flatten)]
+    pub amounts: BTreeMap<&'static str, String>,
+    pub trading: &'static str,
+    #[serde(skip)]
+    text: String,
 }
 
 /// One account.
@@ -126,6 +140,12 @@ pub struct OrderState {
     /// What it waits for: `stop` or `take profit`, and the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
+    /// When it ends, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// The order that is canceled when something happens to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linked_with: Option<u64>,
     /// The id that its client gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
@@ -173,10 +193,16 @@ const NO_SHARES: Holding = Holding { shares: Position::ZERO, held: Position::ZER
 struct Gathered {
     accounts: Vec<(String, Money, Money)>,
     symbols: Vec<(String, Holding, Position)>,
+    rules: BTreeMap<SymbolIndex, SymbolRules>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
     done: Vec<DoneClientOrderState>,
     client_order_ids: BTreeMap<u64, String>,
+    deadlines: BTreeMap<u64, u64>,
+    /// Orders of which one cancels the other, both ways.
+    links: BTreeMap<u64, u64>,
+    /// What those of them hold that came so far.
+    held_by_linked: BTreeMap<u64, Money>,
 }
 
 impl State {
@@ -184,8 +210,23 @@ impl State {
     pub fn of(engine: &Engine) -> State {
         let mut gathered = Gathered::default();
         engine.export(&mut |item| gathered.add(item));
-        let Gathered { accounts, symbols, holdings, mut orders, done, mut client_order_ids } = gathered;
-        orders.iter_mut().for_each(|order| order.client_order_id = client_order_ids.remove(&order.id));
+        let Gathered {
+            accounts,
+            symbols,
+            rules,
+            holdings,
+            mut orders,
+            done,
+            mut client_order_ids,
+            mut deadlines,
+            mut links,
+            ..
+        } = gathered;
+        for order in &mut orders {
+            order.client_order_id = client_order_ids.remove(&order.id);
+            order.until = deadlines.remove(&order.id);
+            order.linked_with = links.remove(&order.id);
+        }
         let balance = accounts.iter().fold(Money::ZERO, |sum, (_, balance, _)| sum.plus(*balance));
         let held = accounts.iter().fold(Money::ZERO, |sum, (_, _, held)| sum.plus(*held));
         let mut positions = vec![Vec::new(); accounts.len()];
@@ -209,7 +250,10 @@ impl State {
                 balance: balance.to_string(),
                 held: held.to_string(),
                 money: balance.plus(held).to_string(),
-                symbols: symbols.into_iter().map(SymbolState::of).collect(),
+                symbols: (0..)
+                    .zip(symbols)
+                    .map(|(at, symbol)| SymbolState::of(symbol, rules.get(&SymbolIndex(at))))
+                    .collect(),
             },
             accounts: accounts
                 .into_iter()
@@ -233,7 +277,11 @@ impl State {
             self.totals.accounts, self.totals.open_orders, self.totals.money, self.totals.held
         );
         for symbol in &self.totals.symbols {
-            text += &format!("  {}: {} shares issued ({} held by sells)\n", symbol.symbol, symbol.issued, symbol.held);
+            let rules = symbol.rules.as_ref().map(|rules| format!(", {}", rules.text)).unwrap_or_default();
+            text += &format!(
+                "  {}: {} shares issued ({} held by sells){rules}\n",
+                symbol.symbol, symbol.issued, symbol.held
+            );
         }
         for account in &self.accounts {
             text += &format!("account {}: balance {} (held {})\n", account.id, account.balance, account.held);
@@ -243,7 +291,7 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
@@ -251,6 +299,8 @@ impl State {
                 order.account,
                 order.limit.as_deref().unwrap_or("any price"),
                 order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
+                order.until.map(|until| format!(", until {until}")).unwrap_or_default(),
+                order.linked_with.map(|other| format!(", linked with order {other}")).unwrap_or_default(),
                 order.executions.len(),
                 order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
             );
@@ -283,9 +333,19 @@ fn said_of(kind: &str) -> String {
 }
 
 impl SymbolState {
-    fn of((symbol, holding, issued): (String, Holding, Position)) -> SymbolState {
+    fn of((symbol, holding, issued): (String, Holding, Position), rules: Option<&SymbolRules>) -> SymbolState {
         let Holding { shares, held } = holding;
-        SymbolState { symbol, shares: shares.to_string(), held: held.to_string(), issued: issued.to_string() }
+        let rules = rules.map(RulesState::of);
+        SymbolState { symbol, shares: shares.to_string(), held: held.to_string(), issued: issued.to_string(), rules }
+    }
+}
+
+impl RulesState {
+    fn of(rules: &SymbolRules) -> RulesState {
+        let said =
+            Rule::ALL.into_iter().filter_map(|rule| Some((rule.name(), rules.amount(rule)?.as_str().to_owned())));
+        let trading = if rules.is_halted { "off" } else { "on" };
+        RulesState { amounts: said.collect(), trading, text: rules.to_string() }
     }
 }
 
@@ -304,6 +364,14 @@ impl Gathered {
                 self.add_order(order, account, &NewOrder::limit(symbol, side, limit, open));
             }
             StateItem::Watch { .. } => {}
+            StateItem::Link { order, partner } => {
+                self.links.insert(order.0, partner.0);
+                self.links.insert(partner.0, order.0);
+            }
+            StateItem::Deadline { order, until } => {
+                self.deadlines.insert(order.0, until.time().seconds());
+            }
+            StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
             StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
@@ -316,8 +384,8 @@ impl Gathered {
             StateItem::ClientOrder { order, id, done: None, .. } => {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
-            StateItem::ClientOrder { order, id, account, placed, done: Some(done) } => {
-                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
+            StateItem::ClientOrder { order, id, account, placed, until: _, done: Some(done) } => {
+                let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade: _ } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),
                     account: self.accounts[account.0 as usize].0.clone(),
@@ -336,12 +404,22 @@ impl Gathered {
 
     /// An open order. It waits if it has a trigger.
     fn add_order(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
-        let NewOrder { symbol, side, limit, shares: open, kind, trigger } = *placed;
+        let NewOrder { symbol, side, limit, shares: open, kind, trigger, self_trade: _ } = *placed;
         let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
         match side {
             // It pays as it executes, and holds nothing.
             Side::Buy if kind == OrderKind::Market => {}
-            Side::Buy => owner.2 = owner.2.plus(limit.times(open)),
+            Side::Buy => {
+                let shared = self.links.get(&order.0).and_then(|partner| self.held_by_linked.get(partner));
+                let held = limit.times(open);
+                let more = held.minus(shared.copied().unwrap_or(Money::ZERO).min(held));
+                owner.2 = owner.2.plus(more);
+                if self.links.contains_key(&order.0) {
+                    self.held_by_linked.insert(order.0, held);
+                }
+            }
+            // The other order of two that are linked holds the same shares.
+            Side::Sell if self.links.get(&order.0).is_some_and(|partner| *partner < order.0) => {}
             Side::Sell => {
                 let holding = self.holdings.entry((account, symbol)).or_insert(NO_SHARES);
                 holding.held = holding.held.plus(open.position());
@@ -356,6 +434,8 @@ impl Gathered {
             limit: (kind != OrderKind::Market).then(|| limit.to_string()),
             open: open.to_string(),
             waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
+            until: None,
+            linked_with: None,
             client_order_id: None,
             executions: Vec::new(),
         });

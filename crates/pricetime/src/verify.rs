@@ -96,9 +96,13 @@ fn history(disk: &Disk, report: &mut Report) {
         Ok(Some(found)) => {
             let [orders, trades] = [0, 1].map(|table| found.records[table] - found.gone[table]);
             let candles = found.records[2];
+            let notes = match found.records[3] - found.gone[2] {
+                0 => String::new(),
+                notes => format!(", {notes} notes"),
+            };
             let sound = if report.faults == before { "sound" } else { "all others are sound" };
             println!(
-                "{HISTORY_FOLDER}: {orders} orders, {trades} trades, {candles} candles up to command {}: {sound}",
+                "{HISTORY_FOLDER}: {orders} orders, {trades} trades, {candles} candles{notes} up to command {}: {sound}",
                 found.through
             );
         }

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use common::client::frame;
 use common::folder::Folder;
-use common::order_xml::{as_on_the_wire, funds_attributes, on_failure_attribute, order_attributes, placing_attributes};
+use common::order_xml::{as_on_the_wire, on_failure_attribute, placing_attributes, rules_attributes, seconds};
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Entry, Execution, Money, Op, OrderId, OrderName, Query, Reject, Reply, Sequence, Side,
-    StateItem, Status, Symbol, Time,
+    AccountId, Command, Deadline, Entry, Execution, Money, Op, OrderId, OrderName, Query, Reject, Reply, Rule,
+    Sequence, Side, StateItem, Status, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -45,7 +45,11 @@ impl Oracle {
     fn new(seed: u64) -> Oracle {
         Oracle {
             model: Model::new(),
-            workload: Workload::new(seed).with_all_kinds(),
+            // Where symbols have rules, less of the rest is met.
+            workload: match seed % 2 {
+                0 => Workload::new(seed).with_all_kinds().with_terms(),
+                _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
+            },
             random: Random::new(!seed),
             sequence: Sequence::ZERO,
             next: None,
@@ -56,6 +60,9 @@ impl Oracle {
     fn draw(&mut self) -> Vec<Op> {
         let mut ops = self.workload.next_request(&self.model);
         for op in &mut ops {
+            if let Op::Command(command) = op {
+                *command = later(*command);
+            }
             if let Op::Command(Command::CreateAccount { balance, .. }) = op {
                 let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
                 *balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
@@ -120,6 +127,11 @@ impl Oracle {
                 children.push_str("<cancel id=\"0\"/>");
                 write_answer(answers, " id=\"0\"", &Reply::Rejected(Reject::UnknownOrder), &[]);
             }
+            Op::Command(Command::AmendOrder { order: OrderName::Id(OrderId(0)), shares, .. }) => {
+                let echo = format!(" id=\"0\" shares=\"{shares}\"");
+                write!(children, "<amend{echo}/>").unwrap();
+                write_answer(answers, &echo, &Reply::Rejected(Reject::UnknownOrder), &[]);
+            }
             Op::Query(query) => {
                 let order = id_of(query.order);
                 write!(children, "<query id=\"{}\"/>", order.0).unwrap();
@@ -150,13 +162,17 @@ impl Oracle {
                 self.apply(Command::CreateSymbol { symbol });
                 format!(" sym=\"{symbol}\" id=\"{account}\"")
             }
-            Command::PlaceOrder { order, .. } => {
-                let echo = order_attributes(&order);
-                write!(children, "<order{echo}/>").unwrap();
-                echo
+            Command::ChangeRules { symbol, rules } => {
+                let echo = rules_attributes(symbol, &rules);
+                write!(children, "<rules{echo}/>").unwrap();
+                match self.apply(command).0 {
+                    Reply::Created => write!(answers, "<changed{echo}/>").unwrap(),
+                    refused => write_answer(answers, &echo, &refused, &[]),
+                }
+                return;
             }
-            Command::PlaceByFunds { order, .. } => {
-                let echo = funds_attributes(&order);
+            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } => {
+                let echo = placing_attributes(&command);
                 write!(children, "<order{echo}/>").unwrap();
                 echo
             }
@@ -165,7 +181,15 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
-            Command::ActivateReached | Command::CreateOldSymbol { .. } => unreachable!("no client asks for it"),
+            Command::PlaceLinked { .. } => unreachable!("this workload links nothing"),
+            Command::AmendOrder { order, shares, .. } => {
+                let echo = format!(" id=\"{}\" shares=\"{shares}\"", id_of(order).0);
+                write!(children, "<amend{echo}/>").unwrap();
+                echo
+            }
+            Command::ActivateReached | Command::ExpireOrders | Command::CreateOldSymbol { .. } => {
+                unreachable!("no client asks for it")
+            }
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
                 unreachable!("it stands behind its cancel")
             }
@@ -183,6 +207,23 @@ impl Oracle {
     }
 }
 
+/// The time of the model stands still, and the server's does not: a deadline comes in neither.
+const CENTURY: u64 = 4_000_000_000_000_000;
+
+/// The same with a deadline that is far away, if it has one.
+fn later(command: Command) -> Command {
+    let far = |until: Deadline| Deadline::new(Time(until.time().0 + CENTURY)).expect("later than 1970");
+    match command {
+        Command::PlaceOrder { account, order, client_id, until } => {
+            Command::PlaceOrder { account, order, client_id, until: until.map(far) }
+        }
+        Command::PlaceIfCanceled { account, order, client_id, until } => {
+            Command::PlaceIfCanceled { account, order, client_id, until: until.map(far) }
+        }
+        other => other,
+    }
+}
+
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(Query { account, .. })
@@ -191,14 +232,18 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFunds { account, .. }
             | Command::PlaceIfCanceled { account, .. }
             | Command::PlaceByFundsIfCanceled { account, .. }
-            | Command::CancelOrder { account, .. },
+            | Command::CancelOrder { account, .. }
+            | Command::AmendOrder { account, .. }
+            | Command::PlaceLinked { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::ActivateReached,
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. },
         ) => None,
     }
 }
@@ -222,7 +267,10 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
         Reply::Done(_) => panic!("the model keeps every order"),
         Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
-        Reply::Activated => unreachable!("no client asks for it"),
+        Reply::Amended { open, .. } => {
+            write!(out, "<amended{echo}><open shares=\"{open}\"/></amended>").unwrap();
+        }
+        Reply::Activated | Reply::Expired => unreachable!("no client asks for it"),
     }
 }
 
@@ -230,7 +278,8 @@ fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, execu
     let mut children = String::new();
     if !status.open.is_zero() {
         let waits = status.waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
-        write!(children, "<open shares=\"{}\"{waits}/>", status.open).unwrap();
+        let until = status.until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
+        write!(children, "<open shares=\"{}\"{waits}{until}/>", status.open).unwrap();
     }
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();
@@ -305,7 +354,15 @@ fn compare_state(state: &Value, model: &Model) {
                 assert_eq!(told["id"], order.0);
                 executions = told["executions"].as_array().unwrap().iter();
             }
-            StateItem::Watch { .. } => {}
+            StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Rules { symbol, rules } => {
+                let told = &state["totals"]["symbols"][symbol.0 as usize]["rules"];
+                assert_eq!(told["trading"], if rules.is_halted { "off" } else { "on" });
+                for rule in Rule::ALL {
+                    let amount = rules.amount(rule).map(|amount| amount.as_str().to_owned());
+                    assert_eq!(told.get(rule.name()).and_then(Value::as_str), amount.as_deref(), "{}", rule.name());
+                }
+            }
             StateItem::Stop { order, placed, .. } => {
                 assert_eq!(executions.len(), 0, "executions that the model has not");
                 let (told, trigger) = (orders.next().expect("an open order of the model"), placed.trigger.unwrap());

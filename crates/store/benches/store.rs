@@ -117,6 +117,7 @@ impl Flow {
                 Shares::from_units((1 + self.random.below(500)) as i64 * 100_000_000).unwrap(),
             ),
             client_id: None,
+            until: None,
         };
         self.apply(command);
         self.orders += 1;

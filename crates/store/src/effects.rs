@@ -5,13 +5,16 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Engine, Event, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, Money, NewOrder, OrderId, OrderKind,
+    Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::notes::NoteRows;
+use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::StopRows;
+use crate::term_rows::TermRows;
 
 /// Where the rows stand: the one row of `command_sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,9 @@ pub struct Effects {
     pub(crate) client_orders: Vec<ClientOrderRow>,
     pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
     pub(crate) stops: StopRows,
+    pub(crate) notes: NoteRows,
+    pub(crate) rules: Vec<RulesRow>,
+    pub(crate) terms: TermRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -102,6 +108,8 @@ pub(crate) struct OrderRow {
     pub shares: Shares,
     pub kind: OrderKind,
     pub trigger: Option<Trigger>,
+    pub self_trade: SelfTrade,
+    pub until: Option<Deadline>,
     /// What is left of it after these commands.
     pub open: Shares,
     pub sequence: Sequence,
@@ -142,6 +150,7 @@ pub(crate) struct CancellationRow {
     pub order: OrderId,
     pub account: AccountIndex,
     pub shares: Shares,
+    pub why: CancelReason,
     pub sequence: Sequence,
     pub time: Time,
 }
@@ -181,6 +190,9 @@ impl Effects {
             client_orders: Vec::new(),
             client_orders_done: Vec::new(),
             stops: StopRows::default(),
+            notes: NoteRows::default(),
+            rules: Vec::new(),
+            terms: TermRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -209,6 +221,9 @@ impl Effects {
         self.client_orders.clear();
         self.client_orders_done.clear();
         self.stops.clear();
+        self.notes.clear();
+        self.rules.clear();
+        self.terms.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -223,24 +238,22 @@ impl Effects {
                 self.accounts.push(AccountRow { account, id, balance: Money::ZERO });
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
+            Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
             Event::OrderOpened { order, account, placed } => {
-                let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
-                let open = shares;
-                let row = OrderRow { order, account, symbol, side, limit, shares, kind, trigger, open, sequence, time };
-                self.orders.push(row);
-                self.arriving = Some(Arriving { order, account, side });
-                if let Some(trigger) = trigger {
-                    self.stops.open(order, symbol, trigger);
+                self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
+                self.arriving = Some(Arriving { order, account, side: placed.side });
+                if let Some(trigger) = placed.trigger {
+                    self.stops.open(order, placed.symbol, trigger);
                 }
             }
             Event::TriggerReached { symbol, trigger } => self.stops.reach(symbol, trigger, sequence),
             Event::OrderTriggered { order, account, placed } => {
                 self.stops.activate(order, sequence);
+                self.notes.triggered((order, account), &placed, (sequence, time), self.after.next_execution);
                 self.arriving = Some(Arriving { order, account, side: placed.side });
             }
             Event::ClientOrderIdGiven { order, id } => {
-                let placed = self.orders.last().filter(|row| row.order == order);
-                let account = placed.expect("invariant: an order is named when it was opened").account;
+                let account = self.just_opened(order).account;
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
@@ -271,11 +284,17 @@ impl Effects {
                 self.take(aggressor, shares);
                 self.take(maker, shares);
             }
-            Event::OrderCanceled { order, account, symbol: _, shares } => {
+            Event::OrderCanceled { order, account, symbol: _, shares, why } => {
                 self.take(order, shares);
                 self.stops.cancel(order, order < self.before.next_order);
-                self.cancellations.push(CancellationRow { order, account, shares, sequence, time });
+                self.cancellations.push(CancellationRow { order, account, shares, why, sequence, time });
             }
+            Event::OrderReduced { order, shares, .. } => {
+                self.take(order, shares);
+                self.terms.reduce(order, shares);
+            }
+            Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
+            Event::OrdersLinked { .. } => {}
             Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
             Event::PositionChanged { account, symbol, shares } => {
                 self.set_position(account, symbol, shares);
@@ -296,8 +315,9 @@ impl Effects {
         for row in &mut self.issued {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
-        let (created, executed) = (self.symbols.iter(), self.executions.iter());
-        self.stops.seal(engine, created.map(|row| row.symbol), executed.map(|row| row.symbol));
+        let (created, ruled) = (self.symbols.iter(), self.rules.iter());
+        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol));
+        self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
     /// Where the rows will stand.
@@ -321,7 +341,14 @@ impl Effects {
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len();
-        1 + created + changed + self.executions.len() + self.cancellations.len() + named + self.stops.len()
+        let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
+        1 + created + changed + self.executions.len() + self.cancellations.len() + others
+    }
+
+    /// The order that was opened last, which is this one.
+    fn just_opened(&mut self, order: OrderId) -> &mut OrderRow {
+        let opened = self.orders.last_mut().filter(|row| row.order == order);
+        opened.expect("invariant: what is said of an order's placing follows its opening")
     }
 
     /// Takes shares off an order: one of these effects', whose ids are consecutive, or an older one.
@@ -379,6 +406,26 @@ impl Effects {
         if !self.issued.iter().any(|row| row.symbol == symbol) {
             self.issued.push(IssuedRow { symbol, issued: Position::ZERO });
         }
+    }
+}
+
+impl OrderRow {
+    /// One that was just placed.
+    fn of(
+        order: OrderId,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        sequence: Sequence,
+        time: Time,
+    ) -> OrderRow {
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = *placed;
+        let (open, until) = (shares, None);
+        OrderRow { order, account, symbol, side, limit, shares, kind, trigger, self_trade, until, open, sequence, time }
+    }
+
+    /// Whether it has a deadline or prevents self-trades.
+    pub(crate) fn has_terms(&self) -> bool {
+        self.self_trade != SelfTrade::Allowed || self.until.is_some()
     }
 }
 

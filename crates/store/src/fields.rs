@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use engine::{Money, OrderKind, Position, Price, Shares, Time, Trigger};
+use engine::{Distance, Money, OrderKind, Position, Price, Shares, Time, Trigger};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
-use crate::column::YEAR_2000_US;
+use crate::column::{HUNDREDTH, YEAR_2000_US};
 use crate::error::StoreError;
 use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, take_numeric};
 
@@ -125,6 +125,15 @@ impl Take<'_> for Position {
 impl Take<'_> for Money {
     fn take(raw: &[u8]) -> Option<Money> {
         take_numeric(raw, MONEY_GROUPS).map(Money::from_units)
+    }
+}
+
+/// In per cent.
+impl Take<'_> for Distance {
+    fn take(raw: &[u8]) -> Option<Distance> {
+        let units = take_numeric(raw, SHARE_GROUPS)?;
+        let hundredths = u32::try_from(units / HUNDREDTH).ok().filter(|_| units % HUNDREDTH == 0);
+        Distance::from_hundredths(hundredths?)
     }
 }
 

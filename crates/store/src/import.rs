@@ -1,14 +1,14 @@
 //! A market that a data folder holds, as rows: its state, and the done orders of its history, in one transaction.
 //!
 //! Neither says all that the rows could hold: when an open order was placed, what a done one asked for (unless a client
-//! order id stands for it), and with which other order it executed. Those columns stay null and those executions go to a
-//! table of their own.
+//! order id stands for it), with which other order it executed, and why it was canceled. Those columns stay null and those
+//! executions go to a table of their own.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrder, DoneOrders, Execution, Importer, NewOrder, OrderId, OrderKind,
+    AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, DoneOrders, Execution, Importer, NewOrder, OrderId,
     Position, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
@@ -18,6 +18,7 @@ use crate::column::{Parameter, Single, columns};
 use crate::effects::Head;
 use crate::error::StoreError;
 use crate::parts;
+use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
 
@@ -49,13 +50,13 @@ const POSITIONS: &str = "
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[])";
 const ORDERS: &str = "
     INSERT INTO pricetime.orders
-        (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below)
+        (id, account, symbol, side, limit_price, shares, kind, trigger_price, trigger_from_below, self_trade, until)
     SELECT u.id, u.account, u.symbol,
         CASE u.buys WHEN true THEN 'buy'::pricetime.side WHEN false THEN 'sell'::pricetime.side END, u.limit_price, u.shares,
-        u.kind::pricetime.order_kind, u.trigger_price, u.from_below
+        u.kind::pricetime.order_kind, u.trigger_price, u.from_below, u.self_trade::pricetime.self_trade, u.until
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::numeric[], $6::numeric[], $7::text[],
-        $8::numeric[], $9::boolean[])
-        AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below)";
+        $8::numeric[], $9::boolean[], $10::text[], $11::timestamptz[])
+        AS u(id, account, symbol, buys, limit_price, shares, kind, trigger_price, from_below, self_trade, until)";
 /// They come in the order in which they stand in their queues, which is not that of their ids.
 const RESTING: &str = "
     INSERT INTO pricetime.resting (order_id, open, queued_sequence, queued_nth)
@@ -64,6 +65,7 @@ const RESTING: &str = "
 const WATCHED: &str = "
     UPDATE pricetime.symbols s SET watched = true, last_price = u.price
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
+const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 /// Those that were reached are in their order.
 const WAITING: &str = "
     INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
@@ -75,17 +77,33 @@ const EXECUTIONS: &str = "
     INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[])";
 const CANCELLATIONS: &str = "
-    INSERT INTO pricetime.cancellations (order_id, account, shares, time)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[])";
+    INSERT INTO pricetime.cancellations (order_id, account, shares, time, why)
+    SELECT u.*, NULL::smallint FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[]) AS u";
+/// Of orders that are done.
+const REDUCTIONS: &str = "
+    INSERT INTO pricetime.reductions (order_id, shares) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
+const DEADLINES: &str = "
+    UPDATE pricetime.orders o SET until = u.until FROM unnest($1::bigint[], $2::timestamptz[]) AS u(id, until)
+    WHERE o.id = u.id";
 const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
-/// What the orders on the books are, as far as their client order ids tell.
+/// What the open orders are, as far as their client order ids tell. Of what an order was placed with, more than is open or was
+/// executed was taken off it. Both parts see the rows as they were before.
 const TERMS: &str = "
+    WITH told AS (
+        SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[], $4::boolean[], $5::text[], $6::numeric[])
+            AS u(id, kind, trigger_price, from_below, self_trade, shares)
+    ), reduced AS (
+        INSERT INTO pricetime.reductions (order_id, shares)
+        SELECT o.id, t.shares - o.shares FROM told t JOIN pricetime.orders o ON o.id = t.id WHERE t.shares > o.shares
+    )
     UPDATE pricetime.orders o
-    SET kind = u.kind::pricetime.order_kind, trigger_price = u.trigger_price, trigger_from_below = u.from_below
-    FROM unnest($1::bigint[], $2::text[], $3::numeric[], $4::boolean[]) AS u(id, kind, trigger_price, from_below)
-    WHERE o.id = u.id";
+    SET kind = t.kind::pricetime.order_kind, trigger_price = t.trigger_price, trigger_from_below = t.from_below,
+        self_trade = t.self_trade::pricetime.self_trade, shares = t.shares
+    FROM told t WHERE o.id = t.id AND (o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, o.shares)
+        IS DISTINCT FROM (t.kind::pricetime.order_kind, t.trigger_price, t.from_below, t.self_trade::pricetime.self_trade,
+            t.shares)";
 const HEAD: &str = "
     UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
     WHERE sequence = 0 AND next_order = 1";
@@ -101,11 +119,13 @@ struct Rows {
     cancellations: Vec<(OrderId, AccountIndex, Shares, Time)>,
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
     watched: Vec<(SymbolIndex, Option<Price>)>,
+    rules: Vec<RulesRow>,
     waiting: Vec<Waiting>,
-    /// Of open orders that are no mere limit orders, as far as their client order ids tell.
+    deadlines: Vec<(OrderId, Deadline)>,
+    /// Of open orders, as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
-    /// What done orders asked for, as far as their client order ids tell.
-    asked: HashMap<OrderId, NewOrder<SymbolIndex>>,
+    /// What done orders asked for, and when they were to end, as far as their client order ids tell.
+    asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
     numbers: HashMap<AccountId, AccountIndex>,
     next_symbol: u64,
@@ -119,10 +139,14 @@ struct Order {
     account: AccountIndex,
     /// But for its shares.
     asked: Option<NewOrder<SymbolIndex>>,
+    until: Option<Deadline>,
     open: Shares,
     /// Which one it is of those that are open.
     ordinal: u64,
+    /// With what was taken off it, as far as that is known.
     shares: Shares,
+    /// What was taken off it, if it is done.
+    reduced: Shares,
 }
 
 struct Waiting {
@@ -227,21 +251,21 @@ impl Rows {
             }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: the engine took this execution");
-                order.shares = sum(order.shares, execution.shares);
+                order.shares = order.shares.plus(execution.shares);
                 let order = order.order;
                 self.add_execution(order, execution);
             }
-            StateItem::ClientOrder { order, id, account, placed, done } => {
+            StateItem::Link { .. } => {}
+            StateItem::Deadline { order, until } => self.deadlines.push((order, until)),
+            StateItem::ClientOrder { order, id, account, placed, until, done } => {
                 self.client_orders.push((order, account, id, done));
                 match done {
-                    Some(_) => drop(self.asked.insert(order, placed)),
-                    None if placed.kind != OrderKind::Limit || placed.trigger.is_some() => {
-                        self.terms.push((order, placed));
-                    }
-                    None => {}
+                    Some(_) => drop(self.asked.insert(order, (placed, until))),
+                    None => self.terms.push((order, placed)),
                 }
             }
             StateItem::Watch { symbol, last } => self.watched.push((symbol, last)),
+            StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.add_open(order, account, placed);
                 let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
@@ -253,8 +277,10 @@ impl Rows {
 
     fn add_open(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) {
         self.open_orders += 1;
-        let (open, ordinal) = (placed.shares, self.open_orders);
-        self.orders.push(Order { order, account, asked: Some(placed), open, ordinal, shares: open });
+        let (open, ordinal, reduced) = (placed.shares, self.open_orders, Shares::ZERO);
+        // Its deadline follows, if it has one.
+        let (asked, until) = (Some(placed), None);
+        self.orders.push(Order { order, account, asked, until, open, ordinal, shares: open, reduced });
     }
 
     fn add_execution(&mut self, order: OrderId, execution: Execution) {
@@ -263,13 +289,21 @@ impl Rows {
     }
 
     fn add_done(&mut self, done: &DoneOrder, account: AccountIndex) -> Result<(), StoreError> {
-        let executed = done.executions.iter().fold(Shares::ZERO, |shares, execution| sum(shares, execution.shares));
-        let shares = done.canceled.map_or(executed, |canceled| sum(executed, canceled.shares));
-        if shares.is_zero() {
+        let executed = done.executions.iter().fold(Shares::ZERO, |shares, execution| shares.plus(execution.shares));
+        let left = done.canceled.map_or(executed, |canceled| executed.plus(canceled.shares));
+        if left.is_zero() {
             return Err(StoreError::Import(format!("of order {} nothing was executed or canceled", done.order)));
         }
-        let asked = self.asked.get(&done.order).copied();
-        self.orders.push(Order { order: done.order, account, asked, open: Shares::ZERO, ordinal: 0, shares });
+        let (asked, until) = self.asked.get(&done.order).copied().unzip();
+        let shares = asked.map_or(left, |asked| asked.shares);
+        if shares < left {
+            return Err(StoreError::Import(format!(
+                "of order {} more was executed or canceled than it had",
+                done.order
+            )));
+        }
+        let (until, open, reduced) = (until.flatten(), Shares::ZERO, shares.less(left));
+        self.orders.push(Order { order: done.order, account, asked, until, open, ordinal: 0, shares, reduced });
         for execution in &done.executions {
             self.add_execution(done.order, *execution);
         }
@@ -290,11 +324,18 @@ impl Rows {
         execute(session, SYMBOLS, columns!(&self.symbols, row => row.0, row.1, row.2)).await?;
         execute(session, POSITIONS, columns!(&self.positions, row => row.0.0, row.1.0, row.2)).await?;
         execute(session, WATCHED, columns!(&self.watched, row => row.0.0, row.1)).await?;
+        let rules = columns!(&self.rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
+            row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted);
+        execute(session, RULES, rules).await?;
         let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.symbol.0),
             row.asked.map(|asked| asked.side == Side::Buy), row.asked.map(|asked| asked.limit), row.shares,
             row.asked.map(|asked| asked.kind.name()), row.trigger().map(Trigger::price),
-            row.trigger().map(Trigger::is_from_below));
+            row.trigger().map(Trigger::is_from_below), row.asked.map(|asked| asked.self_trade.name()),
+            row.until.map(Deadline::time));
         execute(session, ORDERS, orders).await?;
+        let reduced = columns!(&self.orders, if |order| !order.reduced.is_zero(), row => row.order.0, row.reduced);
+        execute(session, REDUCTIONS, reduced).await?;
+        execute(session, DEADLINES, columns!(&self.deadlines, row => row.0.0, row.1.time())).await?;
         let resting =
             columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
         execute(session, RESTING, resting).await?;
@@ -307,7 +348,7 @@ impl Rows {
         let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
         execute(session, CLIENT_ORDERS, client_orders).await?;
         let terms = columns!(&self.terms, row => row.0.0, row.1.kind.name(), row.1.trigger.map(Trigger::price),
-            row.1.trigger.map(Trigger::is_from_below));
+            row.1.trigger.map(Trigger::is_from_below), row.1.self_trade.name(), row.1.shares);
         execute(session, TERMS, terms).await?;
         self.accounts.clear();
         self.symbols.clear();
@@ -317,7 +358,9 @@ impl Rows {
         self.cancellations.clear();
         self.client_orders.clear();
         self.watched.clear();
+        self.rules.clear();
         self.waiting.clear();
+        self.deadlines.clear();
         self.terms.clear();
         Ok(())
     }
@@ -333,9 +376,4 @@ async fn execute(session: &Session, sql: &str, parameters: impl AsRef<[Parameter
     let parameters: Vec<&(dyn ToSql + Sync)> =
         parameters.as_ref().iter().map(|parameter| parameter.as_ref() as _).collect();
     session.client.execute(sql, &parameters).await.map_err(|error| session.error(&error, ACTION))
-}
-
-fn sum(one: Shares, other: Shares) -> Shares {
-    let sum = one.units().checked_add(other.units()).and_then(Shares::from_units);
-    sum.expect("invariant: an order has at most 2^63 - 1 units of shares")
 }

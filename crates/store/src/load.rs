@@ -16,8 +16,10 @@ use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::kept::NOTHING_GOES;
 use crate::pages::side;
+use crate::rules_rows;
 use crate::session::Session;
 use crate::standing::{self, Standing};
+use crate::term_rows;
 
 /// What was read.
 pub struct Loaded {
@@ -43,15 +45,21 @@ const ORDERS: &str = "
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
+const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
 /// Those that no execution has reached, by symbol and trigger, and then the others in their order.
 const WAITING: &str = "
-    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, w.reached_sequence IS NOT NULL
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.trigger_price,
+        o.trigger_from_below, o.self_trade, w.reached_sequence IS NOT NULL
     FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
+    JOIN pricetime.resting r ON r.order_id = w.order_id
     ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
         CASE WHEN w.reached_sequence IS NULL THEN w.symbol END,
         CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
         o.id";
+/// Those of open orders, the earliest first.
+const DEADLINES: &str = "
+    SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    WHERE o.until IS NOT NULL ORDER BY o.until, o.id";
 const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
         SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
@@ -64,10 +72,10 @@ const EXECUTIONS: &str = "
         FROM part JOIN pricetime.executions e ON e.sell_order = part.id
     ORDER BY 1, 2, 3";
 
-/// Those whose client order ids stand for them at the time of the last command.
+/// Those whose client order ids stand for them at the time of the last command, with the shares that they were placed with.
 const CLIENT_ORDERS: &str = "
     SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, c.done
+        o.trigger_from_below, o.self_trade, o.until, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours'
     ORDER BY o.id";
@@ -125,6 +133,7 @@ pub(crate) async fn visit_state(
     .await?;
     visit_orders(session, visit).await?;
     visit_stops(session, visit).await?;
+    visit_deadlines(session, visit).await?;
     visit_client_orders(session, visit).await?;
     Ok(standing)
 }
@@ -162,10 +171,26 @@ async fn visit_stops(
         visit(StateItem::Watch { symbol: SymbolIndex(fields.next()?), last: fields.maybe()? })
     })
     .await?;
+    each_row(session, &RULES.replace("COLUMNS", rules_rows::COLUMNS), &mut |fields| {
+        visit(StateItem::Rules { symbol: SymbolIndex(fields.next()?), rules: rules_rows::take_rules(fields)? })
+    })
+    .await?;
     each_row(session, WAITING, &mut |fields| {
         let order = OrderId(fields.next()?);
         let (account, placed) = placed(fields)?;
         visit(StateItem::Stop { order, account, placed, is_reached: fields.next()? })
+    })
+    .await
+}
+
+async fn visit_deadlines(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, DEADLINES, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        let until = term_rows::until(fields)?.ok_or_else(|| unreadable("orders.until"))?;
+        visit(StateItem::Deadline { order, until })
     })
     .await
 }
@@ -179,7 +204,8 @@ async fn visit_client_orders(
         let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, placed) = placed(fields)?;
-        visit(StateItem::ClientOrder { order, id, account, placed, done: fields.maybe()? })
+        let until = term_rows::until(fields)?;
+        visit(StateItem::ClientOrder { order, id, account, placed, until, done: fields.maybe()? })
     })
     .await
 }
@@ -189,7 +215,8 @@ fn placed(fields: &mut Fields<'_>) -> Result<(AccountIndex, NewOrder<SymbolIndex
     let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
     let side = side(fields.next()?);
     let (limit, shares, kind) = (fields.next()?, fields.next()?, fields.next()?);
-    Ok((account, NewOrder { symbol, side, limit, shares, kind, trigger: fields.trigger()? }))
+    let (trigger, self_trade) = (fields.trigger()?, term_rows::self_trade(fields)?);
+    Ok((account, NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }))
 }
 
 /// Visits the rows of a query as they come.

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use engine::{
-    AccountIndex, ClientOrderId, Money, OrderId, OrderKind, Price, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Sequence, Shares, Side,
+    SymbolIndex, Time, Trigger,
 };
 
 use crate::column::{Column, Put, Single};
@@ -12,6 +13,7 @@ use crate::fields::Fields;
 use crate::kept::{Gone, Kept, RowsOf};
 use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
+use crate::term_rows::{self, SHARES_NOW};
 
 /// Rows looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: u64 = 10_000;
@@ -61,12 +63,14 @@ pub struct OpenedRow {
     pub side: Side,
     /// The worst price it takes.
     pub limit: Price,
-    /// What was ordered.
+    /// What was ordered, less what was taken off it.
     pub shares: Shares,
     /// What it might do when it arrived.
     pub kind: OrderKind,
     /// What it waits or waited for.
     pub trigger: Option<Trigger>,
+    /// What becomes of it where it would execute with an order of its own account.
+    pub self_trade: SelfTrade,
     /// When it was placed.
     pub time: Time,
     /// The command that placed it.
@@ -88,6 +92,8 @@ pub struct PlacedRow {
     pub canceled: Shares,
     /// What was paid for the rest.
     pub money: Money,
+    /// When it was triggered; none where it never was, or nobody knows.
+    pub triggered: Option<Time>,
     /// How it ended; none while it is open.
     pub ended: Option<EndRow>,
 }
@@ -95,6 +101,8 @@ pub struct PlacedRow {
 /// How an order ended: by its cancellation or else by its last execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndRow {
+    /// Why it was canceled; none if it was not, or nobody knows.
+    pub why: Option<CancelReason>,
     /// When it ended.
     pub time: Time,
     /// The command that ended it.
@@ -125,18 +133,26 @@ pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller";
 
+/// When order `o` was triggered; null where it never was, or was before there were notes.
+const TRIGGERED_AT: &str = "
+    CASE WHEN o.trigger_price IS NOT NULL THEN (
+        SELECT t.time FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'triggered' LIMIT 1
+    ) END";
+
 /// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
 /// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
-const PLACED: &str = "
-    SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, o.time, o.sequence, n.client_order_id,
-        coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0),
+fn placed() -> String {
+    format!(
+        "SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, {SHARES_NOW}, o.kind, o.trigger_price,
+        o.trigger_from_below, o.self_trade, o.time, o.sequence, n.client_order_id,
+        coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0), c.why::bigint,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
-        CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END
+        CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END, {TRIGGERED_AT}
     FROM chosen o
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
     LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
     LEFT JOIN pricetime.client_orders n ON n.order_id = o.id
+    LEFT JOIN pricetime.reductions d ON d.order_id = o.id
     LEFT JOIN LATERAL (
         SELECT sum(x.price * x.shares) AS money, max(x.time) AS time, max(x.sequence) AS sequence FROM (
             SELECT b.price, b.shares, b.time, b.sequence FROM pricetime.executions b WHERE b.buy_order = o.id
@@ -144,7 +160,9 @@ const PLACED: &str = "
             SELECT s.price, s.shares, s.time, s.sequence FROM pricetime.executions s WHERE s.sell_order = o.id
         ) x
     ) e ON true
-    ORDER BY o.id DESC";
+    ORDER BY o.id DESC"
+    )
+}
 
 /// Whether one of these orders was placed, and is not here.
 const ANY_GONE: &str = "
@@ -217,7 +235,8 @@ impl Reader {
                  SELECT o.* FROM unnest($1::bigint[]) AS u(id)
                  CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
                  WHERE o.sequence IS NOT NULL
-             ) {PLACED}"
+             ) {}",
+            placed()
         );
         self.read(until, async |session: &Session, kept| {
             let ids = Column::of(&asked, |order, out| order.0.put(out));
@@ -383,8 +402,9 @@ async fn orders_of(
     let sql = format!(
         "WITH chosen AS (
              SELECT l.* FROM ({}) l WHERE $3::bigint IS NULL OR l.symbol = $3::bigint ORDER BY l.id DESC LIMIT $4::bigint
-         ) {PLACED}",
-        orders_of_account("o.*", chain.first, LOOKED_AT_MAX)
+         ) {}",
+        orders_of_account("o.*", chain.first, LOOKED_AT_MAX),
+        placed()
     );
     let given: [Given<'_>; 4] = [&account, &from, &symbol, &most];
     let found = each(&session.client.query(&sql, &given).await?, placed_row)?;
@@ -467,12 +487,12 @@ pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>
 
 fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
     let (account, placed) = (AccountIndex(fields.next()?), opened_row(fields)?);
-    let (open, canceled, money) = (fields.next()?, fields.next()?, fields.next()?);
+    let (open, canceled, money, why) = (fields.next()?, fields.next()?, fields.next()?, term_rows::why(fields)?);
     let ended = match (fields.maybe()?, fields.maybe()?) {
-        (Some(time), Some(sequence)) => Some(EndRow { time, sequence: Sequence(sequence) }),
+        (Some(time), Some(sequence)) => Some(EndRow { why, time, sequence: Sequence(sequence) }),
         _ => None,
     };
-    Ok(PlacedRow { account, placed, open, canceled, money, ended })
+    Ok(PlacedRow { account, placed, open, canceled, money, triggered: fields.maybe()?, ended })
 }
 
 pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {
@@ -484,6 +504,7 @@ pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreErro
         shares: fields.next()?,
         kind: fields.next()?,
         trigger: fields.trigger()?,
+        self_trade: term_rows::self_trade(fields)?,
         time: fields.next()?,
         sequence: Sequence(fields.next()?),
         client_id: client_id(fields)?,

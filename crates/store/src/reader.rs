@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{OrderId, OrderKind, Sequence, Time, Trigger};
+use engine::{OrderId, OrderKind, SelfTrade, Sequence, Time, Trigger};
 use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -14,6 +14,7 @@ use crate::kept::{self, Kept, NOTHING_GOES};
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
 use crate::stop::{Stop, unless_stopped};
+use crate::term_rows;
 use crate::url::StoreUrl;
 
 const ACTION: &str = "read the history";
@@ -25,8 +26,8 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// come as far.
 pub type Seen<T> = (T, Sequence);
 
-/// An open order: when it was placed, its kind, and what it waits or waited for.
-pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>);
+/// An open order: when it was placed, its kind, what it waits or waited for, how it prevents self-trades, and when it was triggered.
+pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>);
 
 /// Reads for one thread, and changes nothing.
 pub struct Reader {
@@ -46,8 +47,9 @@ fn standing() -> String {
 
 /// When the open orders were placed; imported ones do not say.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below
-    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE o.time IS NOT NULL";
+    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, t.time
+    FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
+    LEFT JOIN pricetime.notes t ON t.order_id = o.id AND t.kind = 'triggered' WHERE o.time IS NOT NULL";
 
 impl Reader {
     /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
@@ -69,7 +71,11 @@ impl Reader {
             // Whole tables, unlike all other questions.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
-            Ok(each(&rows, |fields| Ok((OrderId(fields.next()?), fields.next()?, fields.next()?, fields.trigger()?)))?)
+            let placed_as = |fields: &mut Fields<'_>| {
+                let (order, time, kind) = (OrderId(fields.next()?), fields.next()?, fields.next()?);
+                Ok((order, time, kind, fields.trigger()?, term_rows::self_trade(fields)?, fields.maybe()?))
+            };
+            Ok(each(&rows, placed_as)?)
         });
         Ok(placed?.0)
     }

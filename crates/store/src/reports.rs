@@ -1,17 +1,19 @@
-//! What was reported of an account's orders, found again piece by piece: every placing, execution and cancellation behind a
-//! command, each kind along an index of its own. Ids rise with the commands, so a search finds where to begin.
+//! What was reported of an account's orders, found again piece by piece: every placing, execution, note and cancellation behind
+//! a command, each kind along an index of its own. Ids rise with the commands, so a search finds where to begin.
 
 use std::time::Instant;
 
-use engine::{AccountIndex, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
 use crate::column::Single;
 use crate::error::{StoreError, Told};
 use crate::fields::Fields;
 use crate::kept::RowsOf;
+use crate::notes::{self, NotedRow};
 use crate::pages::{OpenedRow, TRADE, TradeRow, opened_row, side, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, Seen, each};
 use crate::session::Session;
+use crate::term_rows;
 
 /// What was canceled of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct CanceledRow {
     pub side: Side,
     /// What was open of it.
     pub shares: Shares,
+    /// Why it was canceled; none if nobody knows.
+    pub why: Option<CancelReason>,
     /// When it was canceled.
     pub time: Time,
     /// The command that canceled it.
@@ -39,6 +43,8 @@ pub struct ReportRows {
     pub bought: Vec<TradeRow>,
     /// See `bought`.
     pub sold: Vec<TradeRow>,
+    /// What befell its orders beside.
+    pub noted: Vec<NotedRow>,
     /// Its orders that were canceled.
     pub canceled: Vec<CanceledRow>,
     /// All up to this command is in it.
@@ -52,13 +58,13 @@ pub(crate) const IS_WHOLE: &str = "
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k";
 const PLACED: &str = "
     SELECT o.id, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, o.time, o.sequence, n.client_order_id
+        o.trigger_from_below, o.self_trade, o.time, o.sequence, n.client_order_id
     FROM (
         SELECT p.* FROM pricetime.orders p WHERE p.account = $1::bigint AND p.id >= $2::bigint
         ORDER BY p.id LIMIT $3::bigint
     ) o LEFT JOIN pricetime.client_orders n ON n.order_id = o.id ORDER BY o.id";
 const CANCELED: &str = "
-    SELECT c.order_id, o.symbol, o.side = 'buy', c.shares, c.time, c.sequence
+    SELECT c.order_id, o.symbol, o.side = 'buy', c.shares, c.why::bigint, c.time, c.sequence
     FROM (
         SELECT x.* FROM pricetime.cancellations x WHERE x.account = $1::bigint AND x.sequence > $2::bigint
         ORDER BY x.sequence LIMIT $3::bigint
@@ -123,6 +129,7 @@ async fn reports(
     let sold = each(&client.query(&traded("seller"), &given).await?, trade_row)?;
     let given: [Given<'_>; 3] = [&of, &after, &limit];
     let canceled = each(&client.query(CANCELED, &given).await?, canceled_row)?;
+    let noted = notes::noted(session, &given).await?;
     // Behind the last row of as many as were asked for there may be more of the same command.
     let ends = |rows: usize, last: Option<Sequence>| match last {
         Some(last) if rows == most => Sequence(last.0.saturating_sub(1)),
@@ -132,11 +139,13 @@ async fn reports(
         .min(ends(placed.len(), placed.last().map(|row| row.sequence)))
         .min(ends(bought.len(), bought.last().map(|row| row.sequence)))
         .min(ends(sold.len(), sold.last().map(|row| row.sequence)))
+        .min(ends(noted.len(), noted.last().map(|row| row.sequence)))
         .min(ends(canceled.len(), canceled.last().map(|row| row.sequence)));
-    let mut rows = ReportRows { placed, bought, sold, canceled, through };
+    let mut rows = ReportRows { placed, bought, sold, noted, canceled, through };
     rows.placed.retain(|row| row.sequence <= through);
     rows.bought.retain(|row| row.sequence <= through);
     rows.sold.retain(|row| row.sequence <= through);
+    rows.noted.retain(|row| row.sequence <= through);
     rows.canceled.retain(|row| row.sequence <= through);
     Ok(rows)
 }
@@ -174,6 +183,7 @@ fn canceled_row(fields: &mut Fields<'_>) -> Result<CanceledRow, StoreError> {
         symbol: SymbolIndex(fields.next()?),
         side: side(fields.next()?),
         shares: fields.next()?,
+        why: term_rows::why(fields)?,
         time: fields.next()?,
         sequence: Sequence(fields.next()?),
     })

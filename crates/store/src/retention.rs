@@ -90,7 +90,7 @@ const OLDEST_EXECUTIONS: &str = "
 const BYTES: &str = "
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
     WHERE c.relnamespace = 'pricetime'::regnamespace AND c.relkind = 'r'
-        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|imported_executions$)'";
+        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|notes$|reductions$|imported_executions$)'";
 const STILL_OURS: &str = "SELECT FROM pricetime.command_sequence WHERE epoch = $1 FOR UPDATE";
 
 /// What became of a removal.
@@ -292,14 +292,18 @@ impl OldPart {
                 "orders of account",
                 "account",
                 &format!(
-                    "SELECT t.account, t.id, coalesce(greatest(t.time, c.time), to_timestamp(0)) AS time,
-                         coalesce(greatest(t.sequence, c.sequence), 0) AS sequence
+                    "SELECT t.account, t.id, coalesce(greatest(t.time, c.time, n.time), to_timestamp(0)) AS time,
+                         coalesce(greatest(t.sequence, c.sequence, n.sequence), 0) AS sequence
                      FROM (SELECT o.*, o.id AS order_id FROM pricetime.orders o WHERE o.id < {ends}) t
-                     LEFT JOIN pricetime.cancellations c ON c.order_id = t.id WHERE {goes}"
+                     LEFT JOIN pricetime.cancellations c ON c.order_id = t.id
+                     LEFT JOIN (
+                         SELECT m.order_id, max(m.time) AS time, max(m.sequence) AS sequence
+                         FROM pricetime.notes m WHERE m.order_id < {ends} GROUP BY m.order_id
+                     ) n ON n.order_id = t.id WHERE {goes}"
                 ),
             ),
         );
-        for table in ["client_orders", "imported_executions"] {
+        for table in ["client_orders", "notes", "reductions", "imported_executions"] {
             add(sql, &format!("DELETE FROM pricetime.{table} t WHERE t.order_id < {ends} AND {goes}"));
         }
     }

@@ -27,6 +27,9 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, name: "0006_parts.sql", sql: include_str!("../migrations/0006_parts.sql") },
     Migration { version: 7, name: "0007_kinds.sql", sql: include_str!("../migrations/0007_kinds.sql") },
     Migration { version: 8, name: "0008_stops.sql", sql: include_str!("../migrations/0008_stops.sql") },
+    Migration { version: 9, name: "0009_notes.sql", sql: include_str!("../migrations/0009_notes.sql") },
+    Migration { version: 10, name: "0010_rules.sql", sql: include_str!("../migrations/0010_rules.sql") },
+    Migration { version: 11, name: "0011_terms.sql", sql: include_str!("../migrations/0011_terms.sql") },
 ];
 
 /// What `migrate` did.

@@ -96,7 +96,8 @@ impl World {
         let mut random = Random::new(seed);
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
-        let workload = Rc::new(RefCell::new(Workload::with_client_orders(random.any()).with_all_kinds()));
+        let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_rules();
+        let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }
 
@@ -161,6 +162,11 @@ impl World {
             let mut front = server.front.borrow_mut();
             front.oracle.check_nothing_waits();
             assert_eq!(front.status.get(), State::Ready);
+            // Orders whose time has come end by themselves, and that is committed.
+            front.idle();
+            drop(front);
+            server.commit(&self.database).expect("the database is there");
+            let mut front = server.front.borrow_mut();
             front.idle();
             let engine = front.engine().expect("it is not stopped");
             assert_eq!(engine.done_order_count(), 0, "the engine keeps orders that are done and committed");
@@ -203,6 +209,8 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("orders looked up", 20_000),
         ("transactions with trades", 3_000),
         ("transactions with activated orders", 700),
+        ("transactions with orders that shares were taken off", 2_000),
+        ("transactions with orders that ended by themselves", 250),
         ("transactions sent again", 3_000),
         ("crashes on the way", 500),
         ("servers that found another in charge", 500),

@@ -26,8 +26,10 @@ pub(crate) struct SqlLedger {
     group: Option<Box<Group>>,
     events: Option<EventSink>,
     turn_events: Option<EventBatch>,
-    /// Whether the turn has had no command so far.
+    /// Whether the turn has had no command so far that somebody asked for.
     unchanging: bool,
+    /// Whether it has had one that the loop gives by itself. A query beside it asks for nothing that could be lost.
+    has_own_command: bool,
     /// Orders that are committed: the engine may forget them.
     committed: Receiver<Vec<OrderId>>,
     /// Whether something waits for the database.
@@ -37,7 +39,8 @@ pub(crate) struct SqlLedger {
 impl SqlLedger {
     /// In front of a queue. What happens goes to `events` later, when it is committed.
     pub fn new(queue: Arc<CommitQueue>, committed: Receiver<Vec<OrderId>>, events: Option<EventSink>) -> SqlLedger {
-        SqlLedger { queue, group: None, events, turn_events: None, unchanging: true, committed, busy: false }
+        let (unchanging, has_own_command) = (true, false);
+        SqlLedger { queue, group: None, events, turn_events: None, unchanging, has_own_command, committed, busy: false }
     }
 
     fn group(&mut self) -> &mut Group {
@@ -65,8 +68,22 @@ impl Ledger for SqlLedger {
         false
     }
 
-    fn command(&mut self, _: &Command) {
-        self.unchanging = false;
+    fn command(&mut self, command: &Command) {
+        match command {
+            Command::ActivateReached | Command::ExpireOrders => self.has_own_command = true,
+            Command::CreateAccount { .. }
+            | Command::CreateSymbol { .. }
+            | Command::CreateOldSymbol { .. }
+            | Command::IssueShares { .. }
+            | Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::CancelOrder { .. }
+            | Command::AmendOrder { .. }
+            | Command::PlaceLinked { .. }
+            | Command::ChangeRules { .. }
+            | Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
+        }
     }
 
     fn order(&mut self, _: Sequence, _: Time) -> Result<(), Infallible> {
@@ -103,9 +120,10 @@ impl Ledger for SqlLedger {
 
     fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, applied: Instant) {
         let unchanging = std::mem::replace(&mut self.unchanging, true);
+        let is_written = std::mem::take(&mut self.has_own_command) || !unchanging;
         let mut group = self.group.take().expect("invariant: taken out for the turn");
         // A turn that nobody waits for is committed, too.
-        group.ops += usize::from(!unchanging);
+        group.ops += usize::from(is_written);
         for batch in batches {
             // A batch of nothing but errors has no ops, and waits all the same: its connection's replies keep their order.
             group.ops += batch.requests.ops().len().max(1);

@@ -1,10 +1,11 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql and 0008_stops.sql.
+//! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
+//! 0010_rules.sql and 0011_terms.sql.
 
-use engine::{Side, Trigger};
+use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
-use crate::effects::{Effects, OrderRow};
+use crate::effects::{CancellationRow, Effects, OrderRow};
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
@@ -14,15 +15,26 @@ const BATCH_PARAMETERS: usize = 47;
 const CLIENT_ORDER_PARAMETERS: usize = 6;
 /// Those of `pricetime.write_stops`, behind these.
 const STOP_PARAMETERS: usize = 29;
+/// Those of `pricetime.write_notes`, behind these.
+const NOTE_PARAMETERS: usize = 8;
+/// Those of `pricetime.write_rules`, behind these.
+const RULES_PARAMETERS: usize = 10;
+/// Those of `pricetime.write_terms`, the last ones.
+const TERM_PARAMETERS: usize = 21;
 /// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 3] = [
+const FUNCTIONS: [(&str, usize); 6] = [
     ("write_batch", BATCH_PARAMETERS),
     ("write_client_orders", CLIENT_ORDER_PARAMETERS),
     ("write_stops", STOP_PARAMETERS),
+    ("write_notes", NOTE_PARAMETERS),
+    ("write_rules", RULES_PARAMETERS),
+    ("write_terms", TERM_PARAMETERS),
 ];
-const PARAMETERS: usize = BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS;
+const PARAMETERS: usize =
+    BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS + NOTE_PARAMETERS + RULES_PARAMETERS + TERM_PARAMETERS;
 
-/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82)`.
+/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
+/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121)`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=PARAMETERS;
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -36,11 +48,15 @@ pub(crate) fn write_batch() -> String {
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, stops, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
-    let never_waits: fn(&OrderRow) -> bool = |order| order.trigger.is_none();
-    let waits: fn(&OrderRow) -> bool = |order| order.trigger.is_some();
+    // Each order is inserted by one of three functions, and each cancellation by one of two.
+    let is_plain: fn(&OrderRow) -> bool = |order| order.trigger.is_none() && !order.has_terms();
+    let waits: fn(&OrderRow) -> bool = |order| order.trigger.is_some() && !order.has_terms();
+    let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
+    let was_asked: fn(&CancellationRow) -> bool = |row| row.why == CancelReason::Asked;
+    let was_not_asked: fn(&CancellationRow) -> bool = |row| row.why != CancelReason::Asked;
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));
@@ -54,14 +70,16 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(balances, row => row.account.0, row.balance));
     all.extend(columns!(positions, row => row.account.0, row.symbol.0, row.shares));
     all.extend(
-        columns!(orders, if never_waits, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
+        columns!(orders, if is_plain, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
         row.side == Side::Buy, row.limit, row.shares, u64::from(row.kind.code())),
     );
     all.extend(columns!(orders, if rests, row => row.order.0, row.open));
     all.extend(columns!(taken, row => row.order.0, row.shares));
     all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares));
-    all.extend(columns!(cancellations, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares));
+    all.extend(
+        columns!(cancellations, if was_asked, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares),
+    );
     all.extend(columns!(client_orders, row => row.order.0, row.account.0, row.id, row.done));
     all.extend(columns!(client_orders_done, row => row.order.0, row.time));
     all.extend(columns!(orders, if waits, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
@@ -77,6 +95,18 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.trigger.is_from_below(), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
     all.extend(columns!(activated, row => row.order.0, row.turn.sequence.0, row.turn.nth));
     all.extend(columns!(watched, row => row.symbol.0, row.last));
+    all.extend(columns!(notes.rows(), row => row.order.0, row.account.0, row.kind.name(), row.price, row.time,
+        row.sequence.0, row.place, row.next_execution));
+    all.extend(columns!(rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
+        row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted));
+    all.extend(
+        columns!(orders, if has_terms, row => row.order.0, row.account.0, row.symbol.0, row.time, row.sequence.0,
+        row.side == Side::Buy, row.limit, row.shares, row.kind.name(), row.trigger.map(Trigger::price),
+        row.trigger.map(Trigger::is_from_below), row.self_trade.name(), row.until.map(Deadline::time)),
+    );
+    all.extend(columns!(terms.reduced(), row => row.order.0, row.shares));
+    all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
+        row.shares, u64::from(row.why.code())));
     assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

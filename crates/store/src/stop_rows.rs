@@ -119,12 +119,12 @@ impl StopRows {
         })
     }
 
-    /// Adds what no event tells: the last prices of what is watched. These commands created `created`, and each of their executions
-    /// was of one of `executed`.
+    /// Adds what no event tells: the last prices of what is watched. These commands created the symbols of `begun` or gave them
+    /// rules, and each of their executions was of one of `executed`.
     pub(crate) fn seal(
         &mut self,
         engine: &Engine,
-        created: impl Iterator<Item = SymbolIndex>,
+        begun: impl Iterator<Item = SymbolIndex>,
         executed: impl ExactSizeIterator<Item = SymbolIndex>,
     ) {
         if !engine.had_waiting_orders() {
@@ -133,7 +133,7 @@ impl StopRows {
         let seen = std::mem::replace(&mut self.executions, executed.len());
         let executed = executed.skip(seen);
         let opened = self.waiting.iter().map(|row| row.symbol);
-        for symbol in created.chain(executed).chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
+        for symbol in begun.chain(executed).chain(opened).filter(|symbol| engine.is_watched(*symbol)) {
             if let Err(at) = self.watched.binary_search_by_key(&symbol, |row| row.symbol) {
                 self.watched.insert(at, WatchedRow { symbol, last: None });
             }

@@ -47,7 +47,7 @@ const SHARES: &str = "
         JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'sell' GROUP BY o.symbol
     ) h ON h.symbol = s.number
     WHERE s.issued <> coalesce(p.shares, 0) + coalesce(h.shares, 0) LIMIT 1";
-/// Orders whose shares are not what is open, executed and canceled of them.
+/// Orders whose shares are not what is open, executed and canceled of them and was taken off them.
 const ORDERS: &str = "
     SELECT o.id FROM pricetime.orders o
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
@@ -59,7 +59,8 @@ const ORDERS: &str = "
             UNION ALL SELECT order_id, shares FROM pricetime.imported_executions
         ) each_side GROUP BY id
     ) e ON e.id = o.id
-    WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0)
+    LEFT JOIN pricetime.reductions d ON d.order_id = o.id
+    WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0) + coalesce(d.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
 /// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are
@@ -73,17 +74,23 @@ const EXECUTIONS: &str = "
             ELSE o.trigger_price IS NULL AND o.id < e.buy_order END
         OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
     LIMIT 1";
-/// Cancellations that are told of another account than the order's.
+/// Cancellations that are told of another account than the order's, or because of a deadline (4) that had not come.
 const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
-    WHERE c.account <> o.account LIMIT 1";
-/// Waiting orders that are not open, or of which something is gone, or that wait for something else than was asked for.
+    WHERE c.account <> o.account OR (c.why = 4 AND (o.until > c.time) IS NOT FALSE) LIMIT 1";
+/// Notes that are told of another account than the order's, or that say of one which waits that it was triggered.
+const NOTES: &str = "
+    SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
+    LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
+    WHERE n.account <> o.account OR (n.kind = 'triggered' AND (w.order_id IS NOT NULL OR o.trigger_price IS NULL)) LIMIT 1";
+/// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for.
 const WAITING: &str = "
     SELECT w.order_id FROM pricetime.waiting w
     LEFT JOIN pricetime.orders o ON o.id = w.order_id
     LEFT JOIN pricetime.resting r ON r.order_id = w.order_id
     LEFT JOIN pricetime.symbols s ON s.number = w.symbol
-    WHERE o.shares IS DISTINCT FROM r.open OR o.symbol IS DISTINCT FROM w.symbol OR s.watched IS DISTINCT FROM true
+    LEFT JOIN pricetime.reductions d ON d.order_id = w.order_id
+    WHERE o.shares - coalesce(d.shares, 0) IS DISTINCT FROM r.open OR o.symbol IS DISTINCT FROM w.symbol OR s.watched IS DISTINCT FROM true
         OR o.trigger_price IS DISTINCT FROM w.trigger_price OR o.trigger_from_below IS DISTINCT FROM w.from_below
         OR r.queued_sequence > 0
     LIMIT 1";
@@ -96,10 +103,12 @@ const REFERENCES: &str = "
     UNION ALL SELECT r.order_id FROM pricetime.resting r LEFT JOIN pricetime.orders o ON o.id = r.order_id WHERE o.id IS NULL
     UNION ALL SELECT c.order_id FROM pricetime.cancellations c LEFT JOIN pricetime.orders o ON o.id = c.order_id
         WHERE o.id IS NULL
+    UNION ALL SELECT n.order_id FROM pricetime.notes n LEFT JOIN pricetime.orders o ON o.id = n.order_id WHERE o.id IS NULL
     UNION ALL SELECT e.buy_order FROM pricetime.executions e LEFT JOIN pricetime.orders o ON o.id = e.buy_order
         WHERE o.id IS NULL AND e.buy_order >= (SELECT first_order FROM pricetime.kept)
     UNION ALL SELECT e.sell_order FROM pricetime.executions e LEFT JOIN pricetime.orders o ON o.id = e.sell_order
         WHERE o.id IS NULL AND e.sell_order >= (SELECT first_order FROM pricetime.kept)
+    UNION ALL SELECT d.order_id FROM pricetime.reductions d LEFT JOIN pricetime.orders o ON o.id = d.order_id WHERE o.id IS NULL
     UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";
@@ -133,10 +142,11 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
     for (sql, what) in [
         (REFERENCES, "an account, a symbol or the order itself is missing for order"),
         (SHARES, "positions and open sells are not the shares issued of symbol"),
-        (ORDERS, "what is open, executed and canceled does not come to the shares of order"),
+        (ORDERS, "what is open, executed, canceled and taken off does not come to the shares of order"),
         (TWICE, "both orders had executed with each other before execution"),
         (EXECUTIONS, "the two orders do not agree with execution"),
-        (CANCELLATIONS, "whose it is is not what cancellations says of order"),
+        (CANCELLATIONS, "whose it is or why it ended is not what cancellations says of order"),
+        (NOTES, "whose it is or that it waits is not what notes says of order"),
         (WAITING, "open and as it was placed is not what waiting says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {

@@ -99,6 +99,8 @@ fn changes_by_hand_are_refused() {
         "cancellations",
         "imported_executions",
         "client_orders",
+        "notes",
+        "reductions",
     ] {
         for change in [format!("DELETE FROM pricetime.{table}"), format!("TRUNCATE pricetime.{table} CASCADE")] {
             let refusal = database.refusal(&change);

@@ -24,11 +24,11 @@ const COMMON: SymbolIndex = SymbolIndex(0);
 const RARE: SymbolIndex = SymbolIndex(1);
 const PAGE: usize = 100;
 
-/// Execution `n` is of the orders `2n - 1` and `2n`; every fourth buy was canceled in part.
+/// Execution `n` is of the orders `2n - 1` and `2n`; every fourth buy was canceled in part, and every eighth one reduced.
 fn fill(database: &Database) {
     database.store("filler").migrate().unwrap();
     // What the database reads for itself is not to be counted.
-    for table in ["orders_1", "executions_1", "cancellations_1", "resting", "client_orders"] {
+    for table in ["orders_1", "executions_1", "cancellations_1", "resting", "client_orders", "reductions"] {
         database.sql(&format!("ALTER TABLE pricetime.{table} SET (autovacuum_enabled = off)"));
     }
     let pairs = format!(
@@ -44,6 +44,7 @@ fn fill(database: &Database) {
              SELECT n, 2 * n - 1, 2 * n, time, 2 * n, 'sell', 10, 1, symbol, buyer, seller FROM {pairs};
          INSERT INTO pricetime.cancellations SELECT 2 * n - 1, time, 2 * n, 1, buyer FROM {pairs} WHERE n % 4 = 0;
          INSERT INTO pricetime.resting SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 4 <> 0;
+         INSERT INTO pricetime.reductions SELECT 2 * n - 1, 1 FROM {pairs} WHERE n % 8 = 1;
          INSERT INTO pricetime.symbols VALUES (0, 'COMMON', 0), (1, 'RARE', 0);
          UPDATE pricetime.command_sequence SET sequence = 2 * {EXECUTIONS}, next_order = 2 * {EXECUTIONS} + 1,
              next_execution = {EXECUTIONS} + 1"
@@ -57,7 +58,7 @@ fn read_so_far(database: &Database) -> [u64; 2] {
     database.sql("SELECT pg_stat_force_next_flush()");
     while !database.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pricetime reader'").is_empty() {}
     let sums = "SELECT sum(seq_tup_read), sum(coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE schemaname = 'pricetime'
-        AND relname ~ '^((orders|executions|cancellations)_|resting$|client_orders$)'";
+        AND relname ~ '^((orders|executions|cancellations)_|resting$|client_orders$|reductions$)'";
     let row = database.sql(sums).remove(0);
     let (one, other) = row.split_once('|').unwrap();
     [one.parse().unwrap(), other.parse().unwrap()]
@@ -121,7 +122,7 @@ fn check_all(database: &Database) {
             reader.trades_of_account(of, Some(before), PAGE, until).unwrap().0.unwrap()
         });
         assert_eq!(rest[0], trades[PAGE / 2 + 1]);
-        // An order, its ending, its rest, its name and its executions from both sides.
+        // An order, its ending or its rest, what was taken off it, its name and its executions from both sides.
         let (orders, next) = check(database, 5 * page + 4, "orders of an account", |reader, until| {
             reader.orders_of(account, None, None, PAGE, until).unwrap().0.unwrap()
         });

@@ -8,13 +8,13 @@ mod common;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use common::market::Market;
+use common::market::{Market, state};
 use common::postgres::{Database, database};
 use engine::{
-    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Engine, Money, NewOrder, OrderId, OrderKind, Position, Price,
+    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Money, NewOrder, OrderId, OrderKind, Position, Price,
     Sequence, Shares, Side, StateItem, Symbol, Trigger,
 };
-use store::{Keep, Reader, Retention, Stop, StoreError};
+use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 
 /// One command activates so many.
 const ACTIVATED_MAX: usize = 1_000;
@@ -50,7 +50,7 @@ fn market() -> Market {
 }
 
 fn place(market: &mut Market, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(), order, client_id: None });
+    market.apply(Command::PlaceOrder { account: account(), order, client_id: None, until: None });
 }
 
 fn wait(market: &mut Market, order: NewOrder, trigger: Trigger) {
@@ -67,26 +67,6 @@ fn trade(market: &mut Market, dollars: i64) {
     place(market, limit(Side::Buy, dollars, 1));
 }
 
-fn state(engine: &Engine) -> Vec<StateItem> {
-    let mut items = Vec::new();
-    engine.export(&mut |item| items.push(item));
-    items
-}
-
-/// Commits all so far, and has another server go on from what it reads.
-fn restart(market: &mut Market, database: &Database, server: &str) {
-    let mut writer = database.writer(server);
-    market.commit(&mut writer).unwrap();
-    market.check(database);
-    let loaded = writer.load(5, DoneOrders::Keep).unwrap().engine;
-    loaded.check_invariants();
-    assert!(state(&loaded) == market.model.state_items(), "{server}: what is read is not what the model says");
-    market.engine = loaded;
-    writer.close();
-    let (verified, _) = database.store("auditor").verify().unwrap();
-    assert_eq!(verified.state_hash, market.engine.state_hash());
-}
-
 #[test]
 fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     let database = database();
@@ -95,7 +75,7 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     for at in 0..1_200 {
         wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 2 == 0 { rising } else { higher });
     }
-    restart(&mut market, &database, "before");
+    market.restart(&database, "before");
     // Some that wait for the same are of the batch in which it is reached; some of these are canceled in it.
     for at in 0..1_500 {
         wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 3 == 0 { rising } else { higher });
@@ -109,7 +89,7 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     place(&mut market, limit(Side::Buy, 101, 2));
     let mut reached = market.engine.reached_orders();
     assert_eq!(reached, 2_698 - ACTIVATED_MAX);
-    restart(&mut market, &database, "reached");
+    market.restart(&database, "reached");
     // One that was reached and is not active can be canceled, and while the price is away from it, others can begin to wait for it.
     let StateItem::Stop { order, .. } = state(&market.engine).into_iter().rfind(is_reached).unwrap() else {
         unreachable!("found above")
@@ -122,21 +102,21 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
         "one was canceled, and the one that waited for a low price was reached"
     );
     wait(&mut market, limit(Side::Buy, 51, 1), rising);
-    restart(&mut market, &database, "away");
+    market.restart(&database, "away");
     wait(&mut market, limit(Side::Buy, 51, 1), rising);
     place(&mut market, limit(Side::Sell, 100, 1));
     market.apply(Command::ActivateReached);
     reached -= ACTIVATED_MAX;
     assert_eq!(market.engine.reached_orders(), reached);
-    restart(&mut market, &database, "one turn later");
+    market.restart(&database, "one turn later");
     // Reached in the batch behind those that wait for their turn still.
     place(&mut market, limit(Side::Buy, 100, 1));
     reached += 2;
     assert_eq!(market.engine.reached_orders(), reached);
-    restart(&mut market, &database, "reached again");
+    market.restart(&database, "reached again");
     market.apply(Command::ActivateReached);
     assert_eq!(market.engine.reached_orders(), 0);
-    restart(&mut market, &database, "all are active");
+    market.restart(&database, "all are active");
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.waiting"), ["0"]);
 }
 
@@ -161,11 +141,11 @@ fn an_order_that_was_activated_stays_behind_younger_ones() {
     let database = database();
     let mut market = triggered_behind_a_younger_one();
     for server in ["one", "two"] {
-        restart(&mut market, &database, server);
+        market.restart(&database, server);
         // Each takes one order whole and the next one in part.
         place(&mut market, limit(Side::Sell, 90, 5));
     }
-    restart(&mut market, &database, "three");
+    market.restart(&database, "three");
     assert_eq!(
         database.sql("SELECT order_id, trim_scale(open) FROM pricetime.resting"),
         ["6|5"],
@@ -235,14 +215,18 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     let until = Instant::now() + Duration::from_secs(60);
     let mut open = reader.placed_times().unwrap();
     open.sort_by_key(|(order, ..)| *order);
-    let open: Vec<_> = open.into_iter().map(|(order, _, kind, trigger)| (order.0, kind, trigger)).collect();
-    assert_eq!(open, [(1, OrderKind::Limit, Some(rising)), (2, OrderKind::Market, Some(falling))]);
+    let triggered = Some(market.engine.time());
+    let open: Vec<_> = open.into_iter().map(|(order, _, kind, trigger, _, at)| (order.0, kind, trigger, at)).collect();
+    assert_eq!(open, [(1, OrderKind::Limit, Some(rising), triggered), (2, OrderKind::Market, Some(falling), None)]);
     let placed = reader.orders(&[1, 2, 3].map(OrderId), until).unwrap().0;
-    let placed: Vec<_> = placed.iter().map(|row| (row.placed.order.0, row.placed.trigger)).collect();
-    assert_eq!(placed, [(3, None), (2, Some(falling)), (1, Some(rising))]);
+    let placed: Vec<_> = placed.iter().map(|row| (row.placed.order.0, row.placed.trigger, row.triggered)).collect();
+    assert_eq!(placed, [(3, None, None), (2, Some(falling), None), (1, Some(rising), triggered)]);
     let reports = reader.reports(AccountIndex(0), Sequence::ZERO, market.engine.sequence(), 100, until).unwrap().0;
     let triggers: Vec<_> = reports.placed.iter().map(|row| row.trigger).collect();
     assert_eq!(triggers, [Some(rising), Some(falling), None, None]);
+    let noted: Vec<_> =
+        reports.noted.iter().map(|row| (row.order.0, row.what, row.next_execution, row.place)).collect();
+    assert_eq!(noted, [(1, Befell::Triggered(rising), 2, 0)], "behind the execution that it waited for");
     let open = "SELECT order_id, limit_price IS NULL, trim_scale(stop_price), waits FROM pricetime.order_history WHERE status = 'open'";
     assert_eq!(database.sql(&format!("{open} ORDER BY 1")), ["1|f|100|f", "2|t|80|t"]);
 }
@@ -265,6 +249,37 @@ fn remove_first_part_of_orders(market: &mut Market, database: &Database) {
     let keep = Keep { age_us: None, bytes: Some(1) };
     let removed = Retention::new(&database.url(), "retention", keep, writer.epoch()).unwrap().remove_now().unwrap();
     assert_eq!(removed, 1, "the first part of orders");
+}
+
+/// What befell an order is kept as long as the order, and no longer.
+#[test]
+fn notes_go_with_their_orders() {
+    let database = database();
+    database.with_parts(60, 60);
+    let mut market = market();
+    fill_part(&mut market, 1..=58);
+    wait(&mut market, limit(Side::Buy, 100, 1), Trigger::from_below(price(100)));
+    wait(&mut market, limit(Side::Buy, 50, 1), Trigger::from_below(price(100)));
+    // The first one executes as it is triggered, the second one rests.
+    place(&mut market, limit(Side::Sell, 100, 2));
+    place(&mut market, limit(Side::Buy, 100, 1));
+    let triggered = market.engine.sequence().0;
+    wait(&mut market, limit(Side::Buy, 50, 1), Trigger::from_below(price(200)));
+    trade(&mut market, 200);
+    pass_a_day(&mut market);
+    let orders = "SELECT order_id FROM pricetime.notes ORDER BY 1";
+    remove_first_part_of_orders(&mut market, &database);
+    assert_eq!(database.sql("SELECT id FROM pricetime.orders WHERE id < 61 ORDER BY 1"), ["60"]);
+    assert_eq!(database.sql(orders), ["60", "63"]);
+    // Whoever missed that the first one was triggered would miss it for ever.
+    let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
+    let mut behind = |sequence| {
+        let until = Instant::now() + Duration::from_secs(60);
+        reader.reports(AccountIndex(0), Sequence(sequence), market.engine.sequence(), 100, until).map(|seen| seen.0)
+    };
+    assert!(matches!(behind(triggered - 1), Err(StoreError::NoLongerKept { .. })));
+    assert_eq!(behind(triggered).unwrap().noted.len(), 1);
+    assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
 /// Both orders of an execution may be of a part that goes, since one that waited is older than its execution.
@@ -310,6 +325,9 @@ fn rows_of_waiting_orders_that_do_not_agree_are_named() {
         ("UPDATE pricetime.waiting SET trigger_price = 99 WHERE order_id = 1", 1),
         ("UPDATE pricetime.waiting SET symbol = 1 WHERE order_id = 2", 2),
         ("UPDATE pricetime.resting SET queued_sequence = 2, queued_nth = 1 WHERE order_id = 2", 2),
+        ("INSERT INTO pricetime.notes VALUES (2, 0, 'triggered', 100, now(), 5, 0, 1)", 2),
+        ("INSERT INTO pricetime.notes VALUES (1, 1, 'triggered', 100, now(), 5, 0, 1)", 1),
+        ("INSERT INTO pricetime.notes VALUES (77, 0, 'triggered', 100, now(), 5, 0, 1)", 77),
     ] {
         let database = database();
         let mut market = market();
@@ -321,6 +339,7 @@ fn rows_of_waiting_orders_that_do_not_agree_are_named() {
         database.sql(&format!("SET pricetime.server = 'on'; {change}"));
         let error = database.store("auditor").verify().map(|_| ()).unwrap_err();
         let StoreError::Inconsistent(fault) = &error else { panic!("{error}") };
-        assert!(fault.ends_with(&format!("waiting says of order {order}")), "{fault}");
+        let told = ["waiting says of order", "notes says of order", "is missing for order"];
+        assert!(told.iter().any(|told| fault.ends_with(&format!("{told} {order}"))), "{fault}");
     }
 }

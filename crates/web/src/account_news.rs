@@ -12,7 +12,7 @@ pub(crate) struct AccountNews {
     pub(crate) open: Vec<OrderId>,
     pub(crate) ended: Vec<Ended>,
     pub(crate) trades: Vec<(Trade, Side)>,
-    /// All that happened, command by command: what was placed, executed and canceled.
+    /// All that happened, command by command: what was placed, executed, triggered and canceled.
     pub(crate) reports: Vec<Report>,
 }
 
@@ -23,7 +23,10 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
     for news in news {
         let account = match news {
             News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-            News::Placed(account, _) | News::Traded(account, ..) => account,
+            News::Placed(account, _)
+            | News::Traded(account, ..)
+            | News::Noted(account, _)
+            | News::Reduced(account, _) => account,
         };
         let at = *places.entry(account).or_insert_with(|| {
             all.push((account, AccountNews::default()));
@@ -31,14 +34,16 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         });
         let its = &mut all[at].1;
         match news {
-            News::Account(_) => {}
+            News::Noted(_, note) => its.reports.push(Report::Noted(note)),
+            // The order is among those that are open, or ended.
+            News::Account(_) | News::Reduced(..) => {}
             News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
             News::Order(_, order) => its.open.push(order),
             News::Ended(_, ended) => {
                 if !ended.canceled.is_zero() {
-                    let Ended { canceled: shares, time, sequence, .. } = ended;
+                    let Ended { canceled: shares, why, time, sequence, .. } = ended;
                     let Open { order, symbol, side, .. } = ended.order;
-                    its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, time, sequence }));
+                    its.reports.push(Report::Canceled(Canceled { order, symbol, side, shares, why, time, sequence }));
                 }
                 its.ended.push(ended);
             }
@@ -49,7 +54,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         }
     }
     for (_, its) in &mut all {
-        // One command may cancel an order that it triggered, and then execute another: replays tell that in this order.
+        // One command may cancel an order that it triggered, and then execute another: replays tell cancels last.
         its.reports.sort_by_key(Report::key);
         its.open.sort_unstable();
         its.open.dedup();

@@ -7,7 +7,10 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use engine::{AccountId, AmountError, ClientOrderId, Decimal, Money, OrderId, Position, Price, Shares, Symbol};
+use engine::{
+    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol, Time,
+};
+use exchange::{DEADLINE_MAX, deadline_at};
 use feed::Interval;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 
@@ -122,7 +125,11 @@ pub(crate) fn order(text: &str) -> Result<OrderId, Problem> {
     OrderId::parse(text.as_bytes()).ok_or_else(Problem::unknown_order)
 }
 
-fn amount<T>(field: &str, text: &str, of: impl FnOnce(Decimal) -> Result<T, AmountError>) -> Result<T, Problem> {
+pub(crate) fn amount<T>(
+    field: &str,
+    text: &str,
+    of: impl FnOnce(Decimal) -> Result<T, AmountError>,
+) -> Result<T, Problem> {
     // Not even zero has a sign here.
     let unsigned = if text.starts_with('-') { Err(AmountError::Negative) } else { Decimal::parse(text.as_bytes()) };
     unsigned.and_then(of).map_err(|why| fault(field, why))
@@ -139,6 +146,12 @@ pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
 
 pub(crate) fn position(text: &str) -> Result<Position, Problem> {
     amount("shares", text, Decimal::position)
+}
+
+/// A time at which an order ends.
+pub(crate) fn deadline(asked: &serde_json::Value) -> Result<Deadline, Problem> {
+    let told = || fault("until", format!("is a time in microseconds since 1970, from 1 to {}", DEADLINE_MAX.0));
+    asked.as_u64().and_then(|micros| deadline_at(Time(micros))).ok_or_else(told)
 }
 
 /// Dollars above zero.

@@ -24,6 +24,7 @@ mod long_snapshots;
 mod messages;
 mod metrics;
 mod open_orders;
+mod order_counts;
 mod outbox;
 mod page;
 mod past;

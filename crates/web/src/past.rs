@@ -75,9 +75,9 @@ pub(crate) async fn orders_of(
         return read(site, move |view, history| {
             let mut wanted = |past: &PastOrder| symbol.is_none_or(|symbol| past.symbol == symbol);
             let page = history.orders_of(account, before.map(OrderId), limit, &mut wanted)?;
-            Ok(page.map(|(orders, next)| {
-                (orders.iter().map(|order| with_open(view, order)).collect(), next.map(|order| order.0))
-            }))
+            let Some((orders, next)) = page else { return Ok(None) };
+            let orders: Result<Vec<Past>, _> = orders.iter().map(|order| as_known(view, history, order)).collect();
+            Ok(Some((orders?, next.map(|order| order.0))))
         })
         .await;
     };
@@ -92,7 +92,7 @@ pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past
     let Some(library) = library(site)? else {
         return read(site, move |view, history| {
             let found = orders.iter().map(|order| history.order(*order)).filter_map(Result::transpose);
-            found.map(|order| Ok(with_open(view, &order?))).collect()
+            found.map(|order| as_known(view, history, &order?)).collect()
         })
         .await;
     };
@@ -110,13 +110,13 @@ pub(crate) async fn reports(
     as_new(site, library.page(|told| Question::Reports { account, behind, through, most, told })).await
 }
 
-/// An order of the files, with what the view knows is open of it.
-fn with_open(view: &View, order: &PastOrder) -> Past {
+/// An order of the files, with when it was triggered and with what the view knows is open of it.
+fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<Past, HistoryError> {
+    let triggered = history.triggered_at(order)?;
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
-    Past {
-        order: *order,
-        open: open.map(|open| Open { time: order.time, kind: order.kind, trigger: order.trigger, ..open }),
-    }
+    let PastOrder { time, kind, trigger, self_trade, .. } = *order;
+    let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
+    Ok(Past { order: *order, open, triggered })
 }
 
 fn library(site: &Site) -> Result<Option<SqlHistory>, Trouble> {

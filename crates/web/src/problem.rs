@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::Reject;
+use engine::{BrokenRule, Reject};
 use exchange::{Answer, Bound, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
@@ -126,8 +126,18 @@ impl Problem {
             Reject::FundsTradeNothing { .. } => {
                 (Is::UNPROCESSABLE_ENTITY, "funds-trade-nothing", "Nothing can be traded for these funds")
             }
+            Reject::BreaksRule(rule) => broken(rule),
             Reject::UnknownOrder => (Is::NOT_FOUND, "unknown-order", "Unknown order"),
             Reject::NothingOpen => (Is::CONFLICT, "nothing-open", "Nothing open"),
+            Reject::NothingToAmend => (Is::CONFLICT, "nothing-to-amend", "Nothing to amend"),
+            Reject::AmendsUpward { .. } => (Is::UNPROCESSABLE_ENTITY, "amends-upward", "Not fewer shares"),
+            Reject::AmendsBelowExecuted { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "amends-below-executed", "Fewer shares than were executed")
+            }
+            Reject::AmendsOneOfTwo { .. } => (Is::CONFLICT, "amends-one-of-two", "One of two linked orders"),
+            Reject::NotLinked => (Is::CONFLICT, "not-linked", "Not linked"),
+            Reject::CannotLink { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-link", "Cannot be linked"),
+            Reject::DeadlinePassed { .. } => (Is::UNPROCESSABLE_ENTITY, "deadline-passed", "Deadline passed"),
             Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
@@ -191,5 +201,23 @@ impl IntoResponse for Problem {
         let status = self.status();
         let body = crate::json::text(&self);
         (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+    }
+}
+
+/// Status, code and title of an order that breaks a rule of its symbol.
+fn broken(rule: &BrokenRule) -> (StatusCode, &'static str, &'static str) {
+    match rule {
+        BrokenRule::Halted => (StatusCode::CONFLICT, "halted", "Trading is halted"),
+        BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "off-tick", "Not a multiple of the tick size")
+        }
+        BrokenRule::OffLot { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
+        BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "shares-out-of-range", "Too few or too many shares")
+        }
+        BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "value-out-of-range", "Too little or too much value")
+        }
+        BrokenRule::OutsideBand { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "outside-band", "Outside the price band"),
     }
 }

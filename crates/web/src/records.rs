@@ -12,6 +12,8 @@ pub struct Past {
     pub order: PastOrder,
     /// As it was when it was looked up; none if it was done.
     pub open: Option<Open>,
+    /// When it was triggered; none where nobody knows.
+    pub triggered: Option<Time>,
 }
 
 /// Which trades of an account.
@@ -121,11 +123,8 @@ impl From<HistoryError> for Trouble {
 
 impl Past {
     /// An order as a database has it.
-    pub fn of(order: PastOrder, open: Shares, money: Money) -> Past {
-        let PastOrder { order: id, account, symbol, side, limit, shares, kind, trigger, time, .. } = order;
-        // Whether it waits still, only the view says.
-        let waits = false;
-        let open = Open { order: id, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
-        Past { order, open: order.ended.is_none().then_some(open) }
+    pub fn of(order: PastOrder, open: Shares, money: Money, triggered: Option<Time>) -> Past {
+        let open = Open { triggered, ..Open::of_past(&order, open, money) };
+        Past { order, open: order.ended.is_none().then_some(open), triggered }
     }
 }

@@ -11,6 +11,7 @@ use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
 use crate::live_count::LiveCount;
+use crate::order_counts::OrderCounts;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
 use crate::records::Records;
@@ -70,6 +71,7 @@ pub(crate) struct Served {
     /// The history, where a database keeps it.
     pub(crate) library: Option<SqlHistory>,
     pub(crate) listen_keys: ListenKeys,
+    pub(crate) order_counts: OrderCounts,
 }
 
 /// Shared by all handlers.
@@ -142,7 +144,8 @@ impl Site {
         }
         let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
-        let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys };
+        let order_counts = OrderCounts::default();
+        let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys, order_counts };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

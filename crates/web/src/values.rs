@@ -86,12 +86,24 @@ values! {
     SharesIssued "SharesIssued" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "100");
     /// Dollars to begin with: at most 8 decimals, at most 10^20 in all accounts together.
     BalanceAsked "BalanceAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
+    /// Percent above zero: at most 2 decimals, at most 10000, below a price at most 99.99.
+    Distance "Distance" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "10");
     /// Which way an order goes.
     Side "Side" one_of(&["buy", "sell"]);
     /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. The
     /// others never rest: `immediate_or_cancel` ones execute what they can up to their limit, `fill_or_kill` ones all or
     /// nothing, `market` ones at any price.
     OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market"]);
+    /// What becomes of an order where it would execute with an open one of its own account. `allowed`: they execute. `cancel_newest`: what
+    /// is left of the order that arrives is canceled; `cancel_oldest`: the open one is, and the other goes on; `cancel_both`: both are.
+    /// `decrement`: both lose the shares that they would have executed, and the one that has none left is canceled.
+    SelfTrade "SelfTrade" one_of(&["allowed", "cancel_newest", "cancel_oldest", "cancel_both", "decrement"]);
+    /// Why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a kind whose rest does not stay;
+    /// `refused`: it was triggered, and would have been refused then; `expired`: its time came; `self_trade`: it met an order of its own
+    /// account; `linked`: something happened to the order that it was linked with.
+    CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked"]);
+    /// A time at which an order ends: microseconds since the Unix epoch.
+    DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
     /// The maker's order was there first; the aggressor's executed with it as it came.

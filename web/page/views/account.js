@@ -1,6 +1,6 @@
 // What an account has and does: open orders, history, executions, balance and positions.
 
-import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
+import { MONEY_DECIMALS, exact, fault, format, group, total } from "../decimal.js";
 import { find, setText } from "../dom.js";
 import { dayAndTime, plural } from "../format.js";
 import { Refusal } from "../api.js";
@@ -35,6 +35,7 @@ export function accountView({ market, holdings, frames, api }) {
     columns: openColumns,
     key: (order) => String(order.order_id),
     action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order)}`, run: cancel },
+    edit: { label: "Reduce", name: (order) => `Shares of order ${order.order_id}, those included that were executed`, value: (order) => order.shares, run: amend },
   });
   const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns, key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
   const executions = new Table(find("panel-executions"), {
@@ -82,6 +83,19 @@ export function accountView({ market, holdings, frames, api }) {
       if (!(error instanceof Refusal)) throw error;
       open.release(String(order.order_id));
       notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
+    }
+  }
+
+  /** @param {Order} order @param {string} shares */
+  async function amend(order, shares) {
+    const wrong = fault(shares, "Shares");
+    if (wrong !== null) return notice(`Order ${order.order_id} not reduced: ${wrong}`, "fault");
+    try {
+      const amended = await api.amend(order.order_id, order.account, shares);
+      notice(`Order ${amended.order_id} has ${group(amended.shares)} ${amended.symbol} now, ${group(amended.open)} open`);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      notice(`Order ${order.order_id} not reduced: ${error.message}`, "fault");
     }
   }
 
@@ -186,6 +200,7 @@ const openColumns = [
   { head: "Executed", text: (order) => group(order.executed), kind: "number wide" },
   { head: "Kind", text: kindOf, kind: "wide" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
+  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide" },
 ];
 
 /** @type {Column<Order>[]} */

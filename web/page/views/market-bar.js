@@ -1,4 +1,4 @@
-// The symbol and its day: last, change, high, low, volume.
+// The symbol and its day: last, change, high, low, volume; and its rules, where it has any.
 
 import { atLeast, group, places } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
@@ -8,7 +8,7 @@ import { Chooser } from "./chooser.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Symbols } from "../state/symbols.js" */
-/** @import { SymbolInfo } from "../types.js" */
+/** @import { Rules, SymbolInfo } from "../types.js" */
 
 const NONE = "–";
 
@@ -20,6 +20,8 @@ export function marketBar({ market, symbols, frames, choose }) {
   const chooser = new Chooser(find("symbol-chooser"), { name: "symbol", choose, opened: () => offer() });
   const last = find("market-last");
   const change = find("market-change");
+  const rules = find("market-rules");
+  const rulesField = find("market-rules-field");
   const fields = {
     high: find("market-high"), low: find("market-low"), volume: find("market-volume"),
     money: find("market-money"), trades: find("market-trades"),
@@ -43,11 +45,23 @@ export function marketBar({ market, symbols, frames, choose }) {
     setText(fields.volume, info?.volume_24h ? group(info.volume_24h) : NONE);
     setText(fields.money, info?.money_24h ? group(rounded(info.money_24h)) : NONE);
     setText(fields.trades, info && info.trades_24h !== null ? count(info.trades_24h) : NONE);
+    const told = info?.rules ? rulesOf(info.rules) : "";
+    rulesField.hidden = told === "";
+    setText(rules, told);
     document.title = market.symbol ? `${info?.last ? `${group(info.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
   });
   market.watch(mark);
   symbols.watch(mark);
   return chooser;
+}
+
+/** What whoever places an order should know first. @param {Rules} rules */
+function rulesOf(rules) {
+  const told = [];
+  if (!rules.trading) told.push("halted");
+  if (rules.tick) told.push(`tick ${group(rules.tick)}`);
+  if (rules.lot) told.push(`lot ${group(rules.lot)}`);
+  return told.join(" · ");
 }
 
 /** @param {string|null|undefined} price @param {SymbolInfo|undefined} info */

@@ -27,6 +27,7 @@ export class Table {
   #columns;
   #key;
   #action;
+  #edit;
 
   /**
    * @param {HTMLElement} root
@@ -35,12 +36,14 @@ export class Table {
    * @param {Column<T>[]} parts.columns
    * @param {(row: T) => string} parts.key
    * @param {{name: (row: T) => string, label: string, run: (row: T) => void}} [parts.action] a button in each row
+   * @param {{name: (row: T) => string, label: string, value: (row: T) => string, run: (row: T, text: string) => void}} [parts.edit] a number in each row that can be changed
    * @param {() => void} [parts.more] asks for older rows
    */
-  constructor(root, { caption, columns, key, action, more }) {
+  constructor(root, { caption, columns, key, action, edit, more }) {
     this.#columns = columns;
     this.#key = key;
     this.#action = action;
+    this.#edit = edit;
     const heads = columns.map((column) => make("th", { scope: "col", class: column.kind ?? null }, column.head));
     if (action) heads.push(make("th", { scope: "col" }, make("span", { class: "unseen" }, action.label)));
     this.#table = make("table", {}, make("caption", { class: "unseen" }, caption), make("thead", {}, make("tr", {}, ...heads)), this.#body);
@@ -85,24 +88,61 @@ export class Table {
     const tr = make("tr", { "data-key": key }, ...cells);
     if (this.#action) {
       const { label, run } = this.#action;
-      const button = make("button", { type: "button", class: "row-action" }, label);
+      const button = make("button", { type: "button", class: "row-action cancel" }, label);
       button.addEventListener("click", () => {
         const row = this.#current.get(key);
         if (row === undefined) return;
         button.disabled = true;
         run(row);
       });
-      tr.append(make("td", { class: "action" }, button));
+      tr.append(make("td", { class: "action" }, ...this.#editor(key), button));
     }
     const made = { tr, cells };
     this.#rows.set(key, made);
     return made;
   }
 
+  /**
+   * A button that becomes a field until Enter is pressed, Escape, or something else is chosen.
+   * @param {string} key
+   */
+  #editor(key) {
+    const edit = this.#edit;
+    if (!edit) return [];
+    const button = make("button", { type: "button", class: "row-action edit" }, edit.label);
+    const input = make("input", { class: "row-edit number", inputmode: "decimal", autocomplete: "off" });
+    input.hidden = true;
+    const show = (/** @type {boolean} */ editing) => {
+      input.hidden = !editing;
+      button.hidden = editing;
+    };
+    button.addEventListener("click", () => {
+      const row = this.#current.get(key);
+      if (row === undefined) return;
+      input.value = edit.value(row);
+      setAttribute(input, "aria-label", edit.name(row));
+      show(true);
+      input.select();
+    });
+    input.addEventListener("blur", () => show(false));
+    input.addEventListener("keydown", (event) => {
+      // The page has keys of its own.
+      event.stopPropagation();
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      // Else Enter would press the button that gets the focus.
+      event.preventDefault();
+      const row = this.#current.get(key);
+      show(false);
+      button.focus();
+      if (event.key === "Enter" && row !== undefined) edit.run(row, input.value.trim());
+    });
+    return [input, button];
+  }
+
   /** A row whose request failed can be pressed again. @param {string} key */
   release(key) {
-    const button = this.#rows.get(key)?.tr.querySelector("button");
-    if (button) button.disabled = false;
+    const button = this.#rows.get(key)?.tr.querySelector("button.cancel");
+    if (button instanceof HTMLButtonElement) button.disabled = false;
   }
 
   /** @param {HTMLTableCellElement[]} cells @param {T} row */
@@ -112,7 +152,7 @@ export class Table {
       if (column.direction) setAttribute(cells[at], "data-direction", column.direction(row));
     });
     if (this.#action) {
-      const button = cells[0].parentElement?.querySelector("button");
+      const button = cells[0].parentElement?.querySelector("button.cancel");
       if (button) setAttribute(button, "aria-label", this.#action.name(row));
     }
   }

@@ -1,7 +1,8 @@
 // The order ticket. What it computes is exact; whether an order is taken is for the server to say.
 
-import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, total } from "../decimal.js";
+import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, roundedDown, total } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
+import { dayAndTime } from "../format.js";
 import { Refusal } from "../api.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 
@@ -9,7 +10,8 @@ import { clearFaults, showFault, valueOf } from "./faults.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { NewOrder, OrderKind, Side } from "../types.js" */
+/** @import { Symbols } from "../state/symbols.js" */
+/** @import { NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -19,6 +21,11 @@ const FIELD_OF_CODE = {
   "too-many-shares": "shares",
   "would-take": "limit",
   "triggers-at-once": "trigger",
+  "outside-band": "limit",
+  "off-lot": "shares",
+  "shares-out-of-range": "shares",
+  "value-out-of-range": "total",
+  "deadline-passed": "until",
 };
 
 /**
@@ -28,15 +35,18 @@ const FIELD_OF_CODE = {
  */
 
 /**
- * @param {{market: Market, holdings: Holdings, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, holdings: Holdings, frames: Frames, api: Api, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, holdings, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, holdings, frames, api, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
+  const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
+  const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
+  const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
   const triggerField = find("ticket-trigger-field");
   const triggerNote = find("ticket-trigger-note");
   const limitField = find("ticket-limit-field");
@@ -52,6 +62,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
 
   const side = () => /** @type {Side} */ (valueOf(form, "side"));
   const atAnyPrice = () => kind.value === "market";
+  const rules = () => (market.symbol ? symbols.all.get(market.symbol)?.rules : undefined);
+  /** Whether it stays open when it is placed, and so may end at a time. */
+  const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
 
   /** What can be sold, or bought at the limit; null when that cannot be said. */
   function most() {
@@ -83,6 +96,7 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
 
     limitField.hidden = atAnyPrice();
     triggerField.hidden = waits.value === "";
+    until.disabled = !stays();
     const rises = (waits.value === "stop") !== selling;
     setText(triggerNote, `Waits for an execution at this price or ${rises ? "above" : "below"}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
@@ -94,9 +108,13 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     setAttribute(form, "data-too-much", tooMuch);
     setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
 
-    submit.disabled = sending || !market.symbol;
+    const halted = rules()?.trading === false;
+    limit.placeholder = rules()?.tick ?? "0.00";
+    shares.placeholder = rules()?.lot ?? "0";
+    submit.disabled = sending || !market.symbol || halted;
     const action = selling ? "Sell" : "Buy";
-    if (!holdings.id) setText(submit, "Choose an account");
+    if (halted) setText(submit, "Trading is halted");
+    else if (!holdings.id) setText(submit, "Choose an account");
     else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
   });
 
@@ -113,7 +131,11 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     const triggerFault = waits.value === "" ? null : fault(valueOf(form, "trigger"), "The price");
     const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault], ["trigger", triggerFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
-    return faults.every(([, text]) => text === null);
+    // A time that is written in part is no time, and must not be taken for none.
+    const noTime = stays() && until.validity.badInput;
+    if (noTime) showFault(form, "until", "This is no time");
+    terms.open ||= noTime;
+    return !noTime && faults.every(([, text]) => text === null);
   }
 
   async function send() {
@@ -125,7 +147,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     const order = unanswered ?? {
       account: holdings.id, symbol: market.symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), shares: valueOf(form, "shares"),
       ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
-      ...(waits.value === "" ? {} : { [waits.value]: valueOf(form, "trigger") }), client_order_id: newId(),
+      ...(waits.value === "" ? {} : { [waits.value]: valueOf(form, "trigger") }),
+      ...(stays() && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {}),
+      self_trade: /** @type {SelfTrade} */ (selfTrade.value), client_order_id: newId(),
     };
     sending = true;
     mark();
@@ -134,7 +158,8 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
       unanswered = null;
       const price = placed.limit === null ? "any price" : group(placed.limit);
       const trigger = placed.stop ?? placed.take_profit;
-      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}`);
+      const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
+      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${ends}`);
       setAttribute(done, "data-order", String(placed.order_id));
       shares.value = "";
     } catch (error) {
@@ -142,7 +167,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
       unanswered = error.unknown ? order : null;
       const named = error.field === "stop" || error.field === "take_profit" ? "trigger" : error.field;
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
-      showFault(form, named ?? FIELD_OF_CODE[error.code] ?? null, text);
+      const field = named ?? FIELD_OF_CODE[error.code] ?? null;
+      terms.open ||= field === "until";
+      showFault(form, field, text);
     } finally {
       sending = false;
       mark();
@@ -177,7 +204,9 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
         if (side() === "buy" && holdings.account) showFault(form, "limit", "The limit comes first: it says what a share costs");
         return;
       }
-      shares.value = format(part(bound, BigInt(/** @type {HTMLElement} */ (button).dataset.percent ?? "0")));
+      const some = part(bound, BigInt(/** @type {HTMLElement} */ (button).dataset.percent ?? "0"));
+      const lot = rules()?.lot;
+      shares.value = format(lot ? roundedDown(some, exact(lot)) : some);
       changed();
     });
   }
@@ -194,6 +223,7 @@ export function ticketView({ market, holdings, frames, api, chooseAccount }) {
     mark();
   });
   holdings.watch(mark);
+  symbols.watch(mark);
 
   return {
     take,

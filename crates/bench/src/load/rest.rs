@@ -104,7 +104,8 @@ impl Prepared {
         let (symbol, side, limit) = (symbol_name(symbol), if buys { "buy" } else { "sell" }, dollars(cents));
         let who = format!(r#""account":"{account}","symbol":"{symbol}","side":"{side}""#);
         let (limit, shares) = (format!(r#""limit":"{limit}""#), format!(r#""shares":"{shares}"}}"#));
-        let what = format!(r#""kind":"limit",{limit},"stop":null,"take_profit":null,{shares}"#);
+        let waits = r#""stop":null,"take_profit":null,"self_trade":"allowed","until":null"#;
+        let what = format!(r#""kind":"limit",{limit},{waits},{shares}"#);
         let echo = format!(r#","client_order_id":null,{who},{what}"#);
         Prepared { body: format!("{{{who},{limit},{shares}").into(), echo }
     }
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn only_the_order_that_was_sent_is_right() {
-        const BODY: &str = r#"{"order_id":99,"client_order_id":null,"account":"7","symbol":"SYM1","side":"buy","kind":"limit","limit":"145.5","stop":null,"take_profit":null,"shares":"12"}"#;
+        const BODY: &str = r#"{"order_id":99,"client_order_id":null,"account":"7","symbol":"SYM1","side":"buy","kind":"limit","limit":"145.5","stop":null,"take_profit":null,"self_trade":"allowed","until":null,"shares":"12"}"#;
         let prepared = Prepared::new(&Choice {
             account: 7,
             symbol: 1,

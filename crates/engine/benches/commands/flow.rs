@@ -87,7 +87,7 @@ pub fn make(resting: usize, waiting: usize, measured: usize, aim: Aim) -> Flow {
         };
         let trigger = Trigger::from_below(Price::from_units((1_000_000_000 + nth as i64) * CENT).expect("above zero"));
         let order = order.triggered_by(trigger);
-        warm.push(Op::Command(Command::PlaceOrder { account, order, client_id: None }));
+        warm.push(Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None }));
     }
     for op in &warm {
         maker.follow(op);
@@ -239,7 +239,7 @@ impl Maker {
         let shares = Shares::from_units(shares * SHARE).expect("above zero");
         let account = account(self.random.below(ACCOUNTS) as u32);
         let order = NewOrder::limit(symbol(number), side, limit, shares);
-        Op::Command(Command::PlaceOrder { account, order, client_id: None })
+        Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
     }
 
     fn side(&mut self) -> Side {
@@ -270,7 +270,7 @@ impl Maker {
         match reply {
             Reply::Opened(_) => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
-            Reply::Created | Reply::Activated => {}
+            Reply::Created | Reply::Amended { .. } | Reply::Activated | Reply::Expired => {}
             Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
         }
         self.counts.crossed += u64::from(executions > 0);
@@ -299,11 +299,16 @@ impl Maker {
                 self.take(maker, shares);
                 self.take(aggressor, shares);
             }
-            Event::OrderCanceled { order, shares, .. } => self.take(order, shares),
+            Event::OrderCanceled { order, shares, .. } | Event::OrderReduced { order, shares, .. } => {
+                self.take(order, shares)
+            }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }

@@ -143,7 +143,7 @@ impl Market {
                 true => order.triggered_by(Trigger::take_profit(side, limit)),
                 false => order,
             };
-            self.apply(Command::PlaceOrder { account, order, client_id: None });
+            self.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
         }
     }
 }

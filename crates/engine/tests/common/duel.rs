@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId,
-    OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, Time,
+    OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, SymbolRules, Time,
 };
 use model::Model;
 use model::workload::Random;
@@ -157,6 +157,9 @@ impl Duel {
         if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
             self.situations.count("state: imported with client order ids of done orders");
         }
+        if (0..self.model.symbols().count() as u32).any(|at| self.engine.rules(SymbolIndex(at)).is_some()) {
+            self.situations.count("state: imported with rules");
+        }
         if self.model.open_orders().any(|order| order.waits) {
             self.situations.count("state: imported with orders that wait");
         }
@@ -165,7 +168,16 @@ impl Duel {
         }
     }
 
+    /// What the engine says of rules is what the model has.
+    fn check_rules(&self) {
+        for at in (0..self.model.symbols().count() as u32).map(SymbolIndex) {
+            let rules = self.engine.rules(at).copied().unwrap_or(SymbolRules::NONE);
+            assert_eq!(rules, self.model.rules(at), "the rules of symbol {at:?}");
+        }
+    }
+
     pub fn check_state(&self) {
+        self.check_rules();
         self.model.check_invariants();
         self.engine.check_invariants();
         self.mirror.check(&self.model);
@@ -192,10 +204,14 @@ impl Duel {
         let Op::Command(command) = *op else { return None };
         self.sequence = self.sequence.next();
         let hour_us = 3_600_000_000;
+        let ends_orders = matches!(command, Command::ExpireOrders) && self.random.percent(40);
         self.time = match self.random.below(120) {
+            _ if ends_orders => self.next_deadline().unwrap_or(self.time),
             0 => Time(self.time.0 + self.random.below(30) as u64 * hour_us),
             1 => self.next_freed().unwrap_or(self.time),
             2 => self.next_freed().map_or(self.time, |freed| Time(freed.0 - 1)),
+            3 => self.next_deadline().unwrap_or(self.time),
+            4 => self.next_deadline().map_or(self.time, |until| Time((until.0 - 1).max(self.time.0))),
             _ => Time(self.time.0 + self.random.below(3) as u64 * 400_000),
         };
         Some(Entry { sequence: self.sequence, time: self.time, command })
@@ -205,6 +221,12 @@ impl Duel {
     fn next_freed(&self) -> Option<Time> {
         let done = self.model.client_orders().filter_map(|(_, order)| order.done_at()).min();
         done.map(|done| done.later_by_us(CLIENT_ORDER_ID_KEPT_US))
+    }
+
+    /// When the next order ends, if that is not over.
+    fn next_deadline(&self) -> Option<Time> {
+        let deadlines = self.model.open_orders().filter_map(|order| order.until);
+        deadlines.map(|until| until.time()).filter(|&until| until >= self.time).min()
     }
 
     fn ask_model(&mut self, op: &Op, entry: Option<&Entry>) -> Answer {
@@ -225,11 +247,15 @@ impl Duel {
         if let Reply::Done(_) = replica.reply {
             let done = match &expected.reply {
                 Reply::Status(status) => status.open.is_zero(),
-                Reply::Rejected(reject) => matches!(reject, Reject::NothingOpen | Reject::UnknownOrder),
+                Reply::Rejected(reject) => {
+                    matches!(reject, Reject::NothingOpen | Reject::NothingToAmend | Reject::UnknownOrder)
+                }
                 Reply::Created
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
                 | Reply::Activated
+                | Reply::Expired
+                | Reply::Amended { .. }
                 | Reply::Canceled(_)
                 | Reply::Done(_) => false,
             };

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Shares, SymbolIndex, Trigger};
+use engine::{
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Money, NewOrder, OrderId, Position, Shares,
+    SymbolIndex, SymbolRules, Trigger,
+};
 use model::Model;
 
 /// What a reader of events knows.
@@ -12,16 +15,26 @@ pub struct Mirror {
     positions: BTreeMap<(AccountIndex, SymbolIndex), Position>,
     open: BTreeMap<OrderId, Shares>,
     client_ids: BTreeMap<OrderId, ClientOrderId>,
+    /// Those of done orders are left.
+    deadlines: BTreeMap<OrderId, Deadline>,
+    /// Both ways.
+    links: BTreeMap<OrderId, OrderId>,
     /// Orders whose trigger was not reached, and those that are to be activated, in this order.
     waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
     reached: Vec<OrderId>,
+    rules: BTreeMap<SymbolIndex, SymbolRules>,
 }
 
 impl Mirror {
     pub fn hear(&mut self, event: &Event) {
         match *event {
             Event::AccountCreated { account, .. } => assert_eq!(self.balances.insert(account, Money::ZERO), None),
-            Event::SymbolCreated { .. } => {}
+            Event::SymbolCreated { symbol, .. } => {
+                assert_eq!(self.rules.insert(symbol, SymbolRules::NONE), None);
+            }
+            Event::RulesChanged { symbol, part } => {
+                self.rules.get_mut(&symbol).expect("a symbol is there before its rules").set(part);
+            }
             Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
                 if let Some(trigger) = trigger {
@@ -33,7 +46,11 @@ impl Mirror {
                 self.reached.extend(reached);
             }
             Event::OrderTriggered { order, placed, .. } => {
-                assert_eq!(self.open.get(&order), Some(&placed.shares), "an order that waits is as it was placed");
+                assert_eq!(
+                    self.open.get(&order),
+                    Some(&placed.shares),
+                    "an order that waits has what was not taken off"
+                );
                 assert_eq!(self.reached.remove(0), order, "what was reached first is activated first");
             }
             Event::ClientOrderIdGiven { order, id } => {
@@ -45,10 +62,31 @@ impl Mirror {
                 assert!(self.client_ids.remove(&order).is_some(), "and was named");
             }
             Event::Executed { maker, aggressor, shares, .. } => {
+                for order in [maker, aggressor] {
+                    assert!(!self.links.contains_key(&order), "a linked order executes alone");
+                }
                 self.take(maker, shares);
                 self.take(aggressor, shares);
             }
-            Event::OrderCanceled { order, shares, .. } => {
+            Event::OrdersLinked { order, partner } => {
+                assert!(self.open.contains_key(&order) && self.open.contains_key(&partner), "linked orders are open");
+                self.links.insert(order, partner);
+                self.links.insert(partner, order);
+            }
+            Event::DeadlineGiven { order, until } => {
+                assert!(self.open.contains_key(&order), "an order is opened and then given its deadline");
+                assert_eq!(self.deadlines.insert(order, until), None);
+            }
+            Event::OrderReduced { order, shares, .. } => {
+                assert!(!self.links.contains_key(&order), "a linked order is not reduced");
+                self.take(order, shares);
+                assert!(self.open.contains_key(&order), "an order that is reduced stays open");
+            }
+            Event::OrderCanceled { order, shares, why, .. } => {
+                if let Some(partner) = self.links.remove(&order) {
+                    self.links.remove(&partner);
+                    assert_eq!(why, CancelReason::Linked, "the other one is canceled first");
+                }
                 assert_eq!(self.open.remove(&order), Some(shares), "a cancel tells all that was open");
                 self.reached.retain(|&reached| reached != order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
@@ -74,10 +112,15 @@ impl Mirror {
                 assert_eq!(heard, model.position(account, symbol), "position of {account:?} in {symbol:?} {message}");
             }
         }
+        for (&symbol, &rules) in &self.rules {
+            assert_eq!(rules, model.rules(symbol), "the rules of {symbol:?} as events told them");
+        }
         assert_eq!(self.open.len(), model.open_orders().len(), "open orders heard of");
         for order in model.open_orders() {
             assert_eq!(self.open.get(&order.id), Some(&order.open), "what is open as events told it");
             assert_eq!(self.client_ids.get(&order.id), order.client_id.as_ref(), "its client order id");
+            assert_eq!(self.deadlines.get(&order.id), order.until.as_ref(), "its deadline");
+            assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
         }
         assert_eq!(self.reached.len(), model.reached_orders(), "orders that are to be activated, as events told it");
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();

@@ -3,7 +3,9 @@
 
 pub mod duel;
 pub mod mirror;
+pub mod ruled;
 pub mod situations;
+mod terms;
 
 use model::workload::{Random, Workload};
 
@@ -31,7 +33,12 @@ impl Market {
 
     /// Runs it to its end. Panics where engine and model differ.
     pub fn run(self, situations: &mut Situations) {
-        let mut workload = Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands();
+        let mut workload =
+            Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands().with_terms().with_links();
+        // Every other one without any, so that what they keep from happening happens.
+        if self.seed & 2 == 0 {
+            workload = workload.with_rules();
+        }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {
             workload.next_request(duel.model()).into_iter().for_each(|op| duel.play(op));

@@ -9,6 +9,8 @@ use engine::{
 };
 use model::{Model, Order};
 
+use super::{ruled, terms};
+
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 128] = [
     "account created",
@@ -141,6 +143,11 @@ pub const ALL: [&str; 128] = [
     "rejected: not canceled",
 ];
 
+/// Those of the other files, too.
+fn all() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL)
+}
+
 /// How often each was met.
 #[derive(Clone, Debug, Default)]
 pub struct Situations {
@@ -149,6 +156,8 @@ pub struct Situations {
     seen: SeenBefore,
     /// What the cancel came to that was the last op, with what its account had before.
     last_cancel: Option<LastCancel>,
+    /// How things stood for the symbol of the order that is being placed.
+    ruled_before: Option<ruled::Before>,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -175,9 +184,10 @@ struct SeenBefore {
 impl Situations {
     pub fn new() -> Situations {
         Situations {
-            counts: ALL.iter().map(|&name| (name, 0)).collect(),
+            counts: all().map(|name| (name, 0)).collect(),
             seen: SeenBefore::default(),
             last_cancel: None,
+            ruled_before: None,
         }
     }
 
@@ -198,6 +208,7 @@ impl Situations {
 
     /// Counts what `op` is about to meet at its time.
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
+        self.ruled_before = ruled::Before::of(op, model);
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -227,6 +238,8 @@ impl Situations {
 
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
+        ruled.into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -244,9 +257,10 @@ impl Situations {
             }
         }
         self.triggered(events, model);
+        self.after_on_terms(op, reply, events, model);
         match reply {
             Reply::Created => self.created(op, events),
-            Reply::Activated => {}
+            Reply::Activated | Reply::Expired | Reply::Amended { .. } => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -325,6 +339,8 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
+            // Counted with all that rules are about.
+            Command::ChangeRules { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -337,7 +353,10 @@ impl Situations {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
-            | Command::ActivateReached => panic!("creates nothing"),
+            | Command::AmendOrder { .. }
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::PlaceLinked { .. } => panic!("creates nothing"),
         });
     }
 
@@ -644,12 +663,20 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::NothingOpen => "rejected: nothing open",
         Reject::NotCanceled => "rejected: not canceled",
         Reject::ClientOrderIdTaken { .. } => "rejected: client order id taken",
+        Reject::NothingToAmend
+        | Reject::AmendsUpward { .. }
+        | Reject::AmendsBelowExecuted { .. }
+        | Reject::DeadlinePassed { .. }
+        | Reject::AmendsOneOfTwo { .. }
+        | Reject::NotLinked
+        | Reject::CannotLink { .. } => terms::rejected(reject).expect("it is one of those"),
+        Reject::BreaksRule(rule) => ruled::rejected(rule),
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }
 
 impl fmt::Display for Situations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ALL.iter().try_for_each(|name| writeln!(f, "{:>12}  {name}", self.counts[name]))
+        all().try_for_each(|name| writeln!(f, "{:>12}  {name}", self.counts[name]))
     }
 }

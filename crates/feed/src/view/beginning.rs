@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
+    AccountIndex, Engine, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem, SymbolIndex, Time,
+    Trigger,
 };
 use history::History;
 
@@ -13,13 +14,16 @@ use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};
 
+/// An open order: when it was placed, as what, what it waited for, how it prevents self-trades, and when it was triggered.
+pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>);
+
 /// What a state does not say, and a database does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialHistory {
     /// The number that the next trade gets.
     pub next_trade: u64,
-    /// When open orders were placed, as what, and what they waited for.
-    pub placed: Vec<(OrderId, Time, OrderKind, Option<Trigger>)>,
+    /// Of the open orders.
+    pub placed: Vec<PlacedAs>,
     /// Of symbols that were traded.
     pub markets: Vec<FormerMarket>,
 }
@@ -39,12 +43,21 @@ impl View {
             trades_known: history.map_or(Sequence::ZERO, History::through),
             recalled: Vec::new(),
             client_ids: HashMap::new(),
+            links: HashMap::new(),
             arriving: None,
+            notes: 0,
             news: Vec::new(),
             news_symbols: Vec::new(),
         };
-        let mut last = None;
-        engine.export(&mut |item| view.take_in(item, &mut last));
+        let (mut last, mut links) = (None, Vec::new());
+        engine.export(&mut |item| {
+            // They stand before their orders.
+            if let StateItem::Link { order, partner } = item {
+                links.push((order, partner));
+            }
+            view.take_in(item, &mut last);
+        });
+        links.into_iter().for_each(|(order, partner)| view.link(order, partner));
         // They came book by book.
         view.accounts.all_mut().for_each(|account| view.orders.sort(&mut account.orders, In::Account));
         view
@@ -53,9 +66,12 @@ impl View {
     /// Takes in what another history than ours knows of the state that the view began with.
     pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
-        for &(order, time, kind, trigger) in &known.placed {
-            if let Some(slot) = self.orders.find(order) {
-                self.orders.set_placed(slot, time, kind, trigger);
+        for &(order, time, kind, trigger, self_trade, triggered) in &known.placed {
+            let Some(slot) = self.orders.find(order) else { continue };
+            self.orders.set_placed(slot, time, kind, trigger);
+            self.orders.set_self_trade(slot, self_trade);
+            if let (Some(trigger), Some(time)) = (trigger, triggered) {
+                self.orders.set_triggered(slot, trigger, time);
             }
         }
         for former in &known.markets {
@@ -82,7 +98,12 @@ impl View {
                 *last = Some(slot);
             }
             StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
-            StateItem::Watch { .. } => {}
+            StateItem::Watch { .. } | StateItem::Link { .. } => {}
+            StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
+            StateItem::Deadline { order, until } => {
+                let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
+                self.orders.set_until(slot, until);
+            }
             StateItem::ClientOrder { order, id, done, .. } => {
                 if done.is_none() {
                     self.client_ids.insert(order, id);
@@ -96,10 +117,8 @@ impl View {
     }
     /// An open order: all but its place in a book. It waits if it has a trigger.
     fn take_in_order(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) -> u32 {
-        let NewOrder { symbol, side, limit, shares, kind, trigger } = placed;
-        let (open, waits, time, money) = (shares, trigger.is_some(), Time::ZERO, Money::ZERO);
-        let slot =
-            self.enter(Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time });
+        let NewOrder { symbol, side, shares: open, .. } = placed;
+        let slot = self.enter(Open::of(order, account, placed, Time::ZERO));
         // What is issued includes what open orders hold.
         if side == Side::Sell {
             let listing = &mut self.listings[symbol.0 as usize];

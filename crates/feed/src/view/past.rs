@@ -1,8 +1,8 @@
-//! Puts back, at the beginning of a view, the trades and candles that memory held before the restart. The history has
-//! them.
+//! Puts back, at the beginning of a view, the trades and candles that memory held before the restart, and when open orders
+//! were triggered. The history has them.
 
 use engine::SymbolIndex;
-use history::{Candle, History, HistoryError, KEPT};
+use history::{Candle, History, HistoryError, KEPT, Note, Noted};
 
 use super::View;
 use crate::market::{RECALLED, Series};
@@ -34,7 +34,21 @@ impl View {
             }
             self.recalled.push(Recalled { trades, candles });
         }
+        self.recall_notes(history)?;
         self.recall_before(self.sequence.next());
+        Ok(())
+    }
+
+    /// What befell orders that are open, which a state does not say.
+    fn recall_notes(&mut self, history: &History) -> Result<(), HistoryError> {
+        for Note { order, what, time, sequence, .. } in history.notes_of_open()? {
+            let slot = self.orders.find(order).filter(|_| sequence <= self.sequence);
+            match (slot, what) {
+                (Some(slot), Noted::Triggered(trigger)) => self.orders.set_triggered(slot, trigger, time),
+                // It is told of again, or was done by a command that comes again.
+                (None, _) => {}
+            }
+        }
         Ok(())
     }
 

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{
-    AccountIndex, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, Op, OrderId, OrderKind, Sequence,
-    Shares, Side, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, NewOrder,
+    Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
-    Canceled, Candle, Feed, History, Interval, ReadModel, Report, ReportKey, SharedHistory, Trade, View, Watcher,
+    Canceled, Candle, Feed, History, Interval, Note, Noted, PastOrder, ReadModel, Report, ReportKey, SharedHistory,
+    Trade, View, Watcher,
 };
 use history::{Keeper, Sizes};
 use journal::Disk;
@@ -50,6 +51,10 @@ pub struct Market {
     pub placed: BTreeMap<OrderId, Time>,
     pub named: BTreeMap<OrderId, ClientOrderId>,
     pub ended: BTreeMap<OrderId, (Time, Shares)>,
+    /// Why something of them was canceled.
+    pub reasons: BTreeMap<OrderId, CancelReason>,
+    /// What befell orders beside.
+    pub notes: Vec<Note>,
     pub entries: Vec<Entry>,
     /// All batches, for replays.
     pub batches: Vec<Turn>,
@@ -66,6 +71,8 @@ impl Market {
             placed: BTreeMap::new(),
             named: BTreeMap::new(),
             ended: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            notes: Vec::new(),
             entries: Vec::new(),
             batches: Vec::new(),
         }
@@ -74,7 +81,9 @@ impl Market {
     /// The same with orders of all kinds.
     pub fn of_all_kinds(seed: u64) -> Market {
         let market = Market::new(seed);
-        Market { workload: market.workload.with_all_kinds(), ..market }
+        let workload = market.workload.with_all_kinds().with_own_commands().with_links().with_terms();
+        // Where symbols have rules less is traded.
+        Market { workload: if seed % 3 == 2 { workload.with_rules() } else { workload }, ..market }
     }
 
     /// A turn of a few commands.
@@ -87,6 +96,58 @@ impl Market {
                 self.apply(command, time, &mut events);
             }
         }
+        self.batches.push((self.engine.sequence(), time, events));
+    }
+
+    /// One in which many orders wait and are triggered, after so many turns.
+    pub fn of_stops(seed: u64, turns: usize) -> Market {
+        let mut market = Market::new(seed);
+        (0..turns).for_each(|turn| market.stop_turn(turn == 0));
+        assert!(market.notes.len() * 3 > turns, "only {} of {turns}", market.notes.len());
+        market
+    }
+
+    /// A turn of a few commands of a market in which prices wander; the first one founds it.
+    pub fn stop_turn(&mut self, founds: bool) {
+        let accounts = ["1", "22", "333", "4444"].map(|id| AccountId::parse(id.as_bytes()).unwrap());
+        let symbol = Symbol::parse(b"SPY").unwrap();
+        let mut commands = Vec::new();
+        if founds {
+            commands.push(Command::CreateSymbol { symbol });
+            for account in accounts {
+                let balance = Money::from_units(10_i128.pow(23));
+                commands.push(Command::CreateAccount { account, balance });
+                let shares = Position::from_units(10_i128.pow(13));
+                commands.push(Command::IssueShares { symbol, account, shares });
+            }
+        }
+        for _ in 0..=self.random.below(TURN_MAX) {
+            let account = self.random.pick(&accounts);
+            if self.random.percent(15) {
+                let order = OrderId(1 + self.random.below(1 + self.placed.len()) as u64);
+                commands.push(Command::CancelOrder { account, order: order.into() });
+                continue;
+            }
+            let (side, kind) = (self.random.pick(&[Side::Buy, Side::Sell]), self.random.pick(&OrderKind::ALL));
+            let kind = if self.random.percent(75) { OrderKind::Limit } else { kind };
+            let price = |random: &mut Random| Price::from_units((95 + random.below(11) as i64) * 100_000_000).unwrap();
+            let shares = Shares::from_units((1 + self.random.below(4) as i64) * 100_000_000).unwrap();
+            let order = NewOrder::of_kind(kind, symbol, side, price(&mut self.random), shares);
+            let at = price(&mut self.random);
+            let trigger = match self.random.below(100) {
+                0..30 => Some(Trigger::stop_loss(side, at)),
+                30..40 => Some(Trigger::take_profit(side, at)),
+                _ => None,
+            };
+            commands.push(Command::PlaceOrder {
+                account,
+                order: NewOrder { trigger, ..order },
+                client_id: None,
+                until: None,
+            });
+        }
+        let (mut events, time) = (Vec::new(), Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US));
+        commands.into_iter().for_each(|command| self.apply(command, time, &mut events));
         self.batches.push((self.engine.sequence(), time, events));
     }
 
@@ -124,13 +185,30 @@ impl Market {
                 });
                 done = vec![maker, aggressor];
             }
-            Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (time, shares))),
+            Event::OrderCanceled { order, shares, why, .. } => {
+                self.ended.insert(order, (time, shares));
+                self.reasons.insert(order, why);
+            }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
+            Event::OrderTriggered { order, account, placed } => self.notes.push(Note {
+                order,
+                account,
+                symbol: placed.symbol,
+                side: placed.side,
+                what: Noted::Triggered(placed.trigger.unwrap()),
+                time,
+                sequence,
+                next_trade: self.trades.len() as u64 + 1,
+                place: self.notes.iter().filter(|note| note.sequence == sequence).count() as u32,
+            }),
             Event::AccountCreated { .. }
-            | Event::OrderTriggered { .. }
             | Event::TriggerReached { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
+            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }
@@ -150,9 +228,7 @@ impl Market {
             let account = view.account(index);
             assert_eq!(account.balance, self.model.balance(index));
             let open: Vec<_> = self.model.open_orders().filter(|order| order.account == index).collect();
-            let buys = open.iter().filter(|order| order.side == Side::Buy && order.kind != OrderKind::Market);
-            let held = buys.map(|order| order.limit.times(order.open));
-            assert_eq!(account.held, held.fold(Money::ZERO, Money::plus));
+            assert_eq!(account.held, self.model.held(index));
             assert_eq!(account.open_orders as usize, open.len());
             let mut ids: Vec<OrderId> = open.iter().map(|order| order.id).collect();
             ids.sort_by(|a, b| b.cmp(a));
@@ -161,11 +237,16 @@ impl Market {
                 let shown = view.open_order(order.id).unwrap();
                 assert_eq!((shown.kind, shown.trigger, shown.waits), (order.kind, order.trigger, true));
             }
-            assert!(view.orders_of(index).all(|order| order.waits == self.model.order(order.order).waits));
+            for order in view.orders_of(index) {
+                let expected = self.model.order(order.order);
+                assert_eq!((order.waits, order.until), (expected.waits, expected.until));
+                assert_eq!(view.partner(order.order), self.model.partner(order.order));
+            }
         }
         for (symbol, name) in (0..).map(SymbolIndex).zip(self.model.symbols()) {
             assert_eq!(view.find_symbol(name), Some(symbol));
             assert_eq!(view.listing(symbol).issued, self.model.issued(symbol));
+            assert_eq!(view.listing(symbol).rules, self.model.rules(symbol));
             for side in [Side::Buy, Side::Sell] {
                 self.check_side(view, symbol, side);
             }
@@ -226,11 +307,14 @@ impl Market {
             for order in orders {
                 assert_eq!(history.order(order.order).unwrap(), Some(order));
                 assert_eq!(order.time, self.placed[&order.order]);
-                assert_eq!(order.shares, self.placed_shares(order.order));
+                assert_eq!(order.shares_now(), self.placed_shares(order.order));
+                assert_eq!(order.self_trade, self.model.order(order.order).self_trade);
                 assert_eq!(order.kind, self.model.order(order.order).kind);
+                assert_eq!(history.triggered_at(&order).unwrap(), self.triggered_at(order.order));
                 assert_eq!(order.client_id, self.named.get(&order.order).copied());
                 let ended = order.ended.map(|ended| (ended.time, ended.canceled));
                 assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);
+                assert_eq!(order.ended.and_then(|ended| ended.why), self.reasons.get(&order.order).copied());
                 let paid = self
                     .trades
                     .iter()
@@ -250,20 +334,36 @@ impl Market {
         }
     }
 
+    /// The view knows when orders were triggered, also of those that were when it began, where a history knew.
+    pub fn check_triggered(&self, view: &View) {
+        for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
+            for order in view.orders_of(account) {
+                assert_eq!(order.triggered, self.triggered_at(order.order), "open order {}", order.order);
+            }
+        }
+    }
+
+    pub fn triggered_at(&self, order: OrderId) -> Option<Time> {
+        self.notes.iter().find(|note| note.order == order).map(|note| note.time)
+    }
+
     /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.
     pub fn check_reports(&self, history: &History, account: AccountIndex, page: usize) {
         let through = self.engine.sequence();
         let mut all = Vec::new();
         for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
-            all.push(((order.sequence, 0, order.order.0, 0), Report::Placed(order)));
+            // As it was placed, whatever was taken off it.
+            let placed = PastOrder { reduced: Shares::ZERO, ..order };
+            all.push(((order.sequence, 0, order.order.0, 0, 0), Report::Placed(placed)));
             if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
                 all.push((
-                    (ended.sequence, 2, order.order.0, 0),
+                    (ended.sequence, 2, order.order.0, 0, 0),
                     Report::Canceled(Canceled {
                         order: order.order,
                         symbol: order.symbol,
                         side: order.side,
                         shares: ended.canceled,
+                        why: self.reasons.get(&order.order).copied(),
                         time: ended.time,
                         sequence: ended.sequence,
                     }),
@@ -272,12 +372,16 @@ impl Market {
         }
         for trade in &self.trades {
             for (role, its, side) in
-                [(0, trade.maker_account, trade.aggressor.opposite()), (1, trade.aggressor_account, trade.aggressor)]
+                [(1, trade.maker_account, trade.aggressor.opposite()), (2, trade.aggressor_account, trade.aggressor)]
             {
                 if its == account {
-                    all.push(((trade.sequence, 1, trade.id, role), Report::Executed(*trade, side)));
+                    all.push(((trade.sequence, 1, trade.id, role, 0), Report::Executed(*trade, side)));
                 }
             }
+        }
+        // Behind the trade that brought it about, and before its own.
+        for note in self.notes.iter().filter(|note| note.account == account) {
+            all.push(((note.sequence, 1, note.next_trade, 0, note.place), Report::Noted(*note)));
         }
         all.sort_unstable_by_key(|(at, _)| *at);
         for from in (0..=through.0).step_by(1 + through.0 as usize / 7).map(Sequence) {
@@ -341,6 +445,7 @@ impl Market {
 
     pub fn check_all(&self, scene: &ReadModel<Nobody>, page: usize) {
         self.check(&scene.view);
+        self.check_triggered(&scene.view);
         self.check_history(&scene.history.as_ref().unwrap().read(), page);
         self.check_candles(scene);
     }

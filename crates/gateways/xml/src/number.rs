@@ -1,4 +1,6 @@
-//! Unsigned integers as decimal text, without allocation.
+//! Unsigned integers and times as decimal text, without allocation.
+
+use engine::Time;
 
 /// Appends `number` in plain decimal.
 pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
@@ -16,6 +18,22 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
+/// Appends a time in seconds, with as many decimals as it has.
+pub(crate) fn push_seconds(out: &mut Vec<u8>, time: Time) {
+    push_decimal(out, time.seconds());
+    let mut rest = time.0 % 1_000_000;
+    if rest == 0 {
+        return;
+    }
+    out.push(b'.');
+    let mut step = 100_000;
+    while rest > 0 {
+        out.push(b'0' + (rest / step) as u8);
+        rest %= step;
+        step /= 10;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,6 +44,21 @@ mod tests {
             let mut out = Vec::new();
             push_decimal(&mut out, number);
             assert_eq!(out, number.to_string().into_bytes());
+        }
+    }
+
+    #[test]
+    fn a_time_is_written_in_seconds_with_the_decimals_that_it_has() {
+        for (time, text) in [
+            (0, "0"),
+            (1, "0.000001"),
+            (1_500_000, "1.5"),
+            (4_102_444_800_000_000, "4102444800"),
+            (4_102_444_800_010_200, "4102444800.0102"),
+        ] {
+            let mut out = Vec::new();
+            push_seconds(&mut out, Time(time));
+            assert_eq!(String::from_utf8(out).expect("digits"), text);
         }
     }
 }

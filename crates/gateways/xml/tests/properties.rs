@@ -9,7 +9,7 @@ use proptest::sample::select;
 use xml::{Documents, write_reply};
 
 /// Pieces of requests, of which random documents are made: most are refused, many only near their end.
-const PIECES: [&str; 39] = [
+const PIECES: [&str; 43] = [
     "<create>",
     "</create>",
     "<transactions id='1'>",
@@ -35,6 +35,10 @@ const PIECES: [&str; 39] = [
     "<replace id='1' sym='S' amount='1' limit='2'/>",
     "<replace client-id='a' on-failure='place' sym='S' amount='1' limit='x'/>",
     "<replace>",
+    "<amend id='1' shares='2'/>",
+    "<amend client-id='a' shares='&lt;'/>",
+    "<amend>",
+    "<order sym='S' amount='1' limit='2' self-trade='decrement' tif='GTD'/>",
     "<what/>",
     "<what>",
     "</what>",

@@ -24,6 +24,7 @@ fn order(side: Side, shares: i64, limit: i64) -> Op {
             Shares::from_units(shares).unwrap(),
         ),
         client_id: None,
+        until: None,
     })
 }
 

@@ -187,6 +187,7 @@ impl Crowd {
                     account,
                     order: NewOrder::of_kind(kind, *symbol, side, limit, shares),
                     client_id: None,
+                    until: None,
                 }));
             }
         }
@@ -221,6 +222,7 @@ impl Crowd {
             account,
             order: NewOrder::of_kind(kind, symbol, side, limit, shares),
             client_id: None,
+            until: None,
         })])?;
         let Some(Answer::Reply(Reply::Opened(order))) = placed.first() else { return Some(1) };
         if !kind.rests() {

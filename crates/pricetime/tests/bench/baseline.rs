@@ -53,7 +53,7 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
         Op::Command(engine::Command::PlaceOrder { account, order, .. }) => {
             let NewOrder { symbol, side, limit, shares, .. } = order;
             let order = NewOrder::limit(symbol, side, limit, shares);
-            Op::Command(engine::Command::PlaceOrder { account, order, client_id: None })
+            Op::Command(engine::Command::PlaceOrder { account, order, client_id: None, until: None })
         }
         other => other,
     }
@@ -62,8 +62,8 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, CancelOrder, CreateAccount, CreateOldSymbol, CreateSymbol, IssueShares, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIfCanceled, PlaceOrder,
+            ActivateReached, AmendOrder, CancelOrder, ChangeRules, CreateAccount, CreateOldSymbol, CreateSymbol,
+            ExpireOrders, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled, PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -86,12 +86,16 @@ impl Both {
             CreateAccount { .. } | IssueShares { .. } => {}
             PlaceByFunds { .. }
             | CreateOldSymbol { .. }
+            | AmendOrder { .. }
+            | PlaceLinked { .. }
             | ActivateReached
+            | ExpireOrders
             | PlaceIfCanceled { .. }
-            | PlaceByFundsIfCanceled { .. } => {
+            | PlaceByFundsIfCanceled { .. }
+            | ChangeRules { .. } => {
                 unreachable!("this workload draws none")
             }
-            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None } => {
+            PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {
                 let symbol = symbol.to_string();
                 let order = Order {
                     account: number(model, account),

@@ -202,6 +202,14 @@ impl Socket {
         }
     }
 
+    /// Returns when the streams of the connection's path are followed: what happens from now on is told. What was told before is
+    /// passed over.
+    pub fn await_streams(mut self) -> Socket {
+        self.send(&serde_json::json!({"method": "LIST_SUBSCRIPTIONS", "id": "streams"}));
+        while self.next()["id"] != "streams" {}
+        self
+    }
+
     /// Subscribes, and gives the snapshot.
     pub fn subscribe(&mut self, request: Value) -> Value {
         self.send(&request);

@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::folder::Folder;
-use super::http::{Answer, Http};
+use super::http::{Answer, Http, Socket};
 use super::server::{Launch, Server};
 
 /// A key file with one key, for account 1.
@@ -71,6 +71,12 @@ impl KeyFile {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).unwrap();
         mac.update(text.as_bytes());
         mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The stream of the key's account, which tells all that happens from now on.
+    pub fn follow(&self, http: &Http) -> Socket {
+        let made = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", &self.key)]);
+        http.listen_at(&format!("/binance/ws/{}", made.body["listenKey"].as_str().unwrap())).await_streams()
     }
 
     /// Sends signed parameters behind the `?`.

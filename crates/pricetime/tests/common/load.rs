@@ -48,6 +48,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
             account: id,
             order: NewOrder::limit(symbol, Side::Buy, limit, shares),
             client_id: None,
+            until: None,
         };
         let told = format!("<opened sym=\"SPY\" amount=\"{amount}\"");
         let Some(reply) = ask(&mut asked, &body, told, &place) else { return asked };

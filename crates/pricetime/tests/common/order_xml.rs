@@ -1,10 +1,12 @@
-//! Orders as the XML protocol says them.
+//! Orders, and the rules of symbols, as the XML protocol says them.
 
-use engine::{Command, FundsOrder, Money, NewOrder, OrderKind, Side};
+use engine::{
+    Command, Deadline, FundsOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
+};
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
-pub fn order_attributes(order: &NewOrder) -> String {
-    let NewOrder { symbol, side, limit, shares, kind, trigger } = order;
+pub fn order_attributes(order: &NewOrder, until: Option<Deadline>) -> String {
+    let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
     let sign = if *side == Side::Buy { "" } else { "-" };
     let start = format!(" sym=\"{symbol}\" amount=\"{sign}{shares}\"");
     let asked = match kind {
@@ -14,19 +16,43 @@ pub fn order_attributes(order: &NewOrder) -> String {
         OrderKind::FillOrKill => format!("{start} limit=\"{limit}\" tif=\"FOK\""),
         OrderKind::Market => format!("{start} type=\"market\""),
     };
-    match trigger {
+    let asked = match trigger {
         None => asked,
         Some(trigger) if trigger.is_stop_loss(*side) => format!("{asked} stop=\"{}\"", trigger.price()),
         Some(trigger) => format!("{asked} take-profit=\"{}\"", trigger.price()),
+    };
+    let until = until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
+    format!("{asked}{}{until}", self_trade_attribute(*self_trade))
+}
+
+/// What an order says of its own account's, if it says anything.
+fn self_trade_attribute(mode: SelfTrade) -> String {
+    if mode == SelfTrade::Allowed {
+        return String::new();
     }
+    format!(" self-trade=\"{}\"", mode.name().replace('_', "-"))
+}
+
+/// A time in seconds, with as many decimals as it has.
+pub fn seconds(time: Time) -> String {
+    let text = format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Dollars over the wire have at most 8 decimals, and in the engine 16.
 const DOLLAR_STEP: i128 = 100_000_000;
 
-/// The command with funds that can be said over the wire, if it has any.
+/// The command as it can be said over the wire: with funds and values of few decimals, and with a deadline where that has a meaning.
 pub fn as_on_the_wire(command: Command) -> Command {
+    if let Command::ChangeRules { symbol, rules } = command {
+        return Command::ChangeRules { symbol, rules: rules_on_the_wire(rules) };
+    }
     let plain = command.unconditional().unwrap_or(command);
+    if let Command::PlaceOrder { account, order, client_id, until } = plain {
+        let until = until.filter(|_| order.kind.rests() || order.trigger.is_some());
+        let said = Command::PlaceOrder { account, order, client_id, until };
+        return if plain == command { said } else { said.if_canceled().expect("it places an order") };
+    }
     let Command::PlaceByFunds { account, order, client_id } = plain else { return command };
     let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
     let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
@@ -34,18 +60,34 @@ pub fn as_on_the_wire(command: Command) -> Command {
     if plain == command { said } else { said.if_canceled().expect("it places an order") }
 }
 
+/// As near as can be said: no more money than there is, in steps.
+fn rules_on_the_wire(rules: SymbolRules) -> SymbolRules {
+    let none = SymbolRules::NONE;
+    let said = |value: Money| Money::from_units(value.units() / DOLLAR_STEP * DOLLAR_STEP).min(Money::CAP);
+    let value_max = if rules.value_max == none.value_max { none.value_max } else { said(rules.value_max) };
+    let rules = SymbolRules { value_min: said(rules.value_min), value_max, ..rules };
+    if rules.check().is_ok() { rules } else { none }
+}
+
+/// The attributes of a `<rules>`, in the order in which a reply repeats them.
+pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
+    let said = |rule: Rule| Some(format!(" {}=\"{}\"", rule.name(), rules.amount(rule)?.as_str()));
+    let amounts: String = Rule::ALL.into_iter().filter_map(said).collect();
+    format!(" sym=\"{symbol}\"{amounts}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
+}
+
 /// The attributes of an `<order>` for money.
 pub fn funds_attributes(order: &FundsOrder) -> String {
-    let FundsOrder { symbol, side, funds } = order;
+    let FundsOrder { symbol, side, funds, self_trade } = order;
     let sign = if *side == Side::Buy { "" } else { "-" };
-    format!(" sym=\"{symbol}\" type=\"market\" funds=\"{sign}{funds}\"")
+    format!(" sym=\"{symbol}\" type=\"market\" funds=\"{sign}{funds}\"{}", self_trade_attribute(*self_trade))
 }
 
 /// The attributes of what a command places, without a client order id.
 pub fn placing_attributes(command: &Command) -> String {
     let plain = command.unconditional().unwrap_or(*command);
-    if let Command::PlaceOrder { order, .. } = plain {
-        order_attributes(&order)
+    if let Command::PlaceOrder { order, until, .. } = plain {
+        order_attributes(&order, until)
     } else if let Command::PlaceByFunds { order, .. } = plain {
         funds_attributes(&order)
     } else {

@@ -1,14 +1,17 @@
 //! Data folders that the version before left, which kept done orders in an archive beside the history: what it told of its orders
 //! is told by this version, too, and the archive is gone. `folders/` has one whose feed was off, so that the archive alone has the
 //! done orders, and one whose feed was on. In both: 1 a sell of 10 at 5 of account 1 with executions of 4, 2 and 3, by orders 2, 5
-//! and 6 of account 2; order 3 of account 2 and order 4 of account 1 are canceled.
+//! and 6 of account 2; order 3 of account 2 and order 4 of account 1 are canceled. A third one has orders that waited, before there
+//! were notes.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::packed::unpack;
 use crate::common::server::{Launch, Server};
+use serde_json::{Value, json};
 
 fn told(server: &Server) -> [String; 2] {
     let queries = |orders: &[u64]| orders.iter().map(|id| format!("<query id=\"{id}\"/>")).collect::<String>();
@@ -74,6 +77,58 @@ fn a_folder_whose_done_orders_are_in_the_archive_alone_goes_on() {
 fn a_folder_that_has_all_in_its_history_goes_on() {
     goes_on("looked", "--feed=false");
     goes_on("looked", "");
+}
+
+/// The version before kept no notes: of its three orders that waited one was triggered and is done, one was triggered and rests,
+/// and one waits still.
+#[test]
+fn a_folder_whose_history_has_no_notes_goes_on_and_gets_them() {
+    let folder = Folder::new("former-waited");
+    let launch = Launch::new(&unpack("waited", &folder));
+    let data = folder.path().join("waited");
+    let version = || std::fs::read(data.join("history/checkpoint")).unwrap()[7];
+    let shown = |server: &Server| {
+        let http = Http::new(server.http);
+        [1, 2, 3].map(|order| {
+            let order = http.read(&format!("/api/v1/orders/{order}?account=1"));
+            json!([order["status"], order["waits"], order["triggered_time"], order["executed"]])
+        })
+    };
+    assert_eq!(version(), 4);
+    let server = launch.start();
+    let [sold, rests, waits] = [["executed", "3"], ["open", "0"], ["open", "0"]];
+    let before = [json!([sold[0], false, null, sold[1]]), json!([rests[0], false, null, rests[1]])];
+    assert_eq!(shown(&server)[..2], before);
+    assert_eq!(shown(&server)[2], json!([waits[0], true, null, waits[1]]));
+    server.stop();
+    assert_eq!(version(), 4, "an older program reads what has no notes");
+    let server = launch.start();
+    // The second order sells its four. One more share is sold for 15, which triggers the third one: it buys what is left.
+    server.ask(r#"<transactions id="2"><order sym="S" amount="-6" limit="15"/><order sym="S" amount="5" limit="15"/></transactions>"#);
+    let after = shown(&server);
+    let time = after[2][2].as_u64().expect("it was triggered by this version");
+    let expected = [before[0].clone(), json!(["executed", false, null, "4"]), json!(["executed", false, time, "5"])];
+    assert_eq!(after, expected);
+    server.kill();
+    let server = launch.start();
+    assert_eq!(shown(&server), expected);
+    let mut socket = Http::new(server.http).listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
+    let mut told = Vec::new();
+    while told.last().is_none_or(|report: &Value| report["report"] != "executed" || report["order_id"] != 3) {
+        told.extend(socket.next()["reports"].as_array().into_iter().flatten().cloned());
+    }
+    let triggered: Vec<_> = told.iter().filter(|report| report["report"] == "triggered").collect();
+    assert_eq!(triggered.len(), 1, "what was before notes were kept nobody knows: {triggered:?}");
+    assert_eq!([&triggered[0]["order_id"], &triggered[0]["time"]], [&json!(3), &json!(time)]);
+    server.stop();
+    assert_eq!(version(), 6);
+    let server = launch.start();
+    assert_eq!(shown(&server), expected);
+    server.stop();
+    let checked = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("verify").arg(&data).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("notes up to command"), "{checked:?}");
 }
 
 /// Whatever bit of it changed: it is told rightly, or the start is refused with the file's name and leaves it where it is.

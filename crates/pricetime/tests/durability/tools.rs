@@ -116,6 +116,7 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
         account,
         order: NewOrder::limit(symbol, side, decimal(limit).price().unwrap(), decimal("2").order_shares().unwrap()),
         client_id: Some(id(text)),
+        until: None,
     };
     let folder = Folder::new("client-order-ids");
     std::fs::create_dir_all(folder.data()).unwrap();

@@ -72,14 +72,15 @@ impl Ledger {
         if left > 0 {
             self.open.push(Open { order, account, side, limit, shares: left });
             if !rests {
-                self.cancel(self.open.len() - 1);
+                self.cancel(self.open.len() - 1, "not_resting");
             }
         }
     }
 
-    fn cancel(&mut self, at: usize) {
+    fn cancel(&mut self, at: usize, why: &str) {
         let Open { order, account, side, shares, .. } = self.open.remove(at);
-        let told = json!({"report": "canceled", "order_id": order, "symbol": "SPY", "side": side, "shares": shares.to_string()});
+        let told = json!({"report": "canceled", "order_id": order, "symbol": "SPY", "side": side,
+            "shares": shares.to_string(), "why": why});
         self.reports[account].push(told);
     }
 }
@@ -104,7 +105,7 @@ fn act(http: &Http, ledger: &mut Ledger, random: &mut Random, number: u64) {
         let Open { order, account, .. } = ledger.open[at];
         let canceled = http.delete(&format!("/api/v1/orders/{order}?account={}", account + 1));
         assert_eq!(canceled.status, 200, "{}", canceled.text);
-        return ledger.cancel(at);
+        return ledger.cancel(at, "asked");
     }
     let (account, side) = (random.below(2), random.pick(&["buy", "sell"]));
     let (limit, shares) = (95 + random.below(11) as u64, 1 + random.below(9) as u64);
@@ -267,6 +268,105 @@ fn hears_of_everything_once(launch: &Launch, first: Option<&Path>) {
     assert_eq!(one.reports, late.reports, "sequences, times and trades too");
     assert!(ledger.reports[0].len() > 500);
     server.stop();
+}
+
+#[test]
+fn what_is_triggered_is_told_once_and_in_its_place_live_and_again() {
+    let folder = Folder::new("order-reports-stops");
+    tells_what_is_triggered(&Launch::new(&folder.data()).with("--segment-size 64KiB --snapshot-every 100"));
+}
+
+#[test]
+fn what_is_triggered_is_told_once_and_in_its_place_from_a_database() {
+    let folder = Folder::new("order-reports-stops-database");
+    tells_what_is_triggered(&in_database(&folder));
+}
+
+/// Who listens all the time, who comes and goes, and who comes at last hear the same, and it is what orders say of themselves.
+fn tells_what_is_triggered(launch: &Launch) {
+    let mut random = Random::new(23);
+    let [mut lasting, mut fleeting, mut late] = [0, 0, 0].map(Follower::new);
+    let mut server = launch.start();
+    server.ask(MARKET);
+    for _ in 0..4 {
+        let http = Http::new(server.http);
+        lasting.connect(&http);
+        for number in 0..60 {
+            act_with_stops(&http, &mut random);
+            if number % 20 == 7 {
+                fleeting.hang_up();
+                while !fleeting.listen(&http) {}
+            }
+        }
+        let last = http.make(
+            "/api/v1/orders",
+            &json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1"}),
+        );
+        for follower in [&mut lasting, &mut fleeting] {
+            while follower.reports.last().is_none_or(|report| report["order_id"] != last["order_id"]) {
+                follower.listen(&http);
+            }
+        }
+        end(server, &mut random);
+        [&mut lasting, &mut fleeting].into_iter().for_each(Follower::hang_up);
+        server = launch.start();
+    }
+    let http = Http::new(server.http);
+    while late.reports.len() < lasting.reports.len() {
+        late.listen(&http);
+    }
+    assert!(lasting.reports == late.reports && fleeting.reports == late.reports);
+    let orders: Vec<&Value> = late.reports.iter().filter(|report| report["report"] == "placed").collect();
+    let mut triggered = 0;
+    for order in orders {
+        let its: Vec<&Value> = late.reports.iter().filter(|told| told["order_id"] == order["order_id"]).collect();
+        let kinds: Vec<&str> = its.iter().map(|told| told["report"].as_str().unwrap()).collect();
+        let shown = http.read(&format!("/api/v1/orders/{}?account=1", order["order_id"]));
+        let Some(told) = its.iter().find(|told| told["report"] == "triggered") else {
+            assert_eq!(shown["triggered_time"], Value::Null, "{shown}");
+            assert!((order["stop"].is_null() && order["take_profit"].is_null()) || !kinds.contains(&"executed"));
+            continue;
+        };
+        assert_eq!(
+            (kinds[1], kinds.iter().filter(|kind| **kind == "triggered").count()),
+            ("triggered", 1),
+            "{kinds:?}"
+        );
+        assert_eq!([&told["stop"], &told["take_profit"]], [&order["stop"], &order["take_profit"]]);
+        assert_eq!(told["time"], shown["triggered_time"], "{shown}");
+        triggered += 1;
+    }
+    assert!(triggered > 10, "{triggered} were triggered");
+    // Behind an execution of the same command that brought it about, where the account had part in one.
+    let behind = late.reports.windows(2).filter(|pair| pair[1]["report"] == "triggered").filter(|pair| {
+        let [before, told] = [&pair[0], &pair[1]];
+        before["report"] == "executed" && before["sequence"] == told["sequence"]
+    });
+    assert!(behind.count() > 3);
+    server.stop();
+}
+
+/// Does something random in a market in which many orders wait. What is refused does not matter.
+fn act_with_stops(http: &Http, random: &mut Random) {
+    let account = (1 + random.below(2)).to_string();
+    if random.percent(15) {
+        http.delete(&format!("/api/v1/orders/{}?account={account}", 1 + random.below(200)));
+        return;
+    }
+    let price = |random: &mut Random| (95 + random.below(11)).to_string();
+    let (side, shares) = (random.pick(&["buy", "sell"]), (1 + random.below(4)).to_string());
+    let mut order = json!({"account": account, "symbol": "SPY", "side": side, "shares": shares});
+    match random.below(10) {
+        0 => order["kind"] = "market".into(),
+        1 => (order["kind"], order["limit"]) = ("immediate_or_cancel".into(), price(random).into()),
+        _ => order["limit"] = price(random).into(),
+    }
+    match random.below(10) {
+        0..4 => order["stop"] = price(random).into(),
+        4 => order["take_profit"] = price(random).into(),
+        _ => {}
+    }
+    http.post("/api/v1/orders", &order);
 }
 
 /// Ends the trading, also when the test fails.

@@ -123,7 +123,13 @@ fn refusals_have_the_codes_that_clients_know() {
         ("price=10", "price=1001", -2010),
         ("BUY", "SELL&newOrderRespType=MUCH", -1136),
         ("BUY", "SELL&icebergQty=1", -1106),
-        ("BUY", "SELL&selfTradePreventionMode=EXPIRE_TAKER", -1130),
+        ("BUY", "SELL&selfTradePreventionMode=expire_taker", -1130),
+        ("BUY", "SELL&selfTradePreventionMode=TRANSFER", -1013),
+        ("BUY", "SELL&strategyId=1", -1106),
+        ("BUY", "SELL&strategyType=1000000", -1106),
+        ("BUY", "SELL&trailingDelta=10", -1106),
+        ("BUY", "SELL&computeCommissionRates=true", -1106),
+        ("BUY", "SELL&nothing=1", -1106),
         ("BUY", "SELL&newClientOrderId=with%20blank", -1100),
     ] {
         assert_eq!(order(from, to), expected, "{from} → {to}");

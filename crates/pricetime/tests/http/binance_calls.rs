@@ -153,7 +153,8 @@ fn each_method_answers_what_rest_answers() {
         assert_eq!((&answer["status"], &answer["error"]), (&json!(rest.status), &rest.body), "{method} {path}");
     }
     for (message, status, code_of) in [
-        (json!({"id": 1, "method": "order.amend.keepPriority"}), 400, -1020),
+        (json!({"id": 1, "method": "sor.order.place"}), 400, -1020),
+        (json!({"id": 1, "method": "order.amend.keepPriority"}), 401, -2014),
         (json!({"id": 1}), 400, -1102),
         (json!({"id": 1, "method": "ping", "params": ["symbol"]}), 400, -1135),
         (json!({"id": 1, "method": "depth", "params": {"symbol": null}}), 400, -1130),

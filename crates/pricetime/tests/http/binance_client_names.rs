@@ -62,9 +62,7 @@ fn an_order_without_a_name_is_called_by_its_number() {
 fn reports_call_an_order_as_answers_do() {
     let folder = Folder::new("binance-reported-names");
     let (server, http, keys) = KeyFile::serve(&folder, MARKET);
-    let key = [("x-mbx-apikey", keys.key.as_str())];
-    let made = http.send("POST", "/binance/api/v3/userDataStream", None, &key);
-    let mut socket = http.listen_at(&format!("/binance/ws/{}", made.body["listenKey"].as_str().unwrap()));
+    let mut socket = keys.follow(&http);
     let mut report = || loop {
         let event = socket.next();
         if event["e"] == "executionReport" {

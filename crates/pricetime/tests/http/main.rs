@@ -5,11 +5,13 @@
 mod common;
 
 mod binance;
+mod binance_amendments;
 mod binance_calls;
 mod binance_client_names;
 mod binance_followers;
 mod binance_market;
 mod binance_past;
+mod binance_self_trade;
 mod binance_streams;
 mod guard;
 mod large_market;
@@ -17,5 +19,7 @@ mod one_market;
 mod order_kinds;
 mod replace;
 mod rest;
+mod rules;
 mod stops;
+mod terms;
 mod websocket;

@@ -113,9 +113,7 @@ fn each_kind_does_what_it_says_and_is_shown_the_same_after_a_restart() {
 fn clients_of_the_compatible_interface_find_their_kinds() {
     let folder = Folder::new("binance-kinds");
     let (server, http, keys) = KeyFile::serve(&folder, MARKET);
-    let key = [("x-mbx-apikey", keys.key.as_str())];
-    let listening = http.send("POST", "/binance/api/v3/userDataStream", None, &key).body;
-    let mut socket = http.listen_at(&format!("/binance/ws/{}", listening["listenKey"].as_str().unwrap()));
+    let mut socket = keys.follow(&http);
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-5" limit="10"/><order sym="SPY" amount="-5" limit="11"/></transactions>"#);
     let place = |words: &str| keys.send(&http, "POST", "order", &format!("symbol=SPYUSD&side=BUY&{words}")).body;
     let told = |order: &Value| {

@@ -31,7 +31,7 @@ fn what_is_done_by_rest_is_what_everybody_sees() {
     }
     http.make("/api/v1/symbols/SPY/shares", &json!({"account": "2", "shares": "100"}));
     let placed = http.make("/api/v1/orders", &order("2", "sell", "12.5", "40"));
-    let expected = json!({"order_id": 1, "client_order_id": null, "account": "2", "symbol": "SPY", "side": "sell", "kind": "limit", "limit": "12.5", "stop": null, "take_profit": null, "shares": "40"});
+    let expected = json!({"order_id": 1, "client_order_id": null, "account": "2", "symbol": "SPY", "side": "sell", "kind": "limit", "limit": "12.5", "stop": null, "take_profit": null, "self_trade": "allowed", "until": null, "shares": "40"});
     assert_eq!(placed, expected);
     // By XML, in the same market.
     let bought = server.ask(r#"<transactions id="1"><order sym="SPY" amount="15" limit="13"/></transactions>"#);

@@ -121,6 +121,9 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
             ["post_only", "7", null, "8", true, "open"],
         ])
     );
+    let triggered: Vec<bool> =
+        ids.iter().map(|id| http.read(&format!("/api/v1/orders/{id}?account=1"))["triggered_time"].is_u64()).collect();
+    assert_eq!(triggered, [true, true, false, false], "one is done, one rests, and two wait");
     let canceled = http.delete("/api/v1/accounts/1/orders?symbol=SPY").body;
     assert_eq!(canceled["canceled"].as_array().map(Vec::len), Some(3), "{canceled}");
     // 27 dollars for what was sold.
@@ -157,9 +160,7 @@ fn more_orders_than_one_command_activates_are_activated_by_the_server_alone() {
 fn clients_of_the_compatible_interface_find_their_stops() {
     let folder = Folder::new("binance-stops");
     let (server, http, keys) = KeyFile::serve(&folder, MARKET);
-    let key = [("x-mbx-apikey", keys.key.as_str())];
-    let listening = http.send("POST", "/binance/api/v3/userDataStream", None, &key).body;
-    let mut socket = http.listen_at(&format!("/binance/ws/{}", listening["listenKey"].as_str().unwrap()));
+    let mut socket = keys.follow(&http);
     let place = |words: &str| keys.send(&http, "POST", "order", &format!("symbol=SPYUSD&{words}")).body;
     let told = |order: &Value| {
         let fields = ["type", "timeInForce", "status", "price", "stopPrice"];
@@ -205,16 +206,38 @@ fn clients_of_the_compatible_interface_find_their_stops() {
         let event = socket.next();
         if event["e"] == "executionReport" {
             happened.push(json!([event["i"], event["o"], event["x"], event["X"], event["L"], event["m"]]));
+            assert_eq!(event["W"], event["T"], "it works since it was triggered, which was when it executed: {event}");
         }
     }
     assert_eq!(happened, [json!([ids[0], "STOP_LOSS", "TRADE", "FILLED", "9.00000000", false])]);
-    let open = keys.send(&http, "GET", "openOrders", "symbol=SPYUSD").body;
-    let working = |order: &Value| json!([order["orderId"], order["isWorking"]]);
-    let working: Vec<Value> = open.as_array().unwrap().iter().map(working).collect();
-    assert_eq!(working, [json!([ids[1], true]), json!([ids[2], false]), json!([ids[3], false])]);
+    let sold = keys.send(&http, "GET", "order", &format!("symbol=SPYUSD&orderId={}", ids[0])).body;
+    assert!(sold["workingTime"].as_u64() > sold["time"].as_u64(), "{sold}");
+    assert_eq!(sold["workingTime"], sold["updateTime"], "{sold}");
+    let working = |http: &Http| -> Vec<Value> {
+        let open = keys.send(http, "GET", "openOrders", "symbol=SPYUSD").body;
+        let one = |order: &Value| json!([order["orderId"], order["isWorking"], order["workingTime"]]);
+        open.as_array().unwrap().iter().map(one).collect()
+    };
+    // The second one was triggered by the same command, and rests.
+    let since = &sold["workingTime"];
+    let expected = [json!([ids[1], true, since]), json!([ids[2], false, -1]), json!([ids[3], false, -1])];
+    assert_eq!(working(&http), expected);
+    // One that finds nothing to execute with when it is triggered is not canceled by its owner.
+    let lonely = place("side=SELL&type=STOP_LOSS&quantity=1&stopPrice=8");
+    let trade = r#"<order sym="SPY" amount="1" limit="8"/><order sym="SPY" amount="-1" limit="8"/>"#;
+    server.ask(&format!(r#"<transactions id="2">{trade}</transactions>"#));
+    let lonely = keys.send(&http, "GET", "order", &format!("symbol=SPYUSD&orderId={}", lonely["orderId"])).body;
+    assert_eq!([&lonely["status"], &lonely["executedQty"]], [&json!("EXPIRED"), &json!("0.00000000")], "{lonely}");
+    assert_eq!(lonely["workingTime"], lonely["updateTime"], "{lonely}");
     let late = place("side=SELL&type=STOP_LOSS&quantity=1&stopPrice=9.5");
     assert_eq!(late, json!({"code": -2010, "msg": "Stop price would trigger immediately."}));
     let canceled = keys.send(&http, "DELETE", "order", &format!("symbol=SPYUSD&orderId={}", ids[2])).body;
     assert_eq!([&canceled["status"], &canceled["stopPrice"]], [&json!("CANCELED"), &json!("5.00000000")], "{canceled}");
+    server.kill();
+    let server = keys.launch(&folder).start();
+    let http = Http::new(server.http);
+    assert_eq!(json!(working(&http)), json!([expected[0], expected[2]]), "also when another server has started");
+    let all = keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body;
+    assert_eq!(all[0]["workingTime"], *since, "{all}");
     server.stop();
 }

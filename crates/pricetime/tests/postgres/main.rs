@@ -18,4 +18,5 @@ mod metrics;
 mod readers;
 mod retention;
 mod settings;
+mod terms;
 mod tls;

@@ -9,4 +9,5 @@ mod check;
 mod demo;
 mod framing;
 mod requests;
+mod terms;
 mod two_servers;

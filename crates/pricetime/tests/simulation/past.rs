@@ -61,10 +61,14 @@ impl Past {
                 }
             }
             Event::AccountCreated { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
+            | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

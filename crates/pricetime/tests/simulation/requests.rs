@@ -9,7 +9,7 @@ use model::Model;
 use model::workload::{Random, Workload};
 use xml::{Documents, Limits};
 
-use super::order_xml::{as_on_the_wire, funds_attributes, order_attributes};
+use super::order_xml::{as_on_the_wire, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
 /// Money has 16 decimals, a balance over the wire at most 8.
@@ -25,7 +25,10 @@ pub struct Clients {
 impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
-        Clients { workload: Workload::with_client_orders(seed).with_all_kinds(), random: Random::new(!seed) }
+        Clients {
+            workload: Workload::with_client_orders(seed).with_all_kinds().with_rules(),
+            random: Random::new(!seed),
+        }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -123,19 +126,27 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFunds { account, .. }
             | Command::PlaceIfCanceled { account, .. }
             | Command::PlaceByFundsIfCanceled { account, .. }
-            | Command::CancelOrder { account, .. },
+            | Command::CancelOrder { account, .. }
+            | Command::AmendOrder { account, .. }
+            | Command::PlaceLinked { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::ActivateReached,
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. },
         ) => None,
     }
 }
 
 fn push_create(body: &mut String, op: &Op) {
+    let op = match *op {
+        Op::Command(command) => &Op::Command(as_on_the_wire(command)),
+        Op::Query(_) => op,
+    };
     match op {
         Op::Command(Command::CreateAccount { account, balance }) => {
             let steps = (balance.units() + BALANCE_STEP - 1) / BALANCE_STEP;
@@ -143,6 +154,9 @@ fn push_create(body: &mut String, op: &Op) {
             write!(body, "<account id=\"{account}\" balance=\"{balance}\"/>").unwrap();
         }
         Op::Command(Command::CreateSymbol { symbol }) => write!(body, "<symbol sym=\"{symbol}\"/>").unwrap(),
+        Op::Command(Command::ChangeRules { symbol, rules }) => {
+            write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
+        }
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
@@ -153,7 +167,10 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
+            | Command::AmendOrder { .. }
+            | Command::PlaceLinked { .. }
             | Command::ActivateReached
+            | Command::ExpireOrders
             | Command::CreateOldSymbol { .. },
         )
         | Op::Query(_) => {
@@ -168,11 +185,8 @@ fn push_transaction(body: &mut String, op: &Op) {
         Op::Query(_) => op,
     };
     match op {
-        Op::Command(Command::PlaceOrder { order, .. }) => {
-            write!(body, "<order{}/>", order_attributes(order)).unwrap();
-        }
-        Op::Command(Command::PlaceByFunds { order, .. }) => {
-            write!(body, "<order{}/>", funds_attributes(order)).unwrap();
+        Op::Command(placing @ (Command::PlaceOrder { .. } | Command::PlaceByFunds { .. })) => {
+            write!(body, "<order{}/>", placing_attributes(placing)).unwrap();
         }
         Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
             write!(body, "<cancel id=\"{order}\"/>").unwrap();
@@ -183,9 +197,14 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::ActivateReached,
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::ChangeRules { .. },
         ) => {
             unreachable!("what is created is no transaction")
+        }
+        Op::Command(Command::AmendOrder { .. } | Command::PlaceLinked { .. }) => {
+            unreachable!("this workload amends and links nothing")
         }
         Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
             unreachable!("it stands behind its cancel")

@@ -264,7 +264,9 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Amended { .. }
         | Reply::Activated
+        | Reply::Expired
         | Reply::Canceled(_)
         | Reply::Done(_) => unreachable!("the model does not answer a query so"),
     })

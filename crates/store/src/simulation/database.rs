@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::{DoneOrders, Engine, Entry, Event, Execution, Importer};
+use engine::{CancelReason, DoneOrders, Engine, Entry, Event, Execution, Importer};
 use model::Model;
 
 use super::rows::Rows;
@@ -68,6 +68,12 @@ impl Committed {
         }
         if !effects.stops.activated.is_empty() {
             self.tally.count("transactions with activated orders");
+        }
+        if !effects.terms.reduced().is_empty() {
+            self.tally.count("transactions with orders that shares were taken off");
+        }
+        if effects.cancellations.iter().any(|row| row.why == CancelReason::Expired) {
+            self.tally.count("transactions with orders that ended by themselves");
         }
         assert!(self.rows.state_items() == self.model.state_items(), "the rows are not what the model says");
         true

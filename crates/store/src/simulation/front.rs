@@ -96,10 +96,15 @@ impl Front {
         let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
         let ops = asked.iter().flat_map(|(_, requests)| requests.ops());
         let handed_in = ops.filter(|op| matches!(op, Op::Command(_))).count() as u64;
-        assert!(commands == 0 || commands == handed_in, "{commands} of {handed_in} commands were applied");
+        let own = u64::from(commands > 0 && self.oracle.expires(time));
+        assert!(
+            commands == 0 || commands == handed_in + own,
+            "{commands} of {handed_in} and {own} commands were applied"
+        );
         assert!(commands == 0 || !away, "commands were applied while the database was away");
         // Of queries alone nobody can see whether they got as far as the engine.
-        if commands == handed_in {
+        if commands == handed_in + own {
+            self.oracle.applies_own(own, time);
             asked.iter().for_each(|(ticket, requests)| self.oracle.applies(*ticket, requests, time));
         }
         self.hear();
@@ -108,7 +113,12 @@ impl Front {
     /// Nothing comes for a moment.
     pub fn idle(&mut self) {
         if let Some(turn) = &mut self.turn {
+            let (before, away) = (turn.engine().sequence(), self.queue.is_away());
             let Ok(()) = turn.idle();
+            let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
+            assert!(commands == 0 || !away, "orders were ended while the database was away");
+            self.oracle.applies_own(commands, time);
+            self.oracle.ends_here();
         }
         self.hear();
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{DoneOrder, Entry, Event, Op, Reply, Sequence, Time};
+use engine::{Command, DoneOrder, Entry, Event, Op, Reply, Sequence, Time};
 use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
 use model::{Model, Told};
 
@@ -97,6 +97,24 @@ impl Oracle {
         self.ends.insert(after);
         let asked = self.asked.get_mut(&ticket).expect("it was asked");
         asked.expected = Some(Expected { told, before, after });
+    }
+
+    /// Whether a turn at this time ends orders, before it does anything else.
+    pub fn expires(&self, time: Time) -> bool {
+        self.model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time))
+    }
+
+    /// The server ended orders so many times, at `time`, though nobody asked for it.
+    pub fn applies_own(&mut self, times: u64, time: Time) {
+        for _ in 0..times {
+            assert!(self.expires(time), "no deadline has come");
+            self.tell(&Op::Command(Command::ExpireOrders), time);
+        }
+    }
+
+    /// A turn ends where the server stands: a transaction may end there.
+    pub fn ends_here(&mut self) {
+        self.ends.insert(self.sequence());
     }
 
     fn tell(&mut self, op: &Op, time: Time) -> Told {

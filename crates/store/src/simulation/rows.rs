@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Position,
-    Price, Sequence, Side, StateItem, Symbol, SymbolIndex, Time,
+    Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -24,12 +24,15 @@ pub(super) struct Rows {
     orders: BTreeMap<OrderId, OrderRow>,
     executions: Vec<ExecutionRow>,
     cancellations: BTreeMap<OrderId, Cancellation>,
+    /// What was taken off orders.
+    reduced: BTreeMap<OrderId, Shares>,
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
     /// Orders that wait, and which turn they have if their trigger was reached.
     waiting: BTreeMap<OrderId, Option<Turn>>,
     /// When orders that waited came to their books.
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
+    rules: BTreeMap<SymbolIndex, SymbolRules>,
 }
 
 impl Rows {
@@ -43,10 +46,12 @@ impl Rows {
             orders: BTreeMap::new(),
             executions: Vec::new(),
             cancellations: BTreeMap::new(),
+            reduced: BTreeMap::new(),
             client_orders: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: BTreeMap::new(),
             watched: BTreeMap::new(),
+            rules: BTreeMap::new(),
         }
     }
 
@@ -71,11 +76,17 @@ impl Rows {
         let canceled = effects.cancellations.iter();
         let canceled = canceled.map(|row| (row.order, Cancellation { shares: row.shares, time: row.time }));
         self.cancellations.extend(canceled);
+        for row in effects.terms.reduced() {
+            let reduced = self.reduced.entry(row.order).or_insert(Shares::ZERO);
+            *reduced = reduced.plus(row.shares);
+        }
         self.client_orders.extend(effects.client_orders.iter().map(|row| (row.order, (row.id, row.done))));
         for row in &effects.client_orders_done {
             self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
         }
         self.write_stops(&effects.stops);
+        self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
+        self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
@@ -120,6 +131,7 @@ impl Rows {
             items.extend(self.executions_of(order).map(StateItem::Execution));
         }
         items.extend(self.watched.iter().map(|(&symbol, &last)| StateItem::Watch { symbol, last }));
+        items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {
             (**turn, turn.is_none().then_some((order.symbol, order.trigger)), order.order)
@@ -127,14 +139,18 @@ impl Rows {
         items.extend(waiting.into_iter().map(|(turn, row)| StateItem::Stop {
             order: row.order,
             account: row.account,
-            placed: row.placed(),
+            placed: NewOrder { shares: row.open, ..row.placed() },
             is_reached: turn.is_some(),
         }));
+        let open = self.orders.values().filter(|row| !row.open.is_zero());
+        let mut ending: Vec<_> = open.filter_map(|row| Some((row.until?, row.order))).collect();
+        ending.sort_unstable();
+        items.extend(ending.into_iter().map(|(until, order)| StateItem::Deadline { order, until }));
         let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
         for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
-            let OrderRow { account, .. } = self.orders[&order];
+            let OrderRow { account, until, .. } = self.orders[&order];
             let placed = self.orders[&order].placed();
-            items.push(StateItem::ClientOrder { order, id, account, placed, done });
+            items.push(StateItem::ClientOrder { order, id, account, placed, until, done });
         }
         items
     }
@@ -143,7 +159,11 @@ impl Rows {
     pub fn done_order(&self, order: OrderId) -> Option<DoneOrder> {
         let row = self.orders.get(&order).filter(|row| row.open.is_zero())?;
         let account = self.accounts[row.account.0 as usize].0;
-        let (canceled, executions) = (self.cancellations.get(&order).copied(), self.executions_of(order).collect());
+        let canceled = self.cancellations.get(&order).copied();
+        let executions: Vec<Execution> = self.executions_of(order).collect();
+        let all = executions_and_canceled(&executions, canceled);
+        let reduced = self.reduced.get(&order).copied().unwrap_or(Shares::ZERO);
+        assert_eq!(all.plus(reduced), row.shares, "shares of order {order} are nowhere");
         Some(DoneOrder { order, account, canceled, executions })
     }
 
@@ -153,9 +173,14 @@ impl Rows {
     }
 }
 
+fn executions_and_canceled(executions: &[Execution], canceled: Option<Cancellation>) -> Shares {
+    let shares = executions.iter().map(|execution| execution.shares).chain(canceled.map(|canceled| canceled.shares));
+    shares.fold(Shares::ZERO, Shares::plus)
+}
+
 impl OrderRow {
     fn placed(&self) -> NewOrder<SymbolIndex> {
-        let OrderRow { symbol, side, limit, shares, kind, trigger, .. } = *self;
-        NewOrder { symbol, side, limit, shares, kind, trigger }
+        let OrderRow { symbol, side, limit, shares, kind, trigger, self_trade, .. } = *self;
+        NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
     }
 }

@@ -4,14 +4,21 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountIndex, CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Op, OrderId, Position,
-    Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
+    AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, DoneOrders, Engine, Entry,
+    Event, Op, OrderId, Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 use store::{Effects, Head, StoreError, Writer};
 
 use super::postgres::Database;
+
+/// An engine's state, item by item.
+pub fn state(engine: &Engine) -> Vec<StateItem> {
+    let mut items = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    items
+}
 
 /// The market, and what a listener remembers of its events.
 pub struct Market {
@@ -26,8 +33,10 @@ pub struct Market {
     pub placed: BTreeMap<OrderId, (Sequence, Time)>,
     /// Buy, sell, aggressor, sequence of each execution.
     pub executed: Vec<(OrderId, OrderId, Side, Sequence)>,
-    /// The commands that canceled.
-    canceled: BTreeMap<OrderId, Sequence>,
+    /// What befell orders beside, as the query shows it.
+    pub noted: Vec<String>,
+    /// The commands that canceled, and why, as far as that was kept.
+    canceled: BTreeMap<OrderId, (Sequence, Option<CancelReason>)>,
 }
 
 /// Microseconds between commands: client order ids become free again after a hundred of them.
@@ -44,6 +53,7 @@ impl Market {
             creates_old_symbols: false,
             placed: BTreeMap::new(),
             executed: Vec::new(),
+            noted: Vec::new(),
             canceled: BTreeMap::new(),
         }
     }
@@ -58,9 +68,24 @@ impl Market {
         Market::new(seed).with_all_kinds()
     }
 
-    /// From now on with orders of all kinds.
+    /// From now on the rules of symbols change now and then.
+    pub fn with_rules(self) -> Market {
+        Market { workload: self.workload.with_rules(), ..self }
+    }
+
+    /// From now on with orders of all kinds and on all terms.
     pub fn with_all_kinds(self) -> Market {
-        Market { workload: self.workload.with_all_kinds().with_own_commands(), ..self }
+        Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
+    }
+
+    /// As a database from a time when it was not kept why orders were canceled.
+    pub fn forget_reasons(&mut self) {
+        self.canceled.values_mut().for_each(|(_, why)| *why = None);
+    }
+
+    /// How many orders were canceled for this reason, as far as that was kept.
+    pub fn canceled_for(&self, reason: CancelReason) -> usize {
+        self.canceled.values().filter(|(_, why)| *why == Some(reason)).count()
     }
 
     /// Applies so many random commands and adds what they did to the effects.
@@ -95,6 +120,20 @@ impl Market {
             self.remember(sequence, entry.time, event);
             self.effects.add(sequence, entry.time, event);
         }
+    }
+
+    /// Commits all so far, and has another server go on from what it reads.
+    pub fn restart(&mut self, database: &Database, server: &str) {
+        let mut writer = database.writer(server);
+        self.commit(&mut writer).unwrap();
+        self.check(database);
+        let loaded = writer.load(5, DoneOrders::Keep).unwrap().engine;
+        loaded.check_invariants();
+        assert!(state(&loaded) == self.model.state_items(), "{server}: what is read is not what the model says");
+        self.engine = loaded;
+        writer.close();
+        let (verified, _) = database.store("auditor").verify().unwrap();
+        assert_eq!(verified.state_hash, self.engine.state_hash());
     }
 
     /// Commits what was gathered; the next effects follow.
@@ -132,14 +171,23 @@ impl Market {
                 let (buy, sell) = if side == Side::Buy { (aggressor, maker) } else { (maker, aggressor) };
                 self.executed.push((buy, sell, side, sequence));
             }
-            Event::OrderCanceled { order, .. } => {
-                self.canceled.insert(order, sequence);
+            Event::OrderCanceled { order, why, .. } => {
+                self.canceled.insert(order, (sequence, Some(why)));
+            }
+            Event::OrderTriggered { order, account, placed } => {
+                let place = self.noted.iter().rev().take_while(|row| row.starts_with(&format!("{sequence}|"))).count();
+                let (price, next) = (placed.trigger.unwrap().price(), self.executed.len() + 1);
+                self.noted
+                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}", account.0, time.0));
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
+            | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
-            | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
+            | Event::DeadlineGiven { .. }
+            | Event::OrdersLinked { .. }
+            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
@@ -188,10 +236,12 @@ impl Market {
             "SELECT (SELECT count(*) FROM pricetime.open_orders), (SELECT count(*) FROM pricetime.order_history),
             (SELECT count(*) FROM pricetime.trades), (SELECT count(*) FROM pricetime.account_summary),
             (SELECT coalesce(sum(orders), 0) FROM pricetime.book), (SELECT count(*) FROM pricetime.open_orders WHERE waits),
-            (SELECT trim_scale(coalesce(sum(balance) + sum(held), 0)) FROM pricetime.account_summary)";
+            (SELECT trim_scale(coalesce(sum(balance) + sum(held), 0)) FROM pricetime.account_summary),
+            (SELECT count(*) FROM pricetime.order_history h WHERE h.shares <> h.open + h.canceled + coalesce((
+                SELECT sum(e.shares) FROM pricetime.executions e WHERE h.order_id IN (e.buy_order, e.sell_order)), 0))";
         let (open, placed, resting) = (model.open_orders().len(), model.orders_placed(), model.resting().count());
         let (executed, accounts, money) = (self.executed.len(), model.accounts().count(), model.total_money());
-        let counts = format!("{open}|{placed}|{executed}|{accounts}|{resting}|{}|{money}", open - resting);
+        let counts = format!("{open}|{placed}|{executed}|{accounts}|{resting}|{}|{money}|0", open - resting);
         equal("views", views, vec![counts]);
     }
 
@@ -204,13 +254,20 @@ impl Market {
             let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
             let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
             let trigger = order.trigger.map_or(String::new(), shown);
-            format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}|{trigger}", order.limit, time.0)
+            let (mode, until) = (order.self_trade.name(), order.until.map_or(String::new(), in_microseconds));
+            let placed =
+                format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}", order.limit, time.0);
+            format!("{placed}|{trigger}|{mode}|{until}")
         });
         let sql = "SELECT id, account, symbol, side, kind, trim_scale(limit_price), trim_scale(shares), sequence,
             (extract(epoch FROM time) * 1000000)::bigint,
-            CASE WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END
+            CASE WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
+            self_trade, (extract(epoch FROM until) * 1000000)::bigint
             FROM pricetime.orders ORDER BY id";
         equal("orders", sql, orders.collect());
+        let reduced = ids().map(|id| model.order(id)).filter(|order| !order.reduced.is_zero());
+        let sql = "SELECT order_id, trim_scale(shares) FROM pricetime.reductions ORDER BY order_id";
+        equal("reductions", sql, reduced.map(|order| format!("{}|{}", order.id, order.reduced)).collect());
         let mut items = model.state_items();
         items.retain(|item| matches!(item, StateItem::Stop { .. }));
         items.sort_by_key(|item| if let StateItem::Stop { order, .. } = item { Some(*order) } else { None });
@@ -230,10 +287,11 @@ impl Market {
         let sql = "SELECT order_id, trim_scale(open) FROM pricetime.resting ORDER BY order_id";
         equal("resting", sql, open.map(|order| format!("{}|{}", order.id, order.open)).collect());
         let canceled = ids().map(|id| model.order(id)).filter_map(|order| {
-            let canceled = order.canceled?;
-            Some(format!("{}|{}|{}|{}", order.id, self.canceled[&order.id], canceled.shares, canceled.time.0))
+            let (canceled, (sequence, why)) = (order.canceled?, self.canceled[&order.id]);
+            let why = why.map_or(String::new(), |why| why.code().to_string());
+            Some(format!("{}|{sequence}|{}|{}|{why}", order.id, canceled.shares, canceled.time.0))
         });
-        let sql = "SELECT order_id, sequence, trim_scale(shares), (extract(epoch FROM time) * 1000000)::bigint
+        let sql = "SELECT order_id, sequence, trim_scale(shares), (extract(epoch FROM time) * 1000000)::bigint, why
             FROM pricetime.cancellations ORDER BY order_id";
         equal("cancellations", sql, canceled.collect());
         let named = ids().map(|id| model.order(id)).filter_map(|order| {
@@ -248,6 +306,9 @@ impl Market {
         });
         let sql = "SELECT id, buy_order, sell_order, aggressor, sequence FROM pricetime.executions ORDER BY id";
         equal("executions", sql, executed.collect());
+        let sql = "SELECT sequence, place, order_id, account, kind, trim_scale(price), (extract(epoch FROM time) * 1000000)::bigint,
+            next_execution FROM pricetime.notes ORDER BY sequence, place";
+        equal("notes", sql, self.noted.clone());
         let of_orders = ids().flat_map(|id| {
             let executions = model.order(id).executions.iter();
             executions.map(move |e| format!("{id}|{}|{}|{}", e.price, e.shares, e.time.0))
@@ -266,6 +327,10 @@ impl Market {
             .map(|(account, symbol, shares)| format!("{account}|{symbol}|{shares}"))
             .collect()
     }
+}
+
+fn in_microseconds(until: Deadline) -> String {
+    until.time().0.to_string()
 }
 
 /// A trigger as the queries show it: below zero if it is reached from above.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::history::{TRADES, Wanted, gather};
 use super::market::Answer;
-use super::order::of_account;
+use super::meant::of_account;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;

@@ -11,7 +11,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::call::Form;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use super::{account, klines, market, order, place, replace, rolling, tickers, wallet};
+use super::{
+    account, amend, cancel, klines, lists, market, order_counts, order_test, orders, place, replace, rolling, tickers,
+    wallet,
+};
 use crate::outbox::{Kept, Outbox};
 use crate::site::Site;
 
@@ -45,7 +48,7 @@ impl Turn {
     fn of(method: &str) -> Turn {
         match method {
             "order.place" => Turn::AfterCancels,
-            "order.cancel" | "order.cancelReplace" | "openOrders.cancelAll" => Turn::Alone,
+            "order.cancel" | "order.cancelReplace" | "order.amend.keepPriority" | "openOrders.cancelAll" => Turn::Alone,
             _ => Turn::Any,
         }
     }
@@ -91,14 +94,19 @@ async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response
         "ticker.price" => tickers::price(site, asked).await.into_response(),
         "ticker.book" => tickers::book(site, asked).await.into_response(),
         "order.place" => place::place(site, asked).await.into_response(),
-        "order.test" => place::test(site, asked).await.into_response(),
-        "order.status" => order::one(site, asked).await.into_response(),
-        "order.cancel" => order::cancel(site, asked).await.into_response(),
+        "order.test" => order_test::test(site, asked).await.into_response(),
+        "order.status" => orders::one(site, asked).await.into_response(),
+        "order.cancel" => cancel::cancel(site, asked).await.into_response(),
         "order.cancelReplace" => replace::replace(site, asked).await.into_response(),
-        "openOrders.status" => order::open(site, asked).await.into_response(),
-        "openOrders.cancelAll" => order::cancel_open(site, asked).await.into_response(),
-        "allOrders" => order::all(site, asked).await.into_response(),
+        "order.amend.keepPriority" => amend::amend(site, asked).await.into_response(),
+        "order.amendments" => amend::amendments(site, asked).await.into_response(),
+        "openOrders.status" => orders::open(site, asked).await.into_response(),
+        "openOrders.cancelAll" => cancel::cancel_open(site, asked).await.into_response(),
+        "allOrders" => orders::all(site, asked).await.into_response(),
         "myTrades" => account::trades(site, asked).await.into_response(),
+        "myAllocations" => lists::allocations(site, asked).await.into_response(),
+        "myPreventedMatches" => lists::prevented_matches(site, asked).await.into_response(),
+        "account.rateLimits.orders" => order_counts::limits(site, asked).await.into_response(),
         "account.status" => account::account(site, asked).await.into_response(),
         "account.commission" => wallet::commission(site, asked).await.into_response(),
         _ => return Err(Refusal::no_such_call(method)),

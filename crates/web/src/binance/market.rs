@@ -1,12 +1,11 @@
 //! What everybody may see of the market: symbols, books, trades, candles.
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Money, Price, Shares, Side, Symbol, SymbolIndex};
+use engine::{Side, SymbolIndex, SymbolRules};
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 
@@ -14,7 +13,7 @@ use super::history::{TRADES, Wanted, gather};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{names, numbers, used_weight};
+use super::{names, numbers, pairs, used_weight};
 use crate::hub::Hub;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
@@ -32,12 +31,13 @@ pub(super) async fn time(asked: Parameters) -> Answer {
     Ok(Json(json!({"serverTime": asked.unit.now()})))
 }
 
-/// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two.
+/// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two, unless
+/// the symbol has rules.
 pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"])?;
-    let (unit, is_asked_for, has_sets) = (asked.unit, is_of_all(&asked)?, shows_permission_sets(&asked)?);
+    let (unit, wanted, has_sets) = (asked.unit, Wanting::of(&asked)?, shows_permission_sets(&asked)?);
     let chosen = site.look(move |scene| chosen(&scene.view, &asked)).await??;
-    let chosen = if is_asked_for { chosen } else { Chosen::Some(VecDeque::new()) };
+    let chosen = if wanted == Wanting::Nothing { Chosen::Some(VecDeque::new()) } else { chosen };
     let about = json!({
         "timezone": "UTC",
         "serverTime": unit.now(),
@@ -45,26 +45,53 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
         "exchangeFilters": [],
     });
     pieces::answer(&site, Frame::field(&about, "symbols"), chosen, move |site, chosen| async move {
-        // The feed gives the names alone.
-        let (names, next) = look_at_some(&site, chosen, |view, symbol| view.listing(symbol).name).await?;
-        Ok(Piece::written(names.into_iter().map(|name| pair_text(name, has_sets)), next))
+        // The feed gives the names and the rules alone.
+        let named = |view: &View, symbol| {
+            let listing = view.listing(symbol);
+            (listing.name, listing.rules)
+        };
+        let (named, next) = look_at_some(&site, chosen, named).await?;
+        let shown = named.into_iter().filter(|(_, rules)| wanted.is_shown(rules));
+        Ok(Piece::written(shown.map(|(name, rules)| pairs::pair_text(name, &rules, has_sets)), next))
     })
     .await
 }
 
-/// Whether pairs that are traded, on the spot, are asked for: there are no others.
-fn is_of_all(asked: &Parameters) -> Result<bool, Refusal> {
-    let status = match asked.text("symbolStatus") {
-        None | Some("TRADING") => true,
-        Some("HALT" | "BREAK" | "END_OF_DAY") => false,
-        Some(_) => return Err(Refusal::invalid("symbolStatus", "it is TRADING, HALT, BREAK or END_OF_DAY")),
-    };
-    let Some(permissions) = asked.text("permissions") else { return Ok(status) };
-    let list: Vec<String> = match permissions.starts_with('[') {
-        true => serde_json::from_str(permissions).map_err(|_| Refusal::illegal("permissions", "a JSON list"))?,
-        false => vec![permissions.to_owned()],
-    };
-    Ok(status && list.iter().any(|permission| permission == SPOT))
+/// Which pairs are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanting {
+    All,
+    Trading,
+    Halted,
+    /// Those of a status or a permission that no pair has.
+    Nothing,
+}
+
+impl Wanting {
+    fn of(asked: &Parameters) -> Result<Wanting, Refusal> {
+        let status = match asked.text("symbolStatus") {
+            None => Wanting::All,
+            Some("TRADING") => Wanting::Trading,
+            Some("HALT") => Wanting::Halted,
+            Some("BREAK" | "END_OF_DAY") => Wanting::Nothing,
+            Some(_) => return Err(Refusal::invalid("symbolStatus", "it is TRADING, HALT, BREAK or END_OF_DAY")),
+        };
+        let Some(permissions) = asked.text("permissions") else { return Ok(status) };
+        let list: Vec<String> = match permissions.starts_with('[') {
+            true => serde_json::from_str(permissions).map_err(|_| Refusal::illegal("permissions", "a JSON list"))?,
+            false => vec![permissions.to_owned()],
+        };
+        Ok(if list.iter().any(|permission| permission == pairs::SPOT) { status } else { Wanting::Nothing })
+    }
+
+    fn is_shown(self, rules: &SymbolRules) -> bool {
+        match self {
+            Wanting::All => true,
+            Wanting::Trading => !rules.is_halted,
+            Wanting::Halted => rules.is_halted,
+            Wanting::Nothing => false,
+        }
+    }
 }
 
 fn shows_permission_sets(asked: &Parameters) -> Result<bool, Refusal> {
@@ -73,57 +100,6 @@ fn shows_permission_sets(asked: &Parameters) -> Result<bool, Refusal> {
         Some("false") => Ok(false),
         Some(_) => Err(Refusal::invalid("showPermissionSets", "it is true or false")),
     }
-}
-
-/// The permission that every pair has.
-const SPOT: &str = "SPOT";
-
-/// A pair as JSON. All that does not depend on its name is written once: there may be many pairs.
-fn pair_text(name: Symbol, has_sets: bool) -> String {
-    static SAME: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
-    let same = SAME[usize::from(has_sets)].get_or_init(|| same_of_all(has_sets).to_string());
-    // A name is letters and digits.
-    format!("{{\"symbol\":\"{}\",\"baseAsset\":\"{name}\",{}", names::pair(name), same.trim_start_matches('{'))
-}
-
-/// More than the highest price of the most shares, and with few enough digits for clients.
-const MOST_NOTIONAL: &str = "10000000000000000000000";
-
-/// What is so of every pair.
-fn same_of_all(has_sets: bool) -> Value {
-    let sets = if has_sets { json!([[SPOT]]) } else { json!([]) };
-    let least = numbers::price(Price::from_units(1).expect("invariant: there is a least price"));
-    let least_notional = numbers::money(Money::from_units(1));
-    json!({
-        "status": "TRADING",
-        "baseAssetPrecision": 8,
-        "quoteAsset": names::DOLLARS,
-        "quotePrecision": 8,
-        "quoteAssetPrecision": 8,
-        "baseCommissionPrecision": 8,
-        "quoteCommissionPrecision": 8,
-        "orderTypes": names::ORDER_TYPES,
-        "icebergAllowed": false,
-        "ocoAllowed": false,
-        "otoAllowed": false,
-        "quoteOrderQtyMarketAllowed": true,
-        "allowTrailingStop": false,
-        "cancelReplaceAllowed": true,
-        "amendAllowed": false,
-        "isSpotTradingAllowed": true,
-        "isMarginTradingAllowed": false,
-        "filters": [
-            {"filterType": "PRICE_FILTER", "minPrice": least, "maxPrice": numbers::price(Price::MAX), "tickSize": least},
-            {"filterType": "LOT_SIZE", "minQty": least, "maxQty": numbers::shares(Shares::MAX), "stepSize": least},
-            {"filterType": "MARKET_LOT_SIZE", "minQty": least, "maxQty": numbers::shares(Shares::MAX), "stepSize": least},
-            {"filterType": "NOTIONAL", "minNotional": least_notional, "applyMinToMarket": false,
-             "maxNotional": MOST_NOTIONAL, "applyMaxToMarket": false, "avgPriceMins": 0},
-        ],
-        "permissions": [SPOT],
-        "permissionSets": sets,
-        "defaultSelfTradePreventionMode": "NONE",
-        "allowedSelfTradePreventionModes": ["NONE"],
-    })
 }
 
 /// Symbols that are looked at between two turns of the feed.

@@ -4,23 +4,32 @@
 
 mod account;
 mod all_tickers;
+mod amend;
 mod call;
 mod calls;
+mod cancel;
 mod cancel_restriction;
 mod client_names;
 mod events;
 mod history;
 mod klines;
+mod lists;
 mod market;
+mod meant;
 mod names;
 mod numbers;
 mod order;
+mod order_counts;
+mod order_test;
+mod orders;
+mod pairs;
 mod parameters;
 mod place;
 mod refusal;
 mod replace;
 mod reports;
 mod rolling;
+mod self_trade;
 mod socket;
 mod socket_api;
 mod stream;
@@ -36,7 +45,7 @@ use axum::extract::Request;
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
 use axum::middleware::map_request;
-use axum::routing::{any, get, post};
+use axum::routing::{any, get, post, put};
 
 use crate::site::Site;
 
@@ -60,12 +69,17 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/ticker/tradingDay", get(rolling::trading_day))
         .route("/account", get(account::account))
         .route("/account/commission", get(wallet::commission))
+        .route("/rateLimit/order", get(order_counts::limits))
         .route("/myTrades", get(account::trades))
-        .route("/order", get(order::one).post(place::place).delete(order::cancel))
-        .route("/order/test", post(place::test))
+        .route("/myAllocations", get(lists::allocations))
+        .route("/myPreventedMatches", get(lists::prevented_matches))
+        .route("/order", get(orders::one).post(place::place).delete(cancel::cancel))
+        .route("/order/test", post(order_test::test))
         .route("/order/cancelReplace", post(replace::replace))
-        .route("/openOrders", get(order::open).delete(order::cancel_open))
-        .route("/allOrders", get(order::all));
+        .route("/order/amend/keepPriority", put(amend::amend))
+        .route("/order/amendments", get(amend::amendments))
+        .route("/openOrders", get(orders::open).delete(cancel::cancel_open))
+        .route("/allOrders", get(orders::all));
     let wallet = Router::new()
         .route("/system/status", get(wallet::system_status))
         .route("/asset/tradeFee", get(wallet::trade_fee))

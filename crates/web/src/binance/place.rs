@@ -4,22 +4,24 @@ use axum::Json;
 use axum::extract::State;
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Reply, Shares, Side, Symbol, Time, Trigger,
+    Position, Price, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
 };
-use feed::{RECENT_MAX, ReadModel, Trade};
+use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 
 use super::market::Answer;
-use super::order::{ask, of_account, price_text, side_name, time_in_force, type_name};
+use super::meant::{ask, of_account};
+use super::order::{canceled_status, price_text, side_name, time_in_force, type_name, why_canceled};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers};
+use super::{client_names, names, numbers, self_trade};
 use crate::hub::Hub;
+use crate::past;
 use crate::site::Site;
 
 /// All parameters that an order may have. Any other one would ask for something that would not be done.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 14] = [
     "symbol",
     "side",
     "type",
@@ -30,8 +32,7 @@ const KNOWN: [&str; 15] = [
     "stopPrice",
     "newClientOrderId",
     "newOrderRespType",
-    "selfTradePreventionMode",
-    "computeCommissionRates",
+    self_trade::MODE,
     "recvWindow",
     "timestamp",
     "signature",
@@ -45,6 +46,7 @@ pub(super) struct Placing {
     limit: Price,
     trigger: Option<Trigger>,
     amount: Amount,
+    self_trade: SelfTrade,
     client_id: Option<ClientOrderId>,
     tell: Tell,
 }
@@ -68,7 +70,9 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked, &[])?;
     let reply = ask(&site, Op::Command(placing.command(account))).await?;
-    let told = placing.tell(&site, account, placed(reply)?, asked.unit).await;
+    let order = placed(reply)?;
+    site.market()?.order_counts.add(account);
+    let told = placing.tell(&site, account, order, asked.unit).await;
     // It is placed: whoever cannot be told of it must not be told to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
@@ -80,20 +84,13 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
         // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
-        Reply::Created | Reply::Activated | Reply::Status(_) | Reply::Canceled(_) | Reply::Done(_) => {
-            Err(Refusal::internal())
-        }
-    }
-}
-
-/// Checks an order and does not place it.
-pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.account(&site)?;
-    let placing = Placing::read(&asked, &[])?;
-    site.ascertain().await?;
-    match site.look(move |scene| scene.view.find_symbol(placing.symbol)).await? {
-        Some(_) => Ok(Json(json!({}))),
-        None => Err(Refusal::unknown_symbol()),
+        Reply::Created
+        | Reply::Amended { .. }
+        | Reply::Activated
+        | Reply::Expired
+        | Reply::Status(_)
+        | Reply::Canceled(_)
+        | Reply::Done(_) => Err(Refusal::internal()),
     }
 }
 
@@ -134,9 +131,6 @@ impl Placing {
             _ if asked.text("stopPrice").is_some() => return Err(Refusal::not_required("stopPrice")),
             _ => None,
         };
-        if asked.text("selfTradePreventionMode").is_some_and(|mode| mode != "NONE") {
-            return Err(Refusal::invalid("selfTradePreventionMode", "there is NONE only"));
-        }
         let amount_asked = match (kind, asked.text("quantity"), asked.text("quoteOrderQty")) {
             (OrderKind::Market, None, Some(funds)) if trigger.is_none() => {
                 let funds = amount(funds, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
@@ -146,14 +140,7 @@ impl Placing {
                 Amount::Funds(funds?)
             }
             (_, _, Some(_)) => return Err(Refusal::not_required("quoteOrderQty")),
-            (_, _, None) => {
-                let shares =
-                    amount(asked.needed("quantity")?, "quantity", "LOT_SIZE", |decimal| match decimal.negative {
-                        true => Err(AmountError::Negative),
-                        false => decimal.order_shares(),
-                    });
-                Amount::Shares(shares?)
-            }
+            (_, _, None) => Amount::Shares(quantity(asked, "quantity")?),
         };
         let limit = match (kind, asked.text("price")) {
             (OrderKind::Market, None) => side.any_price(),
@@ -174,20 +161,22 @@ impl Placing {
             limit,
             trigger,
             amount: amount_asked,
+            self_trade: self_trade::read(asked)?,
             client_id: client_id.transpose()?,
             tell,
         })
     }
 
     pub(super) fn command(&self, account: AccountId) -> Command {
-        let Placing { symbol, side, kind, limit, trigger, client_id, .. } = *self;
+        let Placing { symbol, side, kind, limit, trigger, self_trade, client_id, .. } = *self;
         match self.amount {
             Amount::Shares(shares) => {
-                let order = NewOrder { symbol, side, limit, shares, kind, trigger };
-                Command::PlaceOrder { account, order, client_id }
+                let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+                Command::PlaceOrder { account, order, client_id, until: None }
             }
             Amount::Funds(funds) => {
-                Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id }
+                let order = FundsOrder { symbol, side, funds, self_trade };
+                Command::PlaceByFunds { account, order, client_id }
             }
         }
     }
@@ -228,9 +217,9 @@ impl Placing {
         let status = match executed {
             executed if executed == shares => "FILLED",
             _ if trigger.is_some() => "NEW",
+            _ if self.self_trade != SelfTrade::Allowed => status_at_once(site, order, executed).await?,
             _ if !kind.rests() => "EXPIRED",
-            Position::ZERO => "NEW",
-            _ => "PARTIALLY_FILLED",
+            executed => open_status(executed),
         };
         let more = json!({
             "price": price_text(kind, limit),
@@ -244,7 +233,7 @@ impl Placing {
             "side": side_name(side),
             "stopPrice": numbers::price_or_zero(trigger.map(Trigger::price)),
             "workingTime": if trigger.is_some() { json!(-1) } else { json!(time) },
-            "selfTradePreventionMode": "NONE",
+            "selfTradePreventionMode": self_trade::name(self.self_trade),
         });
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
             told.extend(more);
@@ -254,6 +243,23 @@ impl Placing {
         }
         Ok(told)
     }
+}
+
+/// What an order was when it was placed that may have met its own account. It need not have executed all of its shares to be filled.
+async fn status_at_once(site: &Site, order: OrderId, executed: Position) -> Result<&'static str, Refusal> {
+    let found = past::orders(site, vec![order]).await.map_err(Refusal::troubled)?;
+    let past = found.first().map(|found| found.order);
+    let by_its_own_command = |past: &PastOrder| past.ended.filter(|ended| ended.sequence == past.sequence);
+    Ok(match past.and_then(|past| by_its_own_command(&past).map(|ended| why_canceled(&past, &ended))) {
+        Some(Some(why)) => canceled_status(why),
+        Some(None) => "FILLED",
+        None => open_status(executed),
+    })
+}
+
+/// What an order is of which so much is executed, and something is open.
+fn open_status(executed: Position) -> &'static str {
+    if executed == Position::ZERO { "NEW" } else { "PARTIALLY_FILLED" }
 }
 
 fn fill_shape(trade: &Trade) -> Value {
@@ -271,6 +277,14 @@ pub(super) fn client_order_id(parameter: &str, text: &str) -> Result<ClientOrder
     ClientOrderId::parse(text.as_bytes()).map_err(|_| Refusal::illegal(parameter, "^[a-zA-Z0-9._:/-]{1,36}$"))
 }
 
+/// A number of shares.
+pub(super) fn quantity(asked: &Parameters, parameter: &str) -> Result<Shares, Refusal> {
+    amount(asked.needed(parameter)?, parameter, "LOT_SIZE", |decimal| match decimal.negative {
+        true => Err(AmountError::Negative),
+        false => decimal.order_shares(),
+    })
+}
+
 /// An amount, with the filter that it fails when it is out of bounds.
 fn amount<T>(
     text: &str,
@@ -280,11 +294,11 @@ fn amount<T>(
 ) -> Result<T, Refusal> {
     Decimal::parse(text.as_bytes()).and_then(of).map_err(|why| match why {
         AmountError::NotADecimal => Refusal::illegal(parameter, r"^([0-9]{1,20})(\.[0-9]{1,8})?$"),
-        AmountError::TooManyDecimals { .. } => {
+        AmountError::TooManyDecimals { .. } | AmountError::MoreDecimalsThan { .. } => {
             Refusal::new(-1111, format!("Parameter '{parameter}' has too much precision."))
         }
         AmountError::AboveMaximum { .. } | AmountError::Negative | AmountError::Zero | AmountError::NotAboveZero => {
-            Refusal::new(-1013, format!("Filter failure: {filter}"))
+            Refusal::filter(filter)
         }
     })
 }

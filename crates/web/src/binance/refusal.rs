@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::Reject;
+use engine::{BrokenRule, Reject};
 use exchange::{Bound, Unavailable};
 use feed::HistoryError;
 use serde_json::{Value, json};
@@ -166,6 +166,20 @@ impl Refusal {
         Refusal::new(-2011, "Unknown order sent.")
     }
 
+    /// An amendment that the engine refuses.
+    pub(super) fn not_amended(why: &str) -> Refusal {
+        Refusal::new(-2038, why)
+    }
+
+    pub(super) fn unknown_to_amend() -> Refusal {
+        Refusal::not_amended("Unknown order sent.")
+    }
+
+    /// It is understood, and cannot be told.
+    pub(super) fn not_kept(what: &str) -> Refusal {
+        Refusal::new(-1020, format!("This operation is not supported: {what}."))
+    }
+
     pub(super) fn no_such_order() -> Refusal {
         Refusal::new(-2013, "Order does not exist.")
     }
@@ -185,15 +199,41 @@ impl Refusal {
             Reject::WouldTake { .. } => Refusal::new(-2010, "Order would immediately match and take."),
             Reject::TriggersAtOnce { .. } => Refusal::new(-2010, "Stop price would trigger immediately."),
             Reject::FundsTradeNothing { .. } => Refusal::new(-2010, format!("{reject}.")),
+            Reject::BreaksRule(rule) => Refusal::broken(rule),
             Reject::ClientOrderIdTaken { .. } => Refusal::duplicate(),
             Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),
             Reject::UnknownSymbol => Refusal::unknown_symbol(),
             Reject::UnknownOrder | Reject::NothingOpen => Refusal::unknown_to_cancel(),
+            Reject::NothingToAmend => Refusal::unknown_to_amend(),
+            Reject::AmendsUpward { .. } | Reject::AmendsBelowExecuted { .. } | Reject::AmendsOneOfTwo { .. } => {
+                Refusal::not_amended(&format!("{reject}."))
+            }
+            Reject::NotLinked | Reject::CannotLink { .. } | Reject::DeadlinePassed { .. } => {
+                Refusal::new(-2010, format!("{reject}."))
+            }
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))
             }
         }
+    }
+
+    /// The filter of `exchangeInfo` that an order does not pass.
+    fn broken(rule: &BrokenRule) -> Refusal {
+        let filter = match rule {
+            BrokenRule::Halted => return Refusal::new(-1013, "Market is closed."),
+            BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => "PRICE_FILTER",
+            BrokenRule::OffLot { .. } | BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => {
+                "LOT_SIZE"
+            }
+            BrokenRule::TooLittleValue { .. } | BrokenRule::TooMuchValue { .. } => "NOTIONAL",
+            BrokenRule::OutsideBand { .. } => "PERCENT_PRICE",
+        };
+        Refusal::filter(filter)
+    }
+
+    pub(super) fn filter(name: &str) -> Refusal {
+        Refusal::new(-1013, format!("Filter failure: {name}"))
     }
 
     /// The server's settings do not allow that much.

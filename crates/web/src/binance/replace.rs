@@ -6,9 +6,10 @@ use engine::Op;
 use exchange::{OnFailure, replacement};
 use serde_json::{Value, json};
 
+use super::cancel::{after_cancel, cancelable};
 use super::cancel_restriction::CancelRestriction;
 use super::market::Answer;
-use super::order::{after_cancel, ask, ask_all, cancelable, meant};
+use super::meant::{ask, ask_all, meant};
 use super::parameters::Parameters;
 use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
@@ -45,10 +46,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
     let pair = asked.needed("symbol")?.to_owned();
     let open = match order {
         None => Err(Refusal::unknown_to_cancel()),
-        Some(meant) => {
-            let open = cancelable(&site, account, meant, pair, restriction).await?;
-            open.and_then(|open| has_name(&asked, &open.client_name()).map(|()| open))
-        }
+        Some(meant) => cancelable(&site, account, meant, pair, restriction).await?,
     };
     // What is not open when it is looked at will not be open later, either.
     let (cancel, reply) = match open {
@@ -74,6 +72,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         Err(why) => Half::Failed(why),
         // It is placed: whoever cannot be told of it must not be told to try again.
         Ok(order) => {
+            site.market()?.order_counts.add(account);
             let told = placing.tell(&site, account, order, asked.unit).await;
             Half::Done(told.map_err(|_| Refusal::unknown_outcome())?)
         }
@@ -90,14 +89,6 @@ fn on_failure(asked: &Parameters) -> Result<OnFailure, Refusal> {
         "STOP_ON_FAILURE" => Ok(OnFailure::Stop),
         "ALLOW_FAILURE" => Ok(OnFailure::Place),
         _ => Err(Refusal::invalid("cancelReplaceMode", "it is STOP_ON_FAILURE or ALLOW_FAILURE")),
-    }
-}
-
-/// Errors: the order is named by what its client calls it, too, and that is not this.
-fn has_name(asked: &Parameters, name: &str) -> Result<(), Refusal> {
-    match asked.text(BY_NUMBER_OR_NAME[1]) {
-        Some(other) if other != name => Err(Refusal::unknown_to_cancel()),
-        Some(_) | None => Ok(()),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountIndex, Money, OrderId, Position, Shares, Side, Time};
-use feed::{Account, Holding, Holdings, News, Trade, View};
+use engine::{AccountIndex, CancelReason, Money, OrderId, Position, Shares, Side};
+use feed::{Account, Ended, Holding, Holdings, News, Reduced, Trade, View};
 use serde_json::{Value, json};
 
-use super::order::{Order, time_in_force};
+use super::order::{Order, canceled_status, time_in_force};
 use super::{names, numbers};
 
 /// What the stream of an account was told.
@@ -23,6 +23,7 @@ pub(super) struct Told {
 struct Standing {
     /// As it stands after all of them.
     order: Order,
+    shares: Shares,
     executed: Shares,
     money: Money,
 }
@@ -31,7 +32,8 @@ struct Standing {
 enum Happened<'a> {
     Placed,
     Executed(&'a Trade, Side),
-    Canceled(Time),
+    Reduced(&'a Reduced),
+    Canceled(&'a Ended, CancelReason),
 }
 
 impl Told {
@@ -48,13 +50,13 @@ impl Told {
         let mut events = Vec::new();
         for news in news {
             let (order, happened) = match news {
-                News::Account(_) | News::Placed(..) => continue,
+                News::Account(_) | News::Noted(..) => continue,
+                // Before all that happened while it was placed.
+                News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
-                News::Ended(_, ended) => {
-                    let canceled = (!ended.canceled.is_zero()).then_some(Happened::Canceled(ended.time));
-                    (ended.order.order, canceled)
-                }
+                News::Reduced(_, reduced) => (reduced.order, Some(Happened::Reduced(reduced))),
+                News::Ended(_, ended) => (ended.order.order, ended.why.map(|why| Happened::Canceled(ended, why))),
             };
             let Some(standing) = standings.get_mut(&order) else { continue };
             if order > self.through {
@@ -101,8 +103,8 @@ impl Told {
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     let mut standings: HashMap<OrderId, Standing> = HashMap::new();
     let mut add = |order: Order| {
-        let (executed, money) = (order.executed, order.money.unwrap_or(Money::ZERO));
-        standings.insert(order.id, Standing { order, executed, money });
+        let (shares, executed, money) = (order.shares, order.executed, order.money.unwrap_or(Money::ZERO));
+        standings.insert(order.id, Standing { order, shares, executed, money });
     };
     for news in news {
         match news {
@@ -115,15 +117,23 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
                     add(Order::of(view, &open, view.client_id(*order)));
                 }
             }
-            News::Traded(..) | News::Account(_) | News::Placed(..) => {}
+            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Reduced(..) => {}
         }
     }
     for news in news {
-        if let News::Traded(_, trade, side) = news
-            && let Some(standing) = standings.get_mut(&trade.order(*side))
-        {
-            standing.executed = standing.executed.less(trade.shares);
-            standing.money = standing.money.minus(trade.money());
+        match news {
+            News::Traded(_, trade, side) => {
+                if let Some(standing) = standings.get_mut(&trade.order(*side)) {
+                    standing.executed = standing.executed.less(trade.shares);
+                    standing.money = standing.money.minus(trade.money());
+                }
+            }
+            News::Reduced(_, reduced) => {
+                if let Some(standing) = standings.get_mut(&reduced.order) {
+                    standing.shares = standing.shares.plus(reduced.shares);
+                }
+            }
+            News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
         }
     }
     standings
@@ -136,24 +146,30 @@ impl Standing {
         let (shares, price, id, maker) = match &happened {
             Happened::Executed(trade, side) => {
                 let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
-                self.executed = all.unwrap_or(self.order.shares);
+                self.executed = all.unwrap_or(self.shares);
                 self.money = self.money.plus(trade.money());
                 (trade.shares, Some(trade.price), i64::try_from(trade.id).unwrap_or(-1), *side != trade.aggressor)
             }
-            Happened::Placed | Happened::Canceled(_) => (Shares::ZERO, None, -1, false),
-        };
-        let (kind, status, time) = match happened {
-            Happened::Placed => ("NEW", "NEW", placed),
-            Happened::Executed(trade, _) if self.executed == self.order.shares => {
-                ("TRADE", "FILLED", numbers::milliseconds(trade.time))
+            Happened::Reduced(reduced) => {
+                self.shares = self.shares.less(reduced.shares);
+                (Shares::ZERO, None, -1, false)
             }
-            Happened::Executed(trade, _) => ("TRADE", "PARTIALLY_FILLED", numbers::milliseconds(trade.time)),
-            Happened::Canceled(time) if !self.order.expired() => ("CANCELED", "CANCELED", numbers::milliseconds(time)),
-            Happened::Canceled(time) => ("EXPIRED", "EXPIRED", numbers::milliseconds(time)),
+            Happened::Placed | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
         };
-        let canceled = kind == "CANCELED";
+        let time = match &happened {
+            Happened::Placed => placed,
+            Happened::Executed(trade, _) => numbers::milliseconds(trade.time),
+            Happened::Reduced(reduced) => numbers::milliseconds(reduced.time),
+            Happened::Canceled(ended, _) => numbers::milliseconds(ended.time),
+        };
+        let prevented = happened.prevented();
+        let (kind, status) = (happened.kind(), self.status(&happened));
+        let canceled = kind == "CANCELED" || kind == "REPLACED";
         let order = &self.order;
-        json!({
+        // One with a price to wait for waits when it is placed, whatever became of it by now.
+        let waits = order.waits || (kind == "NEW" && order.trigger.is_some());
+        let working = if waits { None } else { order.working_since() };
+        let mut report = json!({
             "e": "executionReport",
             "E": numbers::now(),
             "s": names::pair(order.name),
@@ -161,12 +177,12 @@ impl Standing {
             "S": order.side_name(),
             "o": order.type_name(),
             "f": time_in_force(order.kind),
-            "q": numbers::shares(order.shares),
+            "q": numbers::shares(self.shares),
             "p": order.price_text(),
             "P": order.stop_price_text(),
             "F": numbers::zero(),
             "g": -1,
-            // Of the order that is canceled; nothing else has an original.
+            // Of the order that is canceled or amended; nothing else has an original.
             "C": if canceled { order.client_name() } else { String::new() },
             "x": kind,
             "X": status,
@@ -180,15 +196,57 @@ impl Standing {
             "T": time,
             "t": id,
             "I": 0,
-            "w": !order.waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
+            "w": !waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
             "m": maker,
             "M": false,
             "O": placed,
             "Z": numbers::money(self.money),
             "Y": price.map_or_else(numbers::zero, |price| numbers::money(price.times(shares))),
             "Q": numbers::zero(),
-            "W": if order.trigger.is_some() { json!(-1) } else { json!(placed) },
-            "V": "NONE",
-        })
+            "W": working.map_or(json!(-1), |time| json!(numbers::milliseconds(time))),
+            "V": order.mode_name(),
+        });
+        if let Some(prevented) = prevented {
+            report["B"] = numbers::shares(prevented).into();
+        }
+        report
+    }
+
+    /// What the order is after it.
+    fn status(&self, happened: &Happened<'_>) -> &'static str {
+        match happened {
+            Happened::Canceled(_, why) => canceled_status(*why),
+            Happened::Placed => "NEW",
+            Happened::Executed(..) | Happened::Reduced(_) if self.executed == self.shares => "FILLED",
+            Happened::Executed(..) | Happened::Reduced(_) if self.executed.is_zero() => "NEW",
+            Happened::Executed(..) | Happened::Reduced(_) => "PARTIALLY_FILLED",
+        }
+    }
+}
+
+impl Happened<'_> {
+    /// What these clients call it: the type of an execution.
+    fn kind(&self) -> &'static str {
+        match self {
+            Happened::Placed => "NEW",
+            Happened::Executed(..) => "TRADE",
+            Happened::Reduced(Reduced { why: CancelReason::SelfTrade, .. })
+            | Happened::Canceled(_, CancelReason::SelfTrade) => "TRADE_PREVENTION",
+            Happened::Reduced(_) => "REPLACED",
+            Happened::Canceled(_, CancelReason::Asked) => "CANCELED",
+            Happened::Canceled(
+                _,
+                CancelReason::NotResting | CancelReason::Refused | CancelReason::Expired | CancelReason::Linked,
+            ) => "EXPIRED",
+        }
+    }
+
+    /// The shares that would have been executed with the own account.
+    fn prevented(&self) -> Option<Shares> {
+        match self {
+            Happened::Reduced(Reduced { why: CancelReason::SelfTrade, shares, .. }) => Some(*shares),
+            Happened::Canceled(ended, CancelReason::SelfTrade) => Some(ended.canceled),
+            Happened::Placed | Happened::Executed(..) | Happened::Reduced(_) | Happened::Canceled(..) => None,
+        }
     }
 }

@@ -220,7 +220,10 @@ impl hub::Streams for Streams {
         for news in news {
             let account = match *news {
                 News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-                News::Placed(account, _) | News::Traded(account, ..) => account,
+                News::Placed(account, _)
+                | News::Traded(account, ..)
+                | News::Noted(account, _)
+                | News::Reduced(account, _) => account,
             };
             if self.of_accounts.contains_key(&account) {
                 its.entry(account).or_default().push(*news);

@@ -101,12 +101,21 @@ pub(super) fn told(used: u64) -> Value {
 
 /// What `exchangeInfo` says of them.
 pub(super) fn limits() -> Value {
-    json!([
-        weight_limit(),
-        limit("ORDERS", "SECOND", 10),
-        limit("ORDERS", "DAY", 1),
-        limit("RAW_REQUESTS", "MINUTE", 5),
-    ])
+    let mut all = vec![weight_limit()];
+    all.extend(of_orders());
+    all.push(limit("RAW_REQUESTS", "MINUTE", 5));
+    all.into()
+}
+
+fn of_orders() -> [Value; 2] {
+    [limit("ORDERS", "SECOND", 10), limit("ORDERS", "DAY", 1)]
+}
+
+/// The limits of orders, with so many placed.
+pub(super) fn order_limits(counts: [u64; 2]) -> Value {
+    let mut limits = of_orders();
+    limits.iter_mut().zip(counts).for_each(|(limit, count)| limit["count"] = json!(count));
+    limits.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use feed::View;
 use serde_json::{Value, json};
 
 use super::market::{Answer, Chosen, look_at_some, of_symbol};
-use super::order::of_account;
+use super::meant::of_account;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{names, numbers};
@@ -69,13 +69,28 @@ pub(super) async fn commission(State(site): State<Site>, asked: Parameters) -> A
         "standardCommission": none,
         "specialCommission": none,
         "taxCommission": none,
-        "discount": {
-            "enabledForAccount": false,
-            "enabledForSymbol": false,
-            "discountAsset": Value::Null,
-            "discount": numbers::zero(),
-        },
+        "discount": no_discount(),
     })))
+}
+
+fn no_discount() -> Value {
+    json!({
+        "enabledForAccount": false,
+        "enabledForSymbol": false,
+        "discountAsset": Value::Null,
+        "discount": numbers::zero(),
+    })
+}
+
+/// What one order would cost.
+pub(super) fn order_commission() -> Value {
+    let none = json!({"maker": numbers::zero(), "taker": numbers::zero()});
+    json!({
+        "standardCommissionForOrder": none,
+        "specialCommissionForOrder": none,
+        "taxCommissionForOrder": none,
+        "discount": no_discount(),
+    })
 }
 
 /// What is still to be shown.

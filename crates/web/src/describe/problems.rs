@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 33] = [
+const CODES: [(&str, u16, &str); 43] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -16,8 +16,10 @@ const CODES: [(&str, u16, &str); 33] = [
     ("method-not-allowed", 405, "The method is not for this path"),
     ("account-exists", 409, "There is such an account"),
     ("nothing-open", 409, "All of the order is executed or canceled"),
+    ("nothing-to-amend", 409, "All of the order is executed or canceled"),
     ("not-canceled", 409, "The order that it was to replace was not canceled, so nothing was placed"),
     ("client-order-id-taken", 409, "It stands for another order"),
+    ("halted", 409, "Trading in the symbol is halted: orders can be canceled"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
     ("not-json", 415, "The header `content-type: application/json` is missing"),
@@ -29,7 +31,19 @@ const CODES: [(&str, u16, &str); 33] = [
         422,
         "The last execution was at a price that reaches the order's `stop` or `take_profit` already",
     ),
+    ("deadline-passed", 422, "The order would end before it is placed"),
+    ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
+    ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
+    ("off-tick", 422, "A limit or `stop` is not a multiple of the symbol's `tick`"),
+    ("off-lot", 422, "The shares are not a multiple of the symbol's `lot`"),
+    ("shares-out-of-range", 422, "Fewer shares than the symbol's `min_shares`, or more than its `max_shares`"),
+    (
+        "value-out-of-range",
+        422,
+        "Limit times shares is less than the symbol's `min_value`, or more than its `max_value`",
+    ),
+    ("outside-band", 422, "The limit is farther from the last price than the symbol's `band_up` or `band_down`"),
     ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
     (
         "too-many-shares",
@@ -99,7 +113,7 @@ fn response(status: u16, codes: &[(&str, &str)]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Money, Position, Reject};
+    use engine::{BrokenRule, Money, Position, Reject, Shares};
 
     use super::*;
     use crate::problem::Problem;
@@ -118,8 +132,28 @@ mod tests {
                 last: engine::Price::MAX,
             },
             Reject::FundsTradeNothing { funds: Money::ZERO },
+            Reject::BreaksRule(BrokenRule::Halted),
+            Reject::BreaksRule(BrokenRule::LimitOffTick { limit: engine::Price::MIN, tick: engine::Price::MAX }),
+            Reject::BreaksRule(BrokenRule::TriggerOffTick { trigger: engine::Price::MIN, tick: engine::Price::MAX }),
+            Reject::BreaksRule(BrokenRule::OffLot { shares: Shares::MIN, lot: Shares::MAX }),
+            Reject::BreaksRule(BrokenRule::TooFewShares { shares: Shares::MIN, least: Shares::MAX }),
+            Reject::BreaksRule(BrokenRule::TooManyShares { shares: Shares::MAX, most: Shares::MIN }),
+            Reject::BreaksRule(BrokenRule::TooLittleValue { value: Money::ZERO, least: Money::CAP }),
+            Reject::BreaksRule(BrokenRule::TooMuchValue { value: Money::CAP, most: Money::ZERO }),
+            Reject::BreaksRule(BrokenRule::OutsideBand {
+                limit: engine::Price::MAX,
+                low: engine::Price::MIN,
+                high: engine::Price::MIN,
+            }),
             Reject::UnknownOrder,
             Reject::NothingOpen,
+            Reject::NothingToAmend,
+            Reject::AmendsUpward { shares: engine::Shares::MAX },
+            Reject::AmendsBelowExecuted { executed: engine::Shares::MAX },
+            Reject::DeadlinePassed {
+                until: engine::Deadline::new(engine::Time(1)).expect("a time"),
+                now: engine::Time(2),
+            },
             Reject::NotCanceled,
             Reject::Full,
         ];

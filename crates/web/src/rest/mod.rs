@@ -1,7 +1,9 @@
 //! REST, under `/api/v1`: docs/API.md is its interface.
 
 mod accounts;
+mod amend;
 mod orders;
+mod placing;
 mod replace;
 mod status;
 mod symbols;
@@ -28,13 +30,19 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(symbols::trades))
         .routes(routes!(symbols::candles))
         .routes(routes!(symbols::issue))
+        .routes(routes!(symbols::change_rules))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::one))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
-        .routes(routes!(orders::place))
-        .routes(routes!(orders::one_by_client_id, orders::cancel_by_client_id, replace::replace_by_client_id))
-        .routes(routes!(orders::one, orders::cancel, replace::replace))
+        .routes(routes!(placing::place))
+        .routes(routes!(
+            orders::one_by_client_id,
+            orders::cancel_by_client_id,
+            replace::replace_by_client_id,
+            amend::amend_by_client_id
+        ))
+        .routes(routes!(orders::one, orders::cancel, replace::replace, amend::amend))
 }
 
 /// For paths under it that lead nowhere.

@@ -16,7 +16,7 @@ use crate::past;
 use crate::pieces;
 use crate::problem::{self, Problem};
 use crate::records::Stretch;
-use crate::shapes::{BookShape, CandleShape, CandlesShape, QueuedShape, SymbolShape, TradeShape};
+use crate::shapes::{BookShape, CandleShape, CandlesShape, QueuedShape, RulesShape, SymbolShape, TradeShape};
 use crate::site::Site;
 use crate::values;
 
@@ -290,6 +290,29 @@ pub(crate) async fn issue(
     }
     let told = IssuedShape { symbol: name, account: asked.account, shares: shares.to_string() };
     Ok((StatusCode::CREATED, Json(told)))
+}
+
+/// Gives a symbol rules in place of all that it has. Orders that are there stay.
+#[utoipa::path(
+    put, path = "/symbols/{symbol}/rules", operation_id = "changeRules", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    request_body = RulesShape,
+    responses((status = 200, description = "The rules that it has now", body = RulesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+)]
+pub(crate) async fn change_rules(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Body(asked): Body<RulesShape>,
+) -> Result<Json<RulesShape>, Problem> {
+    let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
+    let rules = asked.read()?;
+    let ops = [Op::Command(Command::ChangeRules { symbol, rules })];
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    for answer in answers {
+        problem::reply(answer)?;
+    }
+    Ok(Json(RulesShape::of(&rules)))
 }
 
 /// What `show` makes of a symbol, if there is one of this name.

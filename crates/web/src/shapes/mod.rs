@@ -4,6 +4,7 @@ mod account;
 mod book;
 mod order;
 mod report;
+mod rules;
 mod symbol;
 mod trade;
 
@@ -13,6 +14,7 @@ pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
 pub(crate) use order::{OrderShape, PlacedShape};
 pub(crate) use report::ReportShape;
+pub(crate) use rules::RulesShape;
 pub(crate) use symbol::{CandleShape, CandlesShape, SymbolShape};
 pub(crate) use trade::{ExecutionShape, TradeShape};
 

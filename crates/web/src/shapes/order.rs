@@ -1,6 +1,6 @@
 //! Orders: as they were placed, and with all that became of them.
 
-use engine::{ClientOrderId, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trigger};
+use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trigger};
 use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,6 +35,11 @@ pub(crate) struct PlacedShape {
     /// The price that it waits for, or waited for, to take a profit.
     #[schema(value_type = Option<values::Price>, required = true)]
     pub(crate) take_profit: Option<String>,
+    #[schema(value_type = values::SelfTrade)]
+    pub(crate) self_trade: &'static str,
+    /// When what is open of it is canceled.
+    #[schema(value_type = Option<values::Time>, required = true)]
+    pub(crate) until: Option<u64>,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
 }
@@ -45,6 +50,7 @@ impl PlacedShape {
         client_order_id: Option<String>,
         account: String,
         placed: &NewOrder,
+        until: Option<Deadline>,
     ) -> PlacedShape {
         let [stop, take_profit] = trigger_texts(placed.side, placed.trigger);
         PlacedShape {
@@ -57,6 +63,8 @@ impl PlacedShape {
             limit: limit_text(placed.kind, placed.limit),
             stop,
             take_profit,
+            self_trade: placed.self_trade.name(),
+            until: micros(until),
             shares: placed.shares.to_string(),
         }
     }
@@ -65,6 +73,10 @@ impl PlacedShape {
 /// A limit as it is shown; none of a market order.
 pub(super) fn limit_text(kind: OrderKind, limit: Price) -> Option<String> {
     (kind != OrderKind::Market).then(|| limit.to_string())
+}
+
+fn micros(until: Option<Deadline>) -> Option<u64> {
+    until.map(|until| until.time().0)
 }
 
 /// The price of a trigger, as what an order of this side would give it: `stop` and `take_profit`.
@@ -98,6 +110,11 @@ pub(crate) struct OrderShape {
     /// The price that it waits for, or waited for, to take a profit.
     #[schema(value_type = Option<values::Price>, required = true)]
     take_profit: Option<String>,
+    #[schema(value_type = values::SelfTrade)]
+    self_trade: &'static str,
+    /// When what is open of it is canceled. None of an order that is done.
+    #[schema(value_type = Option<values::Time>, required = true)]
+    until: Option<u64>,
     /// Whether it waits still: it stands in no book.
     waits: bool,
     #[schema(value_type = values::Shares)]
@@ -112,6 +129,9 @@ pub(crate) struct OrderShape {
     status: &'static str,
     #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<u64>,
+    /// When it was triggered, if it waited for a price and that is known.
+    #[schema(value_type = Option<values::Time>, required = true)]
+    triggered_time: Option<u64>,
     #[schema(value_type = Option<values::Time>, required = true)]
     done_time: Option<u64>,
     #[schema(value_type = Option<values::Price>, required = true)]
@@ -141,18 +161,23 @@ impl OrderShape {
 
     /// One of the history.
     pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
-        let PastOrder { order, account, symbol, side, limit, shares, kind, trigger, time, client_id, .. } = past.order;
+        let PastOrder { order, client_id, .. } = past.order;
         match (past.open, past.order.ended) {
             (Some(open), _) => {
                 // A database does not say it.
-                let waits = view.open_order(order).is_some_and(|open| open.waits);
-                OrderShape::new(Names::of(view, &open), &Open { waits, ..open }, client_id, Shares::ZERO, None)
+                let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
+                let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
+                OrderShape::new(
+                    Names::of(view, &open),
+                    &Open { waits, until, self_trade, ..open },
+                    client_id,
+                    Shares::ZERO,
+                    None,
+                )
             }
             (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
-                let (open, waits) = (Shares::ZERO, false);
-                let done =
-                    Open { order, account, symbol, side, limit, shares, open, money, kind, trigger, waits, time };
+                let done = Open { triggered: past.triggered, ..Open::of_past(&past.order, Shares::ZERO, money) };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
                 let done_time = ended.map(|ended| ended.time);
                 OrderShape::new(Names::of(view, &done), &done, client_id, canceled, done_time)
@@ -184,6 +209,8 @@ impl OrderShape {
             limit: limit_text(order.kind, order.limit),
             stop,
             take_profit,
+            self_trade: order.self_trade.name(),
+            until: micros(order.until.filter(|_| done.is_none())),
             waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),
@@ -191,6 +218,7 @@ impl OrderShape {
             canceled: canceled.to_string(),
             status,
             time: order.placed_at().map(|time| time.0),
+            triggered_time: order.triggered.map(|time| time.0),
             done_time: done.map(|time| time.0),
             average_price: average(order.money, executed),
         }

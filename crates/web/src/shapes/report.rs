@@ -1,6 +1,7 @@
 //! Reports of an account: what happened to its orders, one thing at a time.
 
-use feed::{Report, View};
+use engine::CancelReason;
+use feed::{Noted, Report, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +18,7 @@ use super::trade::role;
 pub(crate) enum ReportShape {
     Placed(PlacedReport),
     Executed(ExecutedReport),
+    Triggered(TriggeredReport),
     Canceled(CanceledReport),
 }
 
@@ -73,6 +75,27 @@ pub(crate) struct ExecutedReport {
     shares: String,
 }
 
+/// An execution had reached what an order waited for: it is active from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct TriggeredReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    /// The price that it waited for to limit a loss.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    stop: Option<String>,
+    /// The price that it waited for to take a profit.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    take_profit: Option<String>,
+}
+
 /// What was open of an order was canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
@@ -88,6 +111,9 @@ pub(crate) struct CanceledReport {
     side: &'static str,
     #[schema(value_type = values::Shares)]
     shares: String,
+    /// None where nobody wrote it down.
+    #[schema(value_type = Option<values::CancelReason>, required = true)]
+    why: Option<&'static str>,
 }
 
 impl ReportShape {
@@ -121,6 +147,20 @@ impl ReportShape {
                 price: trade.price.to_string(),
                 shares: trade.shares.to_string(),
             }),
+            Report::Noted(note) => match note.what {
+                Noted::Triggered(trigger) => {
+                    let [stop, take_profit] = trigger_texts(note.side, Some(trigger));
+                    ReportShape::Triggered(TriggeredReport {
+                        sequence: note.sequence.0,
+                        time: note.time.0,
+                        order_id: note.order.0,
+                        symbol: name(note.symbol),
+                        side: side_name(note.side),
+                        stop,
+                        take_profit,
+                    })
+                }
+            },
             Report::Canceled(canceled) => ReportShape::Canceled(CanceledReport {
                 sequence: canceled.sequence.0,
                 time: canceled.time.0,
@@ -128,6 +168,7 @@ impl ReportShape {
                 symbol: name(canceled.symbol),
                 side: side_name(canceled.side),
                 shares: canceled.shares.to_string(),
+                why: canceled.why.map(CancelReason::name),
             }),
         }
     }

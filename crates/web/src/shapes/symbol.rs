@@ -1,10 +1,11 @@
 //! A symbol, its day and its candles.
 
-use engine::{Money, Position, Price, Side, SymbolIndex, Time};
+use engine::{Money, Position, Price, Side, SymbolIndex, SymbolRules, Time};
 use feed::{Candle, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::RulesShape;
 use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
@@ -38,6 +39,9 @@ pub(crate) struct SymbolShape {
     best_ask: Option<String>,
     #[schema(value_type = values::Position)]
     issued: String,
+    /// What its orders have to obey; there is none where it has no rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rules: Option<RulesShape>,
 }
 
 impl SymbolShape {
@@ -62,6 +66,7 @@ impl SymbolShape {
             best_bid: text(listing.book.best(Side::Buy)),
             best_ask: text(listing.book.best(Side::Sell)),
             issued: listing.issued.to_string(),
+            rules: (listing.rules != SymbolRules::NONE).then(|| RulesShape::of(&listing.rules)),
         }
     }
 }

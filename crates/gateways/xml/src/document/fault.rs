@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::{AmountError, IdError, Reject};
+use engine::{AmountError, IdError, Reject, RulesFault};
 
 /// A whole document refused: nothing of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +142,8 @@ pub(super) enum ChildFault<'a> {
         error: IdError,
     },
     UnknownOrder,
+    /// Rules that no order could obey.
+    Rules(RulesFault),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -158,6 +160,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Amount { field, error } => write!(f, "{field} {error}"),
             ChildFault::Id { field, error } => write!(f, "{field} {error}"),
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
+            ChildFault::Rules(fault) => fault.fmt(f),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

@@ -8,9 +8,11 @@ mod fault;
 mod fields;
 mod order_fields;
 mod order_kind;
+mod order_terms;
 mod reader;
 mod reply;
 mod request;
+mod rules;
 
 pub use documents::{Documents, Limits};
 pub use reply::{ReplyLimits, executions_max, write_reply};

@@ -1,22 +1,24 @@
 //! Orders as attributes say them: what is to be placed, and which order is meant. Source: docs/PROTOCOL.md, transactions.
 
 use engine::{
-    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Side, Trigger,
+    AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Shares, Side,
+    Trigger,
 };
 use exchange::OnFailure;
 
 use super::fault::ChildFault;
 use super::fields::{client_order_id, decimal, given, symbol};
 use super::order_kind::{self, order_kind};
+use super::order_terms;
 use super::reader::Value;
 
 /// How many attributes an order may have.
-pub(super) const ORDER_FIELDS: usize = 10;
+pub(super) const ORDER_FIELDS: usize = 12;
 
 /// The attributes that say what is to be placed; `client_id` is what the new order's client order id is called.
 pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
     let [kind, tif, post_only] = order_kind::NAMES;
-    ["sym", "amount", "limit", kind, tif, post_only, "funds", client_id, "stop", "take-profit"]
+    ["sym", "amount", "limit", kind, tif, post_only, "funds", client_id, "stop", "take-profit", "self-trade", "until"]
 }
 
 /// The order that the values of these attributes ask for.
@@ -26,20 +28,23 @@ pub(super) fn order_command<'a>(
     client_id_name: &'static str,
     values: [Option<Value<'a>>; ORDER_FIELDS],
 ) -> Result<Command, ChildFault<'a>> {
-    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit] = values;
-    let kind = order_kind([kind, tif, post_only])?;
+    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, self_trade, until] = values;
+    let (kind, time) = order_kind([kind, tif, post_only])?;
+    let self_trade = order_terms::self_trade(self_trade)?;
+    let waits = stop.is_some() || take_profit.is_some();
+    let until = order_terms::deadline(kind, time, waits, until)?;
     let sym = given(sym, element, "sym")?;
     let client_id = client_id.map(|id| client_order_id(client_id_name, id)).transpose()?;
     if let Some(funds) = funds {
         if kind != OrderKind::Market || limit.is_some() || amount.is_some() {
             return Err(ChildFault::Order("funds belong to a market order without amount and limit"));
         }
-        if stop.is_some() || take_profit.is_some() {
+        if waits {
             return Err(ChildFault::Order("an order with funds executes at once, so it cannot wait for a price"));
         }
         let symbol = symbol(sym)?;
         let (side, funds) = decimal("funds", &funds.trimmed(), side_and_funds)?;
-        return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds }, client_id });
+        return Ok(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id });
     }
     let amount = given(amount, element, "amount")?;
     let limit = match (kind, limit) {
@@ -62,7 +67,8 @@ pub(super) fn order_command<'a>(
             return Err(ChildFault::Order("an order waits for one price: give stop or take-profit"));
         }
     };
-    Ok(Command::PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, kind, trigger }, client_id })
+    let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+    Ok(Command::PlaceOrder { account, order, client_id, until })
 }
 
 /// Which order is meant; none if the id is none that an order may have.
@@ -76,6 +82,15 @@ pub(super) fn order_name<'a>(
         (None, Some(id)) => Ok(Some(client_order_id("client-id", id)?.into())),
         (id, None) => Ok(OrderId::parse(&given(id, element, "id")?.trimmed()).map(OrderName::from)),
     }
+}
+
+/// How many shares an order is to have.
+pub(super) fn shares_left<'a>(shares: Option<Value<'a>>) -> Result<Shares, ChildFault<'a>> {
+    let shares = given(shares, "amend", "shares")?;
+    decimal("shares", &shares.trimmed(), |shares| match shares.negative {
+        true => Err(AmountError::NotAboveZero),
+        false => shares.order_shares(),
+    })
 }
 
 pub(super) fn on_failure_of(value: Option<Value<'_>>) -> Result<OnFailure, ChildFault<'static>> {

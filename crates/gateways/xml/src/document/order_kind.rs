@@ -10,39 +10,46 @@ pub(super) const NAMES: [&str; 3] = ["type", "tif", "post-only"];
 
 /// How long what does not execute at once stays open.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TimeInForce {
+pub(super) enum TimeInForce {
     GoodTillCanceled,
     ImmediateOrCancel,
     FillOrKill,
+    /// Until the time that the order says besides.
+    GoodTillDate,
 }
 
-/// The kind that these attributes name together; without any it is a limit order.
-pub(super) fn order_kind(values: [Option<Value<'_>>; 3]) -> Result<OrderKind, ChildFault<'static>> {
+/// The kind that these attributes name together, and the time if they name one; without any it is a limit order.
+pub(super) fn order_kind(
+    values: [Option<Value<'_>>; 3],
+) -> Result<(OrderKind, Option<TimeInForce>), ChildFault<'static>> {
     const TYPES: [(&str, bool); 2] = [("limit", false), ("market", true)];
-    const TIMES: [(&str, TimeInForce); 3] = [
+    const TIMES: [(&str, TimeInForce); 4] = [
         ("GTC", TimeInForce::GoodTillCanceled),
         ("IOC", TimeInForce::ImmediateOrCancel),
         ("FOK", TimeInForce::FillOrKill),
+        ("GTD", TimeInForce::GoodTillDate),
     ];
     const ANSWERS: [(&str, bool); 2] = [("true", true), ("false", false)];
     let [kind, tif, post_only] = values;
     let is_market = one_of(&TYPES, kind, "type must be limit or market")?.unwrap_or(false);
-    let time = one_of(&TIMES, tif, "tif must be GTC, IOC or FOK")?;
+    let time = one_of(&TIMES, tif, "tif must be GTC, GTD, IOC or FOK")?;
     let post_only = one_of(&ANSWERS, post_only, "post-only must be true or false")?.unwrap_or(false);
-    match (is_market, post_only, time) {
-        (true, true, _) => Err(ChildFault::Order("a market order executes at once, so it cannot be post-only")),
+    let rests = matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate));
+    let kind = match (is_market, post_only, time) {
+        (true, true, _) => Err("a market order executes at once, so it cannot be post-only"),
         (true, false, None | Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::Market),
-        (true, false, Some(_)) => Err(ChildFault::Order("the tif of a market order can only be IOC")),
-        (false, true, None | Some(TimeInForce::GoodTillCanceled)) => Ok(OrderKind::PostOnly),
-        (false, true, Some(_)) => Err(ChildFault::Order("a post-only order rests, so its tif can only be GTC")),
-        (false, false, None | Some(TimeInForce::GoodTillCanceled)) => Ok(OrderKind::Limit),
+        (true, false, Some(_)) => Err("the tif of a market order can only be IOC"),
+        (false, true, _) if rests => Ok(OrderKind::PostOnly),
+        (false, true, _) => Err("a post-only order rests, so its tif can only be GTC or GTD"),
         (false, false, Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::ImmediateOrCancel),
         (false, false, Some(TimeInForce::FillOrKill)) => Ok(OrderKind::FillOrKill),
-    }
+        (false, false, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate)) => Ok(OrderKind::Limit),
+    };
+    Ok((kind.map_err(ChildFault::Order)?, time))
 }
 
 /// What a value names, in any case.
-fn one_of<T: Copy>(
+pub(super) fn one_of<T: Copy>(
     names: &[(&str, T)],
     value: Option<Value<'_>>,
     fault: &'static str,

@@ -8,7 +8,7 @@ use exchange::{Answer, Unavailable};
 
 use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
-use crate::number::push_decimal;
+use crate::number::{push_decimal, push_seconds};
 
 /// How replies are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,7 @@ pub fn write_reply(
                 writer.element(part, answer());
                 writer.out.extend_from_slice(b"</replaced>");
             }
+            PartKind::Rules => writer.changed(part, answer()),
             PartKind::Symbol => {
                 let answer = answer();
                 if refusal(answer).is_some() {
@@ -114,7 +115,9 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             Reply::Created
             | Reply::Opened(_)
             | Reply::Repeated(_)
+            | Reply::Amended { .. }
             | Reply::Activated
+            | Reply::Expired
             | Reply::Status(_)
             | Reply::Canceled(_)
             | Reply::Done(_),
@@ -173,12 +176,31 @@ impl Writer<'_> {
             Answer::Reply(Reply::Canceled(status)) => {
                 self.status(part, "canceled", status, usize::MAX);
             }
-            Answer::Reply(Reply::Activated) => panic!("invariant: nobody asks for that"),
+            Answer::Reply(Reply::Amended { open, .. }) => {
+                self.out.extend_from_slice(b"<amended");
+                self.echo(part);
+                self.out.extend_from_slice(b"><open shares=\"");
+                self.out.extend_from_slice(open.text().as_bytes());
+                self.out.extend_from_slice(b"\"/></amended>");
+            }
+            Answer::Reply(Reply::Activated | Reply::Expired) => panic!("invariant: nobody asks for that"),
             Answer::Reply(Reply::Done(_)) => {
                 panic!("invariant: an order that is done is looked up before its reply is written")
             }
             Answer::Reply(Reply::Rejected(reject)) => self.error(part, reject),
             Answer::Unavailable(unavailable) => self.error(part, unavailable),
+        }
+    }
+
+    /// A change is told as one, or why it was refused.
+    fn changed(&mut self, part: &Part, answer: &Answer) {
+        match refusal(answer) {
+            Some(why) => self.error(part, &why),
+            None => {
+                self.out.extend_from_slice(b"<changed");
+                self.echo(part);
+                self.out.extend_from_slice(b"/>");
+            }
         }
     }
 
@@ -223,6 +245,10 @@ impl Writer<'_> {
             if let Some(trigger) = status.waits {
                 self.out.extend_from_slice(b"\" waits-for=\"");
                 self.out.extend_from_slice(trigger.price().text().as_bytes());
+            }
+            if let Some(until) = status.until {
+                self.out.extend_from_slice(b"\" until=\"");
+                push_seconds(self.out, until.time());
             }
             self.out.extend_from_slice(b"\"/>");
         }

@@ -11,8 +11,9 @@ use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, Refusal, Why};
 use super::fields::{Fields, account_id, decimal, symbol};
-use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names};
+use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
+use super::rules::{RULES_FIELDS, rules_command, rules_names};
 
 /// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
 const SYMBOL_ECHO_FREE_BYTES: usize = 64;
@@ -69,6 +70,7 @@ impl<'a> Grammar<'a, '_> {
             match tag.name {
                 b"account" => self.create_account(&tag)?,
                 b"symbol" => self.create_symbol(&tag)?,
+                b"rules" => self.change_rules(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }
@@ -87,6 +89,15 @@ impl<'a> Grammar<'a, '_> {
             })
         });
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+        self.expect_empty(tag)
+    }
+
+    fn change_rules(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; RULES_FIELDS] = rules_names();
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo_all(&NAMES, &fields.values);
+        self.part(PartKind::Rules, Span::default(), start, rules_command(&fields).map(Op::Command));
         self.expect_empty(tag)
     }
 
@@ -171,6 +182,7 @@ impl<'a> Grammar<'a, '_> {
             match tag.name {
                 b"order" => self.order(account),
                 b"replace" => self.replace(account),
+                b"amend" => self.amend(account),
                 b"query" => {
                     self.named_order("query", account, |account, order| Op::Query(Query { account, order }));
                 }
@@ -234,6 +246,22 @@ impl<'a> Grammar<'a, '_> {
                 }
             }
         }
+    }
+
+    /// Shares to be taken off an order.
+    fn amend(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+        const NAMES: [&str; 3] = ["id", "client-id", "shares"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo_all(&NAMES, &fields.values);
+        let op = account.and_then(|account| {
+            fields.known("amend")?;
+            let [id, client_id, shares] = fields.values;
+            let (order, shares) = (order_name("amend", id, client_id)?, shares_left(shares)?);
+            let order = order.ok_or(ChildFault::UnknownOrder)?;
+            Ok(Op::Command(Command::AmendOrder { account, order, shares }))
+        });
+        self.part(PartKind::Answered, Span::default(), start, op);
     }
 
     /// A query or cancel, which `op` makes of the account and the order's name.

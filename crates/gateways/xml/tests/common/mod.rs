@@ -30,16 +30,20 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
 /// The answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
-    let nothing = Status { order: OrderId(7), open: Shares::ZERO, waits: None, canceled: None, executions: 0..0 };
+    let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
+    let nothing = Status { order, open, waits: None, until: None, canceled: None, executions };
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
+        Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
         Op::Command(
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ActivateReached,
+            | Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::PlaceLinked { .. },
         ) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
@@ -48,7 +52,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
-            | Command::IssueShares { .. },
+            | Command::IssueShares { .. }
+            | Command::ChangeRules { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

@@ -1,0 +1,86 @@
+//! Takes shares off an open order, which keeps its place. How many shares an order has is not kept with it: what is open and what was
+//! executed are those. The executions may be many, so what they come to is added up once, and remembered until the order is done.
+
+use crate::amount::Shares;
+use crate::book::Level;
+use crate::command::{CancelReason, NewOrder};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountId, OrderId, SymbolIndex};
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl Engine {
+    /// Leaves an order so many shares, those included that were executed.
+    #[cold]
+    pub(crate) fn amend_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        shares: Shares,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let slot = match self.find_open(account, order) {
+            Ok(slot) => slot,
+            Err(Reply::Rejected(Reject::NothingOpen)) => return Err(Reject::NothingToAmend),
+            Err(told) => return Ok(told),
+        };
+        let open = self.orders.get(slot).open;
+        let now = match self.amended.get(&order) {
+            Some(&shares) => shares,
+            None => {
+                let shares = self.orders.executed(slot).plus(open);
+                // Asking again and again costs nothing more.
+                self.amended.insert(order, shares);
+                shares
+            }
+        };
+        if shares >= now {
+            return Err(Reject::AmendsUpward { shares: now });
+        }
+        let taken = now.less(shares);
+        if taken >= open {
+            return Err(Reject::AmendsBelowExecuted { executed: now.less(open) });
+        }
+        if let Some(partner) = self.links.partner_of(order) {
+            return Err(Reject::AmendsOneOfTwo { partner });
+        }
+        let placed = self.standing_as(slot);
+        if let Some(rules) = self.rules(placed.symbol) {
+            rules.check_amended(shares).map_err(Reject::BreaksRule)?;
+        }
+        // From here the amendment cannot be rejected.
+        self.reduce(slot, &placed, taken, CancelReason::Asked, events);
+        Ok(Reply::Amended { order, open: self.orders.get(slot).open })
+    }
+
+    /// What an open order is that waits or rests: its limit and what else it holds by.
+    pub(crate) fn standing_as(&self, slot: u32) -> NewOrder<SymbolIndex> {
+        let order = self.orders.get(slot);
+        if self.stops.is_waiting(slot, order.level) {
+            return self.stops.placed(&self.orders, slot);
+        }
+        let Level { symbol, side, price, .. } = *self.books.level(order.level);
+        NewOrder::limit(symbol, side, price, order.open)
+    }
+
+    /// Takes fewer shares off an order than are open, wherever it stands, and gives back what they hold.
+    pub(crate) fn reduce(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        shares: Shares,
+        why: CancelReason,
+        events: &mut impl FnMut(Event),
+    ) {
+        let reduced = self.orders.get_mut(slot);
+        reduced.open = reduced.open.less(shares);
+        assert!(!reduced.open.is_zero(), "invariant: an order that is reduced is not done");
+        let (order, account) = (reduced.id, reduced.account);
+        if let Some(all) = self.amended.get_mut(&order) {
+            *all = all.less(shares);
+        }
+        events(Event::OrderReduced { order, account, symbol: placed.symbol, shares, why });
+        self.give_back(account, placed, shares, events);
+    }
+}

@@ -1,0 +1,158 @@
+//! Ends orders before they are executed: because somebody asks for it, or because their deadline came.
+
+use crate::amount::Shares;
+use crate::book::Level;
+use crate::command::{CancelReason, Condition, NewOrder, Side};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
+use crate::reject::Reject;
+use crate::reply::{Execution, Reply, Status};
+
+/// Orders that one command ends, at most, because their deadlines came. The others are ended by commands of their own, so that
+/// nobody waits long when many end at the same time.
+const EXPIRED_MAX: usize = 1_000;
+
+impl Engine {
+    /// Whether an `ExpireOrders` at this time would end an order.
+    pub fn has_passed_deadlines(&self, now: Time) -> bool {
+        self.deadlines.next_passed(now).is_some()
+    }
+
+    /// When the next order ends that is open now; none if no open order has a deadline.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.next().map(|(until, _)| until.time())
+    }
+
+    /// When an open order ends.
+    pub fn deadline(&self, order: OrderId) -> Option<Deadline> {
+        self.deadlines.of(order)
+    }
+
+    /// Cancels the order that a client order id stands for.
+    #[cold]
+    pub(crate) fn cancel_client_order(
+        &mut self,
+        account: AccountId,
+        id: ClientOrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let order = self.client_order(account, id)?;
+        self.cancel_order(account, order, executions, events)
+    }
+
+    // Into both of its callers: the orders without client order ids should not pay for the second one.
+    #[inline(always)]
+    pub(crate) fn cancel_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        executions: &mut Vec<Execution>,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let slot = match self.find_open(account, order) {
+            Ok(slot) => slot,
+            Err(told) => return Ok(told),
+        };
+        // From here the cancel cannot be rejected.
+        self.last_cancel = self.sequence;
+        if !self.links.is_empty() {
+            self.cancel_partner(order, &self.standing_as(slot), events);
+        }
+        self.take_out(slot, CancelReason::Asked, events);
+        let start = executions.len();
+        let canceled = self.orders.history(slot, executions);
+        self.finish(slot, events);
+        Ok(Reply::Canceled(Status {
+            order,
+            open: Shares::ZERO,
+            waits: None,
+            until: None,
+            canceled,
+            executions: start..executions.len(),
+        }))
+    }
+
+    /// Cancels an open order, wherever it stands. It is not finished.
+    #[inline(always)]
+    pub(crate) fn take_out(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
+        if self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            self.cancel_stop(slot, why, events);
+        } else {
+            let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
+            self.books.remove(slot, &mut self.orders);
+            self.cancel_open(slot, &NewOrder::limit(symbol, side, price, Shares::ZERO), why, events);
+        }
+    }
+
+    /// Takes an open order out of the queue that it stands in.
+    pub(crate) fn leave_queue(&mut self, slot: u32) {
+        if self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            self.stops.remove(&mut self.orders, slot);
+        } else {
+            self.books.remove(slot, &mut self.orders);
+        }
+    }
+
+    /// Cancels an order that waits.
+    #[cold]
+    fn cancel_stop(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
+        let placed = self.stops.placed(&self.orders, slot);
+        self.stops.remove(&mut self.orders, slot);
+        self.cancel_open(slot, &placed, why, events);
+    }
+
+    /// Cancels what is open of an order, and gives back what that holds. It stands in no queue, and is not finished.
+    #[inline]
+    pub(crate) fn cancel_open(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        why: CancelReason,
+        events: &mut impl FnMut(Event),
+    ) {
+        let NewOrder { symbol, .. } = *placed;
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        let shares = self.orders.cancel(slot, self.time);
+        events(Event::OrderCanceled { order, account, symbol, shares, why });
+        self.give_back(account, placed, shares, events);
+    }
+
+    /// Gives back what so many shares of an order hold.
+    #[inline]
+    pub(crate) fn give_back(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        shares: Shares,
+        events: &mut impl FnMut(Event),
+    ) {
+        let NewOrder { symbol, side, limit, .. } = *placed;
+        match side {
+            Side::Buy if placed.pays_as_it_goes() => {}
+            Side::Buy => self.credit_money(account, limit.times(shares), events),
+            Side::Sell => self.credit_shares(account, symbol, shares.position(), events),
+        }
+    }
+
+    /// Cancels orders whose deadlines came, the earliest first.
+    #[cold]
+    pub(crate) fn expire_orders(&mut self, events: &mut impl FnMut(Event)) {
+        for _ in 0..EXPIRED_MAX {
+            let Some(order) = self.deadlines.next_passed(self.time) else { return };
+            let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
+            self.cancel_partner(order, &self.standing_as(slot), events);
+            self.take_out(slot, CancelReason::Expired, events);
+            self.finish(slot, events);
+        }
+    }
+
+    /// Whether an order may be placed on this condition by the command that is being applied.
+    pub(crate) fn is_met(&self, condition: Condition) -> bool {
+        match condition {
+            Condition::Always => true,
+            Condition::Canceled => self.last_cancel != Sequence::ZERO && self.last_cancel.next() == self.sequence,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Orders that end at a time: which of them ends next. Knows nothing of books, accounts or what an order holds.
+
+use std::collections::{BTreeSet, HashMap};
+
+use foldhash::fast::FixedState;
+
+use crate::ids::{Deadline, OrderId, Time};
+
+/// The deadlines of open orders.
+pub(crate) struct Deadlines {
+    by_time: BTreeSet<(Deadline, OrderId)>,
+    /// Never walked through: its order depends on the hash.
+    of_order: HashMap<OrderId, Deadline, FixedState>,
+}
+
+impl Deadlines {
+    pub(crate) fn new(hasher: FixedState) -> Deadlines {
+        Deadlines { by_time: BTreeSet::new(), of_order: HashMap::with_hasher(hasher) }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_time.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_time.len()
+    }
+
+    pub(crate) fn of(&self, order: OrderId) -> Option<Deadline> {
+        // Few markets have any: the others should not pay for the search.
+        if self.is_empty() { None } else { self.of_order.get(&order).copied() }
+    }
+
+    /// The order that ends next, and when.
+    pub(crate) fn next(&self) -> Option<(Deadline, OrderId)> {
+        self.by_time.first().copied()
+    }
+
+    /// The next order that has ended by this time.
+    pub(crate) fn next_passed(&self, now: Time) -> Option<OrderId> {
+        self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
+    }
+
+    /// An open order gets a deadline. It has none yet.
+    pub(crate) fn insert(&mut self, order: OrderId, until: Deadline) {
+        self.by_time.insert((until, order));
+        self.of_order.insert(order, until);
+    }
+
+    /// The order is done, whether or not it had one.
+    pub(crate) fn remove(&mut self, order: OrderId) {
+        if let Some(until) = self.of_order.remove(&order) {
+            self.by_time.remove(&(until, order));
+        }
+    }
+
+    /// All of them, the earliest first, and by order id at one time.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Deadline, OrderId)> {
+        self.by_time.iter().copied()
+    }
+}

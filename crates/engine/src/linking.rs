@@ -1,0 +1,164 @@
+//! Links orders to pairs of which one cancels the other: whatever happens to one of them first, be it executed, triggered, canceled or ended,
+//! cancels the other one. Both trade the same shares, so they hold them once, and of money as much as the dearer one needs.
+
+use crate::amount::{Money, Position, Shares};
+use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, SymbolIndex};
+use crate::orders::Order;
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl NewOrder<SymbolIndex> {
+    /// Whether it can be one of a pair: it executes with nobody as soon as it is placed.
+    pub(crate) fn can_be_linked(&self) -> bool {
+        self.trigger.is_some() || self.kind == OrderKind::PostOnly
+    }
+
+    /// The money that it holds.
+    pub(crate) fn held_money(&self) -> Money {
+        match self.side {
+            Side::Buy if !self.pays_as_it_goes() => self.limit.times(self.shares),
+            Side::Buy | Side::Sell => Money::ZERO,
+        }
+    }
+}
+
+impl Engine {
+    /// The other order of a pair.
+    pub fn partner(&self, order: OrderId) -> Option<OrderId> {
+        self.links.partner_of(order)
+    }
+
+    /// Something is about to happen to an open order: if it is one of a pair, the other one is canceled first. `placed` says what the
+    /// order holds.
+    #[cold]
+    pub(crate) fn cancel_partner(
+        &mut self,
+        order: OrderId,
+        placed: &NewOrder<SymbolIndex>,
+        events: &mut impl FnMut(Event),
+    ) {
+        let Some(partner) = self.links.unlink(order) else { return };
+        let slot = self.orders.find(partner).expect("invariant: both orders of a pair are open");
+        let account = self.orders.get(slot).account;
+        let other = self.standing_as(slot);
+        self.leave_queue(slot);
+        let shares = self.orders.cancel(slot, self.time);
+        events(Event::OrderCanceled {
+            order: partner,
+            account,
+            symbol: other.symbol,
+            shares,
+            why: CancelReason::Linked,
+        });
+        // The shares go on being held for the order that is left, and of the money as much as that needs.
+        if other.held_money() > placed.held_money() {
+            self.credit_money(account, other.held_money().minus(placed.held_money()), events);
+        }
+        self.finish(slot, events);
+    }
+
+    /// What an open order holds that is not counted with its partner: of two the younger one counts what it needs beyond the older.
+    pub(crate) fn held_beside(&self, order: OrderId, placed: &NewOrder<SymbolIndex>) -> (Money, Position) {
+        let older = self.links.partner_of(order).filter(|&partner| partner < order);
+        let older = older.and_then(|older| self.orders.find(older)).map(|slot| self.standing_as(slot));
+        let shared = older.map_or(Money::ZERO, |older| older.held_money());
+        let money = placed.held_money();
+        match placed.side {
+            Side::Buy => (if money > shared { money.minus(shared) } else { Money::ZERO }, Position::ZERO),
+            Side::Sell if older.is_some() => (Money::ZERO, Position::ZERO),
+            Side::Sell => (Money::ZERO, placed.shares.position()),
+        }
+    }
+
+    /// Whether two open orders may be linked.
+    pub(crate) fn are_a_pair(&self, one: u32, other: u32) -> bool {
+        let [first, second] = [one, other].map(|slot| self.standing_as(slot));
+        let waits = |slot: u32| self.stops.is_waiting(slot, self.orders.get(slot).level);
+        let same = |order: &NewOrder<SymbolIndex>| (order.symbol, order.side, order.shares);
+        self.orders.get(one).account == self.orders.get(other).account
+            && same(&first) == same(&second)
+            && (waits(one) || waits(other))
+            && [one, other].into_iter().all(|slot| self.orders.executed(slot).is_zero())
+    }
+
+    /// Places the second order of a pair, whose first was placed by the command just before. If it is refused the first is canceled.
+    #[cold]
+    pub(crate) fn place_linked(
+        &mut self,
+        account: AccountId,
+        asked: &NewOrder,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let first = OrderId(self.next_order.0.saturating_sub(1));
+        let was_just_placed = self.last_opened != Sequence::ZERO && self.last_opened.next() == self.sequence;
+        if !was_just_placed {
+            // Sent again, both are told what they were told.
+            return match self.repeated(index, asked, terms)? {
+                Some(order) => Ok(Reply::Repeated(order)),
+                None => Err(Reject::NotLinked),
+            };
+        }
+        let placed = self.place_linked_with(first, index, account, asked, terms, events);
+        if !matches!(placed, Ok(Reply::Opened(_)))
+            && let Some(slot) = self.open_order_of(index, first)
+        {
+            self.take_out(slot, CancelReason::Linked, events);
+            self.finish(slot, events);
+        }
+        placed
+    }
+
+    fn open_order_of(&self, account: AccountIndex, order: OrderId) -> Option<u32> {
+        let slot = self.orders.find(order)?;
+        let Order { account: owner, open, .. } = *self.orders.get(slot);
+        (owner == account && !open.is_zero()).then_some(slot)
+    }
+
+    fn place_linked_with(
+        &mut self,
+        first: OrderId,
+        index: AccountIndex,
+        account: AccountId,
+        asked: &NewOrder,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let slot = self.open_order_of(index, first).ok_or(Reject::NotLinked)?;
+        let before = self.standing_as(slot);
+        let waits = self.stops.is_waiting(slot, self.orders.get(slot).level);
+        let symbol = self.symbols.find(asked.symbol).ok_or(Reject::UnknownSymbol)?;
+        let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let is_pair = (before.symbol, before.side, before.shares) == (symbol, side, shares)
+            && self.orders.executed(slot) == Shares::ZERO
+            && (waits || trigger.is_some())
+            && placed.can_be_linked();
+        if !is_pair {
+            return Err(Reject::CannotLink { order: first });
+        }
+        // What both hold is held once: it is given back for as long as the second one takes it.
+        let shared = before.held_money().min(placed.held_money());
+        match side {
+            Side::Buy => drop(self.accounts.credit(index, shared)),
+            Side::Sell => drop(self.positions.credit(index, symbol, shares.position())),
+        }
+        let reply = self.place_on_terms(account, asked, terms, events);
+        match (&reply, side) {
+            (Ok(Reply::Opened(order)), _) => {
+                self.links.link(first, *order);
+                events(Event::OrdersLinked { order: first, partner: *order });
+            }
+            (_, Side::Buy) => self.accounts.debit(index, shared),
+            (_, Side::Sell) => {
+                let held = self.positions.debit(index, symbol, shares.position());
+                held.expect("invariant: it was credited just now");
+            }
+        }
+        reply
+    }
+}

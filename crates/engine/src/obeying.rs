@@ -1,0 +1,213 @@
+//! What the rules of a symbol mean for an order: when it is placed, and when it comes to its book after it waited
+//! for a price. An order in a symbol without rules is not looked at here. Orders that were accepted before the rules changed stay
+//! as they are.
+
+use crate::amount::{Price, Shares};
+use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountIndex, Symbol, SymbolIndex};
+use crate::matching::{Before, Rest};
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::rules::{BrokenRule, SymbolRules};
+
+impl Engine {
+    /// The rules of a symbol; none for one without.
+    pub fn rules(&self, symbol: SymbolIndex) -> Option<&SymbolRules> {
+        self.instruments.get(symbol)
+    }
+
+    /// Gives a symbol these rules in place of those that it has.
+    #[cold]
+    pub(crate) fn change_rules(
+        &mut self,
+        symbol: Symbol,
+        rules: &SymbolRules,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        assert!(rules.check().is_ok(), "invariant: rules that no order could obey are refused by the parser");
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if self.instruments.get(symbol).unwrap_or(&SymbolRules::NONE) == rules {
+            return Ok(Reply::Created);
+        }
+        self.instruments.set(symbol, rules);
+        // The band is around the last execution's price, and a market order is worth what it says.
+        self.stops.watch(symbol);
+        rules.parts().into_iter().for_each(|part| events(Event::RulesChanged { symbol, part }));
+        Ok(Reply::Created)
+    }
+
+    /// As `place_order` goes on, for a symbol that has rules.
+    #[cold]
+    pub(crate) fn place_by_rules(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let rules = *self.rules_of(placed.symbol);
+        let last = self.stops.last_price(placed.symbol);
+        rules.check_order(placed, last).map_err(Reject::BreaksRule)?;
+        if let Some(trigger) = placed.trigger {
+            return self.place_stop(account, placed, trigger, terms, events);
+        }
+        let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
+        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        let before = self.hold(account, placed)?.in_lots(rules.lot);
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        let reached_before = self.stops.reached_orders();
+        let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
+        if self.execute_all(slot, &arriving, wanted, before, rest, events) {
+            self.activate_after(reached_before, events);
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// What an order that was triggered may execute, and within which limit. Errors: what it would be refused with.
+    pub(crate) fn arriving_by_rules(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
+        let rules = self.rules_of(placed.symbol);
+        let arriving = rules.arriving(placed, self.stops.last_price(placed.symbol)).map_err(Reject::BreaksRule)?;
+        let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        Ok((arriving, wanted))
+    }
+
+    /// The price beyond which a market order of this side does not execute.
+    pub(crate) fn market_limit(&self, symbol: SymbolIndex, side: Side) -> Price {
+        match (self.rules(symbol), self.stops.last_price(symbol), side) {
+            (Some(rules), Some(last), Side::Buy) => rules.band(last).1,
+            (Some(rules), Some(last), Side::Sell) => rules.band(last).0,
+            (None, ..) | (_, None, _) => side.any_price(),
+        }
+    }
+
+    fn rules_of(&self, symbol: SymbolIndex) -> &SymbolRules {
+        self.rules(symbol).expect("invariant: who comes here asked whether there are rules")
+    }
+
+    /// As `wanted`, where a market buy pays for whole lots alone.
+    fn wanted_in_lots(
+        &self,
+        account: AccountIndex,
+        arriving: &NewOrder<SymbolIndex>,
+        lot: Shares,
+    ) -> Result<Shares, Reject> {
+        let wanted = match arriving.kind {
+            OrderKind::Limit => arriving.shares,
+            OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => {
+                self.wanted(account, arriving)?
+            }
+        };
+        let best = self.books.best(arriving.symbol, arriving.side.opposite()).map(|best| self.books.level(best).price);
+        let Some(price) = best.filter(|&price| arriving.pays_as_it_goes() && arriving.accepts(price)) else {
+            return Ok(wanted);
+        };
+        let available = self.accounts.get(account).balance;
+        match available.buys(price).rounded_down(lot).is_zero() {
+            true => Err(Reject::InsufficientFunds { needed: price.times(arriving.shares), available }),
+            false => Ok(wanted),
+        }
+    }
+}
+
+impl SymbolRules {
+    /// What an order has to obey when it is placed, whether or not it waits. `last` is the price of the last execution.
+    fn check_order(&self, placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Result<(), BrokenRule> {
+        let NewOrder { limit, shares, kind, trigger, .. } = *placed;
+        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, .. } = *self;
+        if self.is_halted {
+            return Err(BrokenRule::Halted);
+        }
+        if kind != OrderKind::Market && !limit.is_multiple_of(tick) {
+            return Err(BrokenRule::LimitOffTick { limit, tick });
+        }
+        if let Some(trigger) = trigger.map(|trigger| trigger.price()).filter(|trigger| !trigger.is_multiple_of(tick)) {
+            return Err(BrokenRule::TriggerOffTick { trigger, tick });
+        }
+        if shares.rounded_down(lot) != shares {
+            return Err(BrokenRule::OffLot { shares, lot });
+        }
+        if shares < shares_min {
+            return Err(BrokenRule::TooFewShares { shares, least: shares_min });
+        }
+        if shares > shares_max {
+            return Err(BrokenRule::TooManyShares { shares, most: shares_max });
+        }
+        let Some(price) = worth_at(placed, last) else { return Ok(()) };
+        let value = price.times(shares);
+        if value < value_min {
+            return Err(BrokenRule::TooLittleValue { value, least: value_min });
+        }
+        if value > value_max {
+            return Err(BrokenRule::TooMuchValue { value, most: value_max });
+        }
+        Ok(())
+    }
+
+    /// What is left of an order that is amended is as large as one may be that is placed. That it keeps its place needs no more.
+    pub(crate) fn check_amended(&self, shares: Shares) -> Result<(), BrokenRule> {
+        let SymbolRules { lot, shares_min, .. } = *self;
+        if shares.rounded_down(lot) != shares {
+            return Err(BrokenRule::OffLot { shares, lot });
+        }
+        if shares < shares_min {
+            return Err(BrokenRule::TooFewShares { shares, least: shares_min });
+        }
+        Ok(())
+    }
+
+    /// The order as it comes to its book: a market order goes no further than the band. A limit outside the band is refused. Before
+    /// the first execution there is no price to be near to, and no band.
+    fn arriving(
+        &self,
+        placed: &NewOrder<SymbolIndex>,
+        last: Option<Price>,
+    ) -> Result<NewOrder<SymbolIndex>, BrokenRule> {
+        if self.is_halted {
+            return Err(BrokenRule::Halted);
+        }
+        let Some((low, high)) = last.map(|last| self.band(last)) else { return Ok(*placed) };
+        match (placed.kind, placed.side) {
+            (OrderKind::Market, Side::Buy) => Ok(NewOrder { limit: high, ..*placed }),
+            (OrderKind::Market, Side::Sell) => Ok(NewOrder { limit: low, ..*placed }),
+            (
+                OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill,
+                Side::Buy | Side::Sell,
+            ) => {
+                let limit = placed.limit;
+                if (low..=high).contains(&limit) {
+                    Ok(*placed)
+                } else {
+                    Err(BrokenRule::OutsideBand { limit, low, high })
+                }
+            }
+        }
+    }
+}
+
+/// The price at which a share of an order is counted: its limit. A market order has none, so that it is counted at the price that it
+/// waits for, or else at the last execution's, if there was one.
+fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price> {
+    match placed.kind {
+        OrderKind::Market => placed.trigger.map(|trigger| trigger.price()).or(last),
+        OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
+            Some(placed.limit)
+        }
+    }
+}
+
+impl Before {
+    /// A buy that pays as it goes pays for whole lots.
+    fn in_lots(self, lot: Shares) -> Before {
+        match self {
+            Before::Pay { funds, .. } => Before::Pay { funds, lot },
+            Before::Buy(_) | Before::Sell(_) | Before::HeldSell => self,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Keeps an order from executing with orders of its own account, where it was placed so.
+
+use crate::amount::{Price, Shares};
+use crate::command::{CancelReason, NewOrder, SelfTrade};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::SymbolIndex;
+use crate::matching::{Aggressor, Before};
+
+impl Engine {
+    /// The aggressor met an order of its own account, with which it would have executed at this price. It does not.
+    #[cold]
+    pub(crate) fn prevent(
+        &mut self,
+        aggressor: &mut Aggressor,
+        placed: &NewOrder<SymbolIndex>,
+        maker: u32,
+        price: Price,
+        events: &mut impl FnMut(Event),
+    ) {
+        let open = self.orders.get(maker).open;
+        let shares = aggressor.wanted.min(open);
+        let (ends_newest, ends_oldest) = match placed.self_trade {
+            SelfTrade::Allowed => unreachable!("invariant: then they execute"),
+            SelfTrade::CancelNewest => (true, false),
+            SelfTrade::CancelOldest => (false, true),
+            SelfTrade::CancelBoth => (true, true),
+            SelfTrade::Decrement => (shares == aggressor.wanted, shares == open),
+        };
+        let rested = NewOrder::limit(placed.symbol, placed.side.opposite(), price, open);
+        if ends_oldest || placed.self_trade == SelfTrade::Decrement {
+            self.cancel_partner(self.orders.get(maker).id, &rested, events);
+        }
+        let decrements = placed.self_trade == SelfTrade::Decrement;
+        let why = CancelReason::SelfTrade;
+        if ends_oldest {
+            self.books.remove(maker, &mut self.orders);
+            self.cancel_open(maker, &rested, why, events);
+            self.finish(maker, events);
+        } else if decrements {
+            self.reduce(maker, &rested, shares, why, events);
+        }
+        if ends_newest {
+            // What is left of it is canceled when the walk is over.
+            (aggressor.wanted, aggressor.is_prevented) = (Shares::ZERO, true);
+        } else if decrements {
+            self.reduce(aggressor.slot, placed, shares, why, events);
+            aggressor.reduced = aggressor.reduced.plus(shares);
+            aggressor.wanted = self.orders.get(aggressor.slot).open;
+            aggressor.want_what_is_paid_for(price);
+            self.note_what_was_given_back(aggressor, placed);
+        }
+    }
+
+    /// What the aggressor's account has was changed and told.
+    fn note_what_was_given_back(&self, aggressor: &mut Aggressor, placed: &NewOrder<SymbolIndex>) {
+        let account = self.orders.get(aggressor.slot).account;
+        aggressor.self_traded = true;
+        aggressor.before = match aggressor.before {
+            Before::Buy(_) => Before::Buy(self.accounts.get(account).balance),
+            Before::Pay { .. } => aggressor.before,
+            Before::Sell(_) | Before::HeldSell => Before::Sell(self.positions.get(account, placed.symbol)),
+        };
+    }
+}

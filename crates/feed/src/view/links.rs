@@ -1,0 +1,60 @@
+//! Pairs of orders of which one cancels the other. What both hold of their account is held once.
+
+use engine::{Money, OrderId, Position, Side};
+
+use super::View;
+
+impl View {
+    /// The order that is canceled when something happens to this one.
+    pub fn partner(&self, order: OrderId) -> Option<OrderId> {
+        self.links.get(&order).copied()
+    }
+
+    /// Two open orders, each of which holds what it needs, are linked from now on.
+    pub(super) fn link(&mut self, order: OrderId, partner: OrderId) {
+        self.links.insert(order, partner);
+        self.links.insert(partner, order);
+        let (money, shares) = self.held_twice(order, partner);
+        let order = self.orders.terms(self.find(order));
+        let account = self.accounts.get_mut(order.account);
+        account.held = account.held.minus(money);
+        if shares != Position::ZERO {
+            let holding = account.holdings.entry(order.symbol);
+            holding.held = holding.held.minus(shares);
+        }
+    }
+
+    /// An order is about to be canceled. If it is linked, both hold what they need again.
+    pub(super) fn unlink(&mut self, order: OrderId) {
+        let Some(partner) = self.links.remove(&order) else { return };
+        self.links.remove(&partner);
+        let (money, shares) = self.held_twice(order, partner);
+        let order = self.orders.terms(self.find(order));
+        let account = self.accounts.get_mut(order.account);
+        account.held = account.held.plus(money);
+        if shares != Position::ZERO {
+            let holding = account.holdings.entry(order.symbol);
+            holding.held = holding.held.plus(shares);
+            let listing = &mut self.listings[order.symbol.0 as usize];
+            listing.issued = listing.issued.plus(shares);
+        }
+    }
+
+    /// The second of two orders was just placed, and counted as if it held shares of its own: it holds those of the first one.
+    pub(super) fn count_shares_once(&mut self, order: OrderId) {
+        let order = self.orders.terms(self.find(order));
+        if order.side == Side::Sell {
+            let listing = &mut self.listings[order.symbol.0 as usize];
+            listing.issued = listing.issued.minus(order.open.position());
+        }
+    }
+
+    /// What two orders of one account, symbol, side and number of shares need both.
+    fn held_twice(&self, one: OrderId, other: OrderId) -> (Money, Position) {
+        let [one, other] = [one, other].map(|order| self.orders.get(self.find(order)));
+        match one.side {
+            Side::Buy => (one.held_money().min(other.held_money()), Position::ZERO),
+            Side::Sell => (Money::ZERO, one.open.position()),
+        }
+    }
+}

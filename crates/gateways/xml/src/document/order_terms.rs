@@ -1,0 +1,60 @@
+//! The terms of an order besides its kind: when it ends, and what becomes of it where it meets its own account's. Source:
+//! docs/PROTOCOL.md, orders that end at a time, and trading with oneself.
+
+use engine::{Deadline, Decimal, OrderKind, SelfTrade, Time};
+use exchange::deadline_at;
+
+use super::fault::ChildFault;
+use super::fields::decimal;
+use super::order_kind::{TimeInForce, one_of};
+use super::reader::Value;
+
+/// Units of 10^-8 seconds in a microsecond.
+const UNITS_OF_MICROSECOND: u128 = 100;
+
+/// What becomes of the order where it would execute with one of its own account.
+pub(super) fn self_trade(value: Option<Value<'_>>) -> Result<SelfTrade, ChildFault<'static>> {
+    const MODES: [(&str, SelfTrade); 5] = [
+        ("allow", SelfTrade::Allowed),
+        ("cancel-newest", SelfTrade::CancelNewest),
+        ("cancel-oldest", SelfTrade::CancelOldest),
+        ("cancel-both", SelfTrade::CancelBoth),
+        ("decrement", SelfTrade::Decrement),
+    ];
+    let fault = "self-trade must be allow, cancel-newest, cancel-oldest, cancel-both or decrement";
+    Ok(one_of(&MODES, value, fault)?.unwrap_or_default())
+}
+
+/// When an order of this kind ends, which waits for a price or does not.
+pub(super) fn deadline(
+    kind: OrderKind,
+    time: Option<TimeInForce>,
+    waits: bool,
+    until: Option<Value<'_>>,
+) -> Result<Option<Deadline>, ChildFault<'static>> {
+    let Some(until) = until else {
+        if time == Some(TimeInForce::GoodTillDate) {
+            return Err(ChildFault::Order("an order whose tif is GTD needs until, the time at which it ends"));
+        }
+        return Ok(None);
+    };
+    if !kind.rests() && !waits {
+        return Err(ChildFault::Order("until belongs to an order that rests or waits, and this one is done at once"));
+    }
+    if time == Some(TimeInForce::GoodTillCanceled) {
+        return Err(ChildFault::Order("an order with until ends at that time, so its tif cannot be GTC: leave it out"));
+    }
+    let seconds = decimal("until", &until.trimmed(), Ok)?;
+    let Some(until) = read(seconds) else {
+        return Err(ChildFault::Order("until must be above 0 and at most 9007199254.740991, in seconds since 1970"));
+    };
+    if seconds.units % UNITS_OF_MICROSECOND != 0 {
+        return Err(ChildFault::Order("until has more than 6 decimal places"));
+    }
+    Ok(Some(until))
+}
+
+fn read(seconds: Decimal) -> Option<Deadline> {
+    let time = u64::try_from(seconds.units / UNITS_OF_MICROSECOND).ok().filter(|_| !seconds.negative)?;
+    deadline_at(Time(time))
+}

@@ -1,0 +1,47 @@
+//! The rules of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules.
+
+use engine::{Command, Rule, SymbolRules};
+
+use super::fault::ChildFault;
+use super::fields::{Fields, decimal, given, symbol};
+use super::reader::Value;
+
+const AMOUNTS: usize = Rule::ALL.len();
+/// How many attributes rules may have.
+pub(super) const RULES_FIELDS: usize = AMOUNTS + 2;
+
+/// The symbol, the rules with an amount, and whether it trades.
+pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
+    let mut names = ["sym"; RULES_FIELDS];
+    let mut at = 0;
+    while at < AMOUNTS {
+        names[at + 1] = Rule::ALL[at].name();
+        at += 1;
+    }
+    names[RULES_FIELDS - 1] = "trading";
+    names
+}
+
+/// The rules that the values of these attributes give to a symbol. What is not said is no rule.
+pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Command, ChildFault<'a>> {
+    fields.known("rules")?;
+    let [sym, amounts @ .., trading] = fields.values;
+    let symbol = symbol(given(sym, "rules", "sym")?)?;
+    let mut rules = SymbolRules { is_halted: is_halted(trading)?, ..SymbolRules::NONE };
+    for (rule, amount) in Rule::ALL.into_iter().zip(amounts) {
+        let Some(amount) = amount else { continue };
+        decimal(rule.name(), &amount.trimmed(), |amount| rules.set_amount(rule, amount))?;
+    }
+    rules.check().map_err(ChildFault::Rules)?;
+    Ok(Command::ChangeRules { symbol, rules })
+}
+
+fn is_halted(trading: Option<Value<'_>>) -> Result<bool, ChildFault<'static>> {
+    let trading = trading.map(|trading| trading.trimmed());
+    match trading.as_deref() {
+        None => Ok(false),
+        Some(value) if value == b"on" => Ok(false),
+        Some(value) if value == b"off" => Ok(true),
+        Some(_) => Err(ChildFault::Order("trading must be on or off")),
+    }
+}

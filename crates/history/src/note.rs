@@ -1,0 +1,310 @@
+//! What befalls an order beside its placing, its executions and its ending, as records of one size: notes. They are
+//! written once and never changed. An order has a chain of notes, newest first, and so has an account. An order without
+//! notes has no byte of this.
+
+use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
+
+use crate::codec::{Put, SUM_BYTES, Take, seal, sound};
+use crate::columns::{Field, How};
+use crate::error::HistoryError;
+use crate::sealed::Newest;
+use crate::table::{Kind, Table};
+
+pub(crate) const NOTE_BYTES: usize = 76;
+
+const TIME_AT: usize = 16;
+const SEQUENCE_AT: usize = 24;
+const KIND_AT: usize = 68;
+const SUM_AT: usize = NOTE_BYTES - SUM_BYTES;
+
+/// The numbers that stand for kinds.
+const TRIGGERED: u8 = 1;
+/// Of no report: shares were taken off an order.
+const REDUCED: u8 = 2;
+/// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
+/// off it.
+const LAST_TRADE: u8 = 128;
+
+/// Notes. Links are their numbers, from 1.
+pub(crate) const NOTES: Kind<NOTE_BYTES> = Kind {
+    stem: "notes-1",
+    single: false,
+    seed: 0x006e_6f74_6573,
+    fields: &FIELDS,
+    strip,
+    restore: |at, record| seal(at, record),
+};
+
+const FIELDS: [Field; 13] = [
+    // Order, account, symbol.
+    Field(0, 8, How::Value),
+    Field(8, 4, How::Value),
+    Field(12, 4, How::Value),
+    // Time, sequence, value, the next trade.
+    Field(TIME_AT, 8, How::Value),
+    Field(SEQUENCE_AT, 8, How::Value),
+    Field(32, 8, How::Value),
+    Field(40, 8, How::Value),
+    // The notes before.
+    Field(48, 8, How::Link),
+    Field(56, 8, How::Link),
+    // Its place in its command, its kind, the side, why.
+    Field(64, 4, How::Value),
+    Field(KIND_AT, 1, How::Value),
+    Field(69, 1, How::Value),
+    Field(70, 2, How::Value),
+];
+
+/// Something that befell an order and neither executed nor ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub order: OrderId,
+    pub account: AccountIndex,
+    pub symbol: SymbolIndex,
+    pub side: Side,
+    pub what: Noted,
+    pub time: Time,
+    /// The command that did it.
+    pub sequence: Sequence,
+    /// The trade that came next got this number, or will get it.
+    pub next_trade: u64,
+    /// How many notes its command had made before.
+    pub place: u32,
+}
+
+/// What befell an order, and is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// An execution had reached what it waited for: it is active from now on.
+    Triggered(Trigger),
+}
+
+/// A record of a note, and of the notes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoteRecord {
+    pub(crate) tells: Tells,
+    /// The note before of the same order.
+    pub(crate) of_order: Option<u64>,
+    /// The note before of the same account.
+    pub(crate) of_account: Option<u64>,
+}
+
+/// What a record of a note tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tells {
+    What(Note),
+    /// So many shares were taken off an order.
+    Reduced(Reduction),
+    /// Of an order that is done.
+    LastTrade {
+        order: OrderId,
+        account: AccountIndex,
+        time: Time,
+        sequence: Sequence,
+        trade: Option<u64>,
+        reduced: Shares,
+    },
+}
+
+/// Shares that were taken off an order, which stayed open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) time: Time,
+    pub(crate) sequence: Sequence,
+    pub(crate) shares: Shares,
+    pub(crate) why: CancelReason,
+}
+
+/// Why a record of a note cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    Damaged,
+    /// It is what was written, of a kind that a newer version of the program knows.
+    UnknownKind(u8),
+}
+
+impl Unread {
+    /// The error that this is so of record `at`.
+    pub(crate) fn at(self, table: &Table<NOTE_BYTES>, at: u64) -> HistoryError {
+        match self {
+            Unread::Damaged => table.damaged(at),
+            Unread::UnknownKind(kind) => table.unknown(at, "a note", kind),
+        }
+    }
+}
+
+impl NoteRecord {
+    pub(crate) fn order(&self) -> OrderId {
+        match self.tells {
+            Tells::What(Note { order, .. })
+            | Tells::Reduced(Reduction { order, .. })
+            | Tells::LastTrade { order, .. } => order,
+        }
+    }
+
+    /// As record `at`.
+    pub(crate) fn encode(&self, at: u64) -> [u8; NOTE_BYTES] {
+        let mut bytes = Vec::with_capacity(NOTE_BYTES);
+        let put = &mut Put(&mut bytes);
+        match self.tells {
+            Tells::What(note) => {
+                let (kind, value) = match note.what {
+                    Noted::Triggered(trigger) => (TRIGGERED, Trigger::code(Some(trigger))),
+                };
+                put.u64(note.order.0).u32(note.account.0).u32(note.symbol.0).u64(note.time.0).u64(note.sequence.0);
+                put.i64(value).u64(note.next_trade).link(self.of_order).link(self.of_account).u32(note.place);
+                put.u8(kind).u8(side_code(note.side));
+            }
+            Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why }) => {
+                put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
+                put.i64(shares.units()).u64(0).link(self.of_order).link(self.of_account).u32(0);
+                put.u8(REDUCED).u8(0).u8(why.code());
+            }
+            Tells::LastTrade { order, account, time, sequence, trade, reduced } => {
+                put.u64(order.0).u32(account.0).u32(0).u64(time.0).u64(sequence.0);
+                put.link(trade).i64(reduced.units()).link(self.of_order).link(self.of_account).u32(0);
+                put.u8(LAST_TRADE);
+            }
+        }
+        let mut record = [0; NOTE_BYTES];
+        record[..bytes.len()].copy_from_slice(&bytes);
+        seal(at, &mut record);
+        record
+    }
+
+    /// What record `at` says.
+    pub(crate) fn decode(at: u64, record: &[u8; NOTE_BYTES]) -> Result<NoteRecord, Unread> {
+        let bytes = sound(at, record).ok_or(Unread::Damaged)?;
+        let kind = bytes[KIND_AT];
+        match kind {
+            TRIGGERED | REDUCED | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
+            _ => Err(Unread::UnknownKind(kind)),
+        }
+    }
+}
+
+fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
+    let mut take = Take(bytes);
+    let (order, account, symbol) = (OrderId(take.u64()?), AccountIndex(take.u32()?), SymbolIndex(take.u32()?));
+    let (time, sequence, value, next_trade) = (take.time()?, take.sequence()?, take.u64()?, take.u64()?);
+    let (of_order, of_account, place) = (take.link()?, take.link()?, take.u32()?);
+    let tells = match kind {
+        LAST_TRADE => {
+            let reduced = Shares::from_units(i64::try_from(next_trade).ok()?)?;
+            Tells::LastTrade { order, account, time, sequence, trade: (value > 0).then_some(value), reduced }
+        }
+        REDUCED => {
+            let shares = Shares::from_units(i64::try_from(value).ok()?)?;
+            let why = CancelReason::from_code(*take.0.get(2)?)?;
+            Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why })
+        }
+        _ => {
+            take.u8()?;
+            let (side, what) = (side_of(take.u8()?)?, Noted::Triggered(Trigger::from_code(value as i64)?));
+            Tells::What(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
+        }
+    };
+    // Chains that go on from here go back: links count from 1.
+    let goes_back = [of_order, of_account].into_iter().flatten().all(|before| before <= at);
+    goes_back.then_some(NoteRecord { tells, of_order, of_account })
+}
+
+fn side_code(side: Side) -> u8 {
+    match side {
+        Side::Buy => 1,
+        Side::Sell => 2,
+    }
+}
+
+fn side_of(code: u8) -> Option<Side> {
+    match code {
+        1 => Some(Side::Buy),
+        2 => Some(Side::Sell),
+        _ => None,
+    }
+}
+
+/// Removes the checksum. A kind that is not known is sealed as it is.
+fn strip(at: u64, record: &mut [u8; NOTE_BYTES], _: Sequence) -> Option<(Newest, bool)> {
+    let bytes = sound(at, record)?;
+    let (time, sequence) = (Take(&bytes[TIME_AT..]).time()?, Take(&bytes[SEQUENCE_AT..]).sequence()?);
+    record[SUM_AT..].fill(0);
+    Some((Newest { time, sequence }, false))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use engine::Price;
+
+    use super::*;
+
+    fn triggered() -> NoteRecord {
+        let note = Note {
+            order: OrderId(7),
+            account: AccountIndex(3),
+            symbol: SymbolIndex(2),
+            side: Side::Sell,
+            what: Noted::Triggered(Trigger::from_above(Price::from_units(5).unwrap())),
+            time: Time(11),
+            sequence: Sequence(9),
+            next_trade: 4,
+            place: 1,
+        };
+        NoteRecord { tells: Tells::What(note), of_order: Some(1), of_account: Some(2) }
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written_in_its_own_place_alone() {
+        let (order, account, time, sequence) = (OrderId(7), AccountIndex(3), Time(12), Sequence(10));
+        let last_trade = NoteRecord {
+            tells: Tells::LastTrade {
+                order,
+                account,
+                time,
+                sequence,
+                trade: Some(5),
+                reduced: Shares::from_units(8).unwrap(),
+            },
+            of_order: Some(2),
+            of_account: None,
+        };
+        let reduction = Reduction {
+            order,
+            account,
+            symbol: SymbolIndex(2),
+            time,
+            sequence,
+            shares: Shares::from_units(9).unwrap(),
+            why: CancelReason::SelfTrade,
+        };
+        let reduced = NoteRecord { tells: Tells::Reduced(reduction), of_order: Some(2), of_account: None };
+        for written in [triggered(), last_trade, reduced] {
+            let record = written.encode(2);
+            assert_eq!(NoteRecord::decode(2, &record), Ok(written));
+            assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));
+            for bit in 0..NOTE_BYTES * 8 {
+                let mut flipped = record;
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(NoteRecord::decode(2, &flipped), Err(Unread::Damaged), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_named_and_sealed_as_it_is() {
+        let mut record = triggered().encode(2);
+        record[KIND_AT] = 77;
+        seal(2, &mut record);
+        assert_eq!(NoteRecord::decode(2, &record), Err(Unread::UnknownKind(77)));
+        let mut stripped = record;
+        let newest = Newest { time: Time(11), sequence: Sequence(9) };
+        assert_eq!(strip(2, &mut stripped, Sequence(0)), Some((newest, false)));
+        (NOTES.restore)(2, &mut stripped);
+        assert_eq!(stripped, record);
+    }
+}

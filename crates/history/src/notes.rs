@@ -1,0 +1,262 @@
+//! Writes the notes of orders and finds them again, along the chain of an order. An order that is done links to its last
+//! note; where it has executed, too, one more note says where its trades are.
+
+use std::collections::HashMap;
+
+use engine::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, SymbolIndex, Time};
+use foldhash::fast::RandomState;
+
+use crate::ending::Last;
+use crate::error::HistoryError;
+use crate::followed::Followed;
+use crate::history::History;
+use crate::note::{Note, NoteRecord, Noted, Reduction, Tells};
+use crate::record::PastOrder;
+use crate::table::Near;
+
+/// Where a done or open order's notes and trades are: the last of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lasts {
+    pub(crate) note: Option<u64>,
+    pub(crate) trade: Option<u64>,
+}
+
+impl History {
+    /// An order that waited is active now.
+    pub(crate) fn triggered(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+    ) -> Result<(), HistoryError> {
+        let trigger = placed.trigger.expect("invariant: what is triggered had a trigger");
+        self.note(order, account, placed, Noted::Triggered(trigger))
+    }
+
+    /// Notes what the command that is followed did to an open order.
+    fn note(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        what: Noted,
+    ) -> Result<(), HistoryError> {
+        let Followed { sequence, time, notes: place, .. } = self.followed;
+        self.followed.notes += 1;
+        if sequence <= self.heads.through {
+            return Ok(());
+        }
+        let NewOrder { symbol, side, .. } = *placed;
+        let next_trade = self.trades.len() + 1;
+        let number = self.notes.len() + 1;
+        let of_order = self.heads.noted.insert(order, number);
+        let of_account = self.heads.account(account).note.replace(number);
+        let note = Note { order, account, symbol, side, what, time, sequence, next_trade, place };
+        self.notes.append(&NoteRecord { tells: Tells::What(note), of_order, of_account }.encode(number - 1))
+    }
+
+    /// Shares were taken off an order. It stands in the chain of the order alone: no report tells it.
+    pub(crate) fn reduced(
+        &mut self,
+        order: OrderId,
+        (account, symbol): (AccountIndex, SymbolIndex),
+        shares: Shares,
+        why: CancelReason,
+    ) -> Result<(), HistoryError> {
+        let Followed { sequence, time, .. } = self.followed;
+        if sequence <= self.heads.through {
+            return Ok(());
+        }
+        let all = self.followed.reduced.entry(order).or_insert(Shares::ZERO);
+        *all = all.plus(shares);
+        let number = self.notes.len() + 1;
+        let of_order = self.heads.noted.insert(order, number);
+        let tells = Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why });
+        self.notes.append(&NoteRecord { tells, of_order, of_account: None }.encode(number - 1))
+    }
+
+    /// What the ending of an order with notes links to: its last note, or one more that says where its trades are, and what was taken
+    /// off it.
+    pub(crate) fn noted_last(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        note: u64,
+        trade: Option<u64>,
+    ) -> Result<u64, HistoryError> {
+        let reduced = self.followed.reduced.remove(&order).unwrap_or(Shares::ZERO);
+        if trade.is_none() && reduced.is_zero() {
+            return Ok(note);
+        }
+        let Followed { sequence, time, .. } = self.followed;
+        let number = self.notes.len() + 1;
+        let tells = Tells::LastTrade { order, account, time, sequence, trade, reduced };
+        let record = NoteRecord { tells, of_order: Some(note), of_account: None };
+        self.notes.append(&record.encode(number - 1))?;
+        Ok(number)
+    }
+
+    /// Where the notes and the trades of a done order are; of one that is not done, nothing.
+    pub(crate) fn lasts_of(&self, past: &PastOrder) -> Result<Lasts, HistoryError> {
+        let number = match past.last {
+            None => return Ok(Lasts::default()),
+            Some(Last::Trade(trade)) => return Ok(Lasts { note: None, trade: Some(trade) }),
+            Some(Last::Note(number)) => number,
+        };
+        let gone_until = self.notes.reach().gone_until.sequence;
+        let record = match self.read_note_of(past.order, number, &mut Near::default()) {
+            // A note that says where its trades are would be as new as its ending, and be there. So it has no trades.
+            Err(HistoryError::NoLongerKept { .. }) if past.ended.is_some_and(|ended| ended.sequence > gone_until) => {
+                return Ok(Lasts { note: Some(number), trade: None });
+            }
+            read => read?,
+        };
+        Ok(match record.tells {
+            Tells::What(_) | Tells::Reduced(_) => Lasts { note: Some(number), trade: None },
+            Tells::LastTrade { trade, .. } => Lasts { note: record.of_order, trade },
+        })
+    }
+
+    /// What befell an order up to the command `through`, oldest first, beside its executions.
+    pub(crate) fn notes_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Vec<Note>, HistoryError> {
+        let mut at = match (past.last, self.heads.noted.get(&past.order)) {
+            (Some(_), _) => self.lasts_of(past)?.note,
+            (None, Some(note)) => Some(*note),
+            // It may have ended since: then its record knows.
+            (None, None) if through < self.followed.sequence => match self.record_of(past.order)? {
+                Some(now) => self.lasts_of(&now)?.note,
+                None => None,
+            },
+            (None, None) => None,
+        };
+        let (mut found, mut near) = (Vec::new(), Near::default());
+        while let Some(number) = at {
+            let record = self.read_note_of(past.order, number, &mut near)?;
+            match record.tells {
+                Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
+                // The order is asked for as it was when it was open.
+                Tells::Reduced(_) | Tells::LastTrade { .. } => {}
+            }
+            at = record.of_order;
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    /// The order with what was taken off it up to the command `through`. `past` is as its record says today.
+    pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
+        let last = match past.last {
+            Some(Last::Note(number)) => Some(number),
+            Some(Last::Trade(_)) => None,
+            None => self.heads.noted.get(&past.order).copied(),
+        };
+        let (mut at, mut near, mut reduced) = (last, Near::default(), Shares::ZERO);
+        while let Some(number) = at {
+            let record = match self.read_note_of(past.order, number, &mut near) {
+                // What is newer was read: a note that says all is as new as the ending.
+                Err(HistoryError::NoLongerKept { .. }) => break,
+                read => read?,
+            };
+            match record.tells {
+                Tells::LastTrade { sequence, reduced, .. } if sequence <= through => {
+                    return Ok(PastOrder { reduced, ..past });
+                }
+                Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
+                    reduced = reduced.plus(shares);
+                }
+                Tells::LastTrade { .. } | Tells::Reduced(_) | Tells::What(_) => {}
+            }
+            at = record.of_order;
+        }
+        Ok(PastOrder { reduced, ..past })
+    }
+
+    /// Of the open orders: what was taken off each.
+    pub(crate) fn reduced_of_open(&self) -> Result<HashMap<OrderId, Shares, RandomState>, HistoryError> {
+        let mut found = HashMap::default();
+        for (&order, &last) in &self.heads.noted {
+            let (mut at, mut near, mut reduced) = (Some(last), Near::default(), Shares::ZERO);
+            while let Some(number) = at {
+                match self.read_note_of(order, number, &mut near) {
+                    Ok(record) => {
+                        if let Tells::Reduced(Reduction { shares, .. }) = record.tells {
+                            reduced = reduced.plus(shares);
+                        }
+                        at = record.of_order;
+                    }
+                    // Told to whoever asks for the order. The market goes on.
+                    Err(error) if error.is_damage() => at = None,
+                    Err(HistoryError::NoLongerKept { .. }) => at = None,
+                    Err(error) => return Err(error),
+                }
+            }
+            if !reduced.is_zero() {
+                found.insert(order, reduced);
+            }
+        }
+        Ok(found)
+    }
+
+    /// When an order that waited was triggered; none if it waits, and where that is not known: it was before notes were kept,
+    /// or they are no longer kept.
+    pub fn triggered_at(&self, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
+        self.triggered_as_of(Sequence(u64::MAX), past)
+    }
+
+    /// As `triggered_at`, after the command `through`.
+    pub(crate) fn triggered_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
+        if past.trigger.is_none() {
+            return Ok(None);
+        }
+        match self.notes_as_of(through, past) {
+            Ok(notes) => Ok(notes.iter().find(|note| matches!(note.what, Noted::Triggered(_))).map(|note| note.time)),
+            Err(HistoryError::NoLongerKept { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Of each open order with notes: what befell it.
+    pub fn notes_of_open(&self) -> Result<Vec<Note>, HistoryError> {
+        let mut open: Vec<(OrderId, u64)> = self.heads.noted.iter().map(|(order, note)| (*order, *note)).collect();
+        open.sort_unstable_by_key(|(_, number)| *number);
+        let (mut found, mut near) = (Vec::new(), Near::default());
+        for (order, last) in open {
+            let mut at = Some(last);
+            while let Some(number) = at {
+                match self.read_note_of(order, number, &mut near) {
+                    Ok(record) => {
+                        if let Tells::What(note) = record.tells {
+                            found.push(note);
+                        }
+                        at = record.of_order;
+                    }
+                    // Told to whoever asks for the order. The market goes on.
+                    Err(error) if error.is_damage() => at = None,
+                    Err(HistoryError::NoLongerKept { .. }) => at = None,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// A note, which has to be of this order.
+    fn read_note_of(&self, order: OrderId, number: u64, near: &mut Near) -> Result<NoteRecord, HistoryError> {
+        let record = self.read_note_near(number, near)?;
+        if record.order() == order { Ok(record) } else { Err(self.lost_note(number)) }
+    }
+
+    pub(crate) fn read_note_near(&self, number: u64, near: &mut Near) -> Result<NoteRecord, HistoryError> {
+        let at = number - 1;
+        let record = self.notes.read_near(at, near).inspect_err(|error| self.list(error))?;
+        NoteRecord::decode(at, &record).map_err(|unread| {
+            let error = unread.at(&self.notes, at);
+            self.list(&error);
+            error
+        })
+    }
+
+    pub(crate) fn lost_note(&self, number: u64) -> HistoryError {
+        self.lost(&self.notes, number - 1)
+    }
+}

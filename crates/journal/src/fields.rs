@@ -1,0 +1,93 @@
+//! The fields that commands and state items have in common, as bytes. It does not know which of them a command has.
+
+use engine::{AccountId, ClientOrderId, Deadline, Money, Position, Price, SelfTrade, Shares, Symbol};
+
+use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
+
+pub(crate) fn put_account(out: &mut Vec<u8>, account: AccountId) {
+    put_u128(out, account.packed());
+}
+
+pub(crate) fn take_account(bytes: &mut &[u8]) -> Result<AccountId, CodecError> {
+    AccountId::from_packed(take_u128(bytes)?).ok_or(CodecError::OutOfBounds("account id"))
+}
+
+pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
+    let name = symbol.as_bytes();
+    out.push(name.len() as u8);
+    out.extend_from_slice(name);
+}
+
+pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
+    let length = take_u8(bytes)?;
+    Symbol::parse(take_bytes(bytes, usize::from(length))?).map_err(|_| CodecError::OutOfBounds("symbol"))
+}
+
+pub(crate) fn put_client_order_id(out: &mut Vec<u8>, id: ClientOrderId) {
+    let text = id.as_bytes();
+    out.push(text.len() as u8);
+    out.extend_from_slice(text);
+}
+
+pub(crate) fn take_client_order_id(bytes: &mut &[u8]) -> Result<ClientOrderId, CodecError> {
+    let length = take_u8(bytes)?;
+    ClientOrderId::parse(take_bytes(bytes, usize::from(length))?)
+        .map_err(|_| CodecError::OutOfBounds("client order id"))
+}
+
+/// Appends money or a position. Panics if negative: no amount at rest is.
+pub(crate) fn put_amount(out: &mut Vec<u8>, units: i128) {
+    put_u128(out, u128::try_from(units).expect("invariant: an amount at rest is not negative"));
+}
+
+pub(crate) fn take_amount(bytes: &mut &[u8], field: &'static str) -> Result<i128, CodecError> {
+    i128::try_from(take_u128(bytes)?).map_err(|_| CodecError::OutOfBounds(field))
+}
+
+pub(crate) fn take_price(bytes: &mut &[u8]) -> Result<Price, CodecError> {
+    price(take_u64(bytes)?)
+}
+
+pub(crate) fn price(units: u64) -> Result<Price, CodecError> {
+    i64::try_from(units).ok().and_then(Price::from_units).ok_or(CodecError::OutOfBounds("price"))
+}
+
+/// Shares above zero.
+pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
+    match i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units) {
+        Some(shares) if !shares.is_zero() => Ok(shares),
+        Some(_) | None => Err(CodecError::OutOfBounds("number of shares")),
+    }
+}
+
+pub(crate) fn take_balance(bytes: &mut &[u8]) -> Result<Money, CodecError> {
+    let balance = Money::from_units(take_amount(bytes, "balance")?);
+    if balance > Money::CAP { Err(CodecError::OutOfBounds("balance")) } else { Ok(balance) }
+}
+
+pub(crate) fn take_issue(bytes: &mut &[u8]) -> Result<Position, CodecError> {
+    let shares = Position::from_units(take_amount(bytes, "number of shares issued")?);
+    if shares > Position::CAP { Err(CodecError::OutOfBounds("number of shares issued")) } else { Ok(shares) }
+}
+
+/// What stands before an order with a deadline or a mode of self-trade prevention: a tag, the mode and the deadline.
+pub(crate) fn put_terms(out: &mut Vec<u8>, tag: u8, self_trade: SelfTrade, until: Option<Deadline>) {
+    if self_trade != SelfTrade::Allowed || until.is_some() {
+        out.extend_from_slice(&[tag, self_trade.code()]);
+        put_u64(out, Deadline::code(until));
+    }
+}
+
+/// The mode of self-trade prevention and the deadline, of which there is one at least.
+pub(crate) fn take_terms(bytes: &mut &[u8]) -> Result<(SelfTrade, Option<Deadline>), CodecError> {
+    let self_trade = SelfTrade::from_code(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("self-trade prevention"))?;
+    let code = take_u64(bytes)?;
+    let until = Deadline::from_code(code);
+    if Deadline::code(until) != code {
+        return Err(CodecError::OutOfBounds("deadline"));
+    }
+    match (self_trade, until) {
+        (SelfTrade::Allowed, None) => Err(CodecError::OutOfBounds("terms of an order")),
+        terms => Ok(terms),
+    }
+}

@@ -1,0 +1,99 @@
+//! A symbol's rules as bytes: which there are, and then the amounts of those, integers as LEB128. Rules have one encoding. It does not
+//! know what they are written in. Source: docs/JOURNAL.md, rules.
+
+use engine::{Distance, Money, SymbolRules};
+
+use crate::fields::{put_amount, take_amount, take_price, take_shares};
+use crate::varint::{CodecError, put_u64, take_u64};
+
+const TICK: u64 = 1;
+const LOT: u64 = 2;
+const SHARES_MIN: u64 = 4;
+const SHARES_MAX: u64 = 8;
+const VALUE_MIN: u64 = 16;
+const VALUE_MAX: u64 = 32;
+const BAND_UP: u64 = 64;
+const BAND_DOWN: u64 = 128;
+const HALTED: u64 = 256;
+const ALL: u64 = 511;
+
+const NONE: SymbolRules = SymbolRules::NONE;
+
+/// Appends rules. Panics if no order could obey them: written, they could never be read again.
+pub(crate) fn put_rules(out: &mut Vec<u8>, rules: &SymbolRules) {
+    assert!(rules.check().is_ok(), "invariant: rules that no order could obey are refused by the parser");
+    put_u64(out, bits(rules));
+    if rules.tick != NONE.tick {
+        put_u64(out, rules.tick.units().unsigned_abs());
+    }
+    for (shares, none) in
+        [(rules.lot, NONE.lot), (rules.shares_min, NONE.shares_min), (rules.shares_max, NONE.shares_max)]
+    {
+        if shares != none {
+            put_u64(out, shares.units().unsigned_abs());
+        }
+    }
+    for (value, none) in [(rules.value_min, NONE.value_min), (rules.value_max, NONE.value_max)] {
+        if value != none {
+            put_amount(out, value.units());
+        }
+    }
+    for distance in [rules.band_up, rules.band_down].into_iter().flatten() {
+        put_u64(out, u64::from(distance.hundredths()));
+    }
+}
+
+/// Takes rules from the front of `bytes`. Whatever the bytes are, it never panics.
+pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
+    let found = take_u64(bytes)?;
+    if found & !ALL != 0 {
+        return Err(CodecError::OutOfBounds("rules"));
+    }
+    let mut rules = SymbolRules { is_halted: found & HALTED != 0, ..NONE };
+    if found & TICK != 0 {
+        rules.tick = take_price(bytes)?;
+    }
+    for (bit, shares) in
+        [(LOT, &mut rules.lot), (SHARES_MIN, &mut rules.shares_min), (SHARES_MAX, &mut rules.shares_max)]
+    {
+        if found & bit != 0 {
+            *shares = take_shares(bytes)?;
+        }
+    }
+    for (bit, value) in [(VALUE_MIN, &mut rules.value_min), (VALUE_MAX, &mut rules.value_max)] {
+        if found & bit != 0 {
+            *value = Money::from_units(take_amount(bytes, "value")?);
+        }
+    }
+    for (bit, distance) in [(BAND_UP, &mut rules.band_up), (BAND_DOWN, &mut rules.band_down)] {
+        if found & bit != 0 {
+            *distance = Some(take_distance(bytes)?);
+        }
+    }
+    // An amount that is no rule is not written.
+    if bits(&rules) != found || rules.check().is_err() {
+        return Err(CodecError::OutOfBounds("rules"));
+    }
+    Ok(rules)
+}
+
+/// Which rules there are.
+fn bits(rules: &SymbolRules) -> u64 {
+    let found = [
+        (rules.tick != NONE.tick, TICK),
+        (rules.lot != NONE.lot, LOT),
+        (rules.shares_min != NONE.shares_min, SHARES_MIN),
+        (rules.shares_max != NONE.shares_max, SHARES_MAX),
+        (rules.value_min != NONE.value_min, VALUE_MIN),
+        (rules.value_max != NONE.value_max, VALUE_MAX),
+        (rules.band_up.is_some(), BAND_UP),
+        (rules.band_down.is_some(), BAND_DOWN),
+        (rules.is_halted, HALTED),
+    ];
+    found.into_iter().filter(|(is_there, _)| *is_there).fold(0, |bits, (_, bit)| bits | bit)
+}
+
+fn take_distance(bytes: &mut &[u8]) -> Result<Distance, CodecError> {
+    let hundredths = u32::try_from(take_u64(bytes)?).ok();
+    hundredths.and_then(Distance::from_hundredths).ok_or(CodecError::OutOfBounds("price band"))
+}

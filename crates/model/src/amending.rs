@@ -1,0 +1,72 @@
+//! Orders that lose shares and stay, and orders that end at their time.
+
+use engine::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares};
+
+use crate::exchange::Model;
+
+/// One command ends so many orders at most.
+const EXPIRED_MAX: usize = 1_000;
+
+impl Model {
+    pub(crate) fn amend_order(
+        &mut self,
+        account: AccountId,
+        order: OrderId,
+        shares: Shares,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let amended = self.owned_order(account, order)?;
+        if amended.open.is_zero() {
+            return Err(Reject::NothingToAmend);
+        }
+        let has = amended.placed.less(amended.reduced);
+        let executed = has.less(amended.open);
+        if shares >= has {
+            return Err(Reject::AmendsUpward { shares: has });
+        }
+        if shares <= executed {
+            return Err(Reject::AmendsBelowExecuted { executed });
+        }
+        if let Some(partner) = self.partner(order) {
+            return Err(Reject::AmendsOneOfTwo { partner });
+        }
+        let rules = self.rules(self.order(order).symbol);
+        if shares.units() % rules.lot.units() != 0 {
+            return Err(Reject::BreaksRule(BrokenRule::OffLot { shares, lot: rules.lot }));
+        }
+        if shares < rules.shares_min {
+            return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: rules.shares_min }));
+        }
+        self.take_off(order, has.less(shares), CancelReason::Asked, events);
+        Ok(Reply::Amended { order, open: self.order(order).open })
+    }
+
+    /// An order has fewer shares than it had.
+    pub(crate) fn take_off(&mut self, id: OrderId, shares: Shares, why: CancelReason, events: &mut Vec<Event>) {
+        let order = &mut self.orders[id.0 as usize - 1];
+        order.open = order.open.less(shares);
+        order.reduced = order.reduced.plus(shares);
+        let (account, symbol) = (order.account, order.symbol);
+        events.push(Event::OrderReduced { order: id, account, symbol, shares, why });
+        self.give_back(id, shares, events);
+    }
+
+    /// Ends the orders whose time has come, the earliest first.
+    pub(crate) fn expire_orders(&mut self, events: &mut Vec<Event>) {
+        let mut ended: Vec<(Deadline, OrderId)> =
+            self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
+        ended.sort();
+        ended.retain(|(until, _)| until.time() <= self.time);
+        let mut canceled = 0;
+        for (_, order) in ended {
+            // Its partner may have ended before it, and took it along.
+            if self.order(order).open.is_zero() || canceled == EXPIRED_MAX {
+                continue;
+            }
+            canceled += 1;
+            self.cancel_partner(order, events);
+            self.cancel_open(order, CancelReason::Expired, events);
+            self.say_if_client_order_is_done(order, events);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Rules of symbols as a workload draws them: from the prices and sizes of its orders, so that these just meet them, and just miss
+//! them. It knows nothing of how rules are obeyed.
+
+use engine::{Distance, Money, Price, Shares, SymbolRules};
+
+use crate::random::Random;
+
+/// Rules that an order can obey: a band or a lot size alone, so that most orders come so far that these matter, or each rule in a part
+/// of the cases.
+pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> SymbolRules {
+    if random.percent(25) {
+        return SymbolRules::NONE;
+    }
+    let mut rules = SymbolRules::NONE;
+    match random.below(100) {
+        0..35 => {
+            (rules.band_up, rules.band_down) = band(random);
+            return rules;
+        }
+        35..50 => return SymbolRules { lot: lot(random, sizes), ..rules },
+        _ => {}
+    }
+    if random.percent(30) {
+        rules.tick = tick(random, prices);
+    }
+    if random.percent(30) {
+        rules.lot = lot(random, sizes);
+    }
+    if random.percent(20) {
+        rules.shares_min = random.pick(sizes);
+    }
+    if random.percent(20) {
+        rules.shares_max = random.pick(sizes);
+    }
+    if random.percent(20) {
+        rules.value_min = value(random, prices, sizes);
+    }
+    if random.percent(20) {
+        rules.value_max = value(random, prices, sizes);
+    }
+    if random.percent(35) {
+        (rules.band_up, rules.band_down) = band(random);
+    }
+    rules.is_halted = random.percent(8);
+    if rules.check().is_ok() { rules } else { SymbolRules::NONE }
+}
+
+/// One that most prices, or some, are multiples of.
+fn tick(random: &mut Random, prices: &[Price]) -> Price {
+    let step = prices[1].units() - prices[0].units();
+    let units = random.pick(&[1, 2, step, step * 2, prices[0].units()]);
+    Price::from_units(units).expect("prices rise")
+}
+
+fn lot(random: &mut Random, sizes: &[Shares]) -> Shares {
+    let size = random.pick(&sizes[..3]).units();
+    Shares::from_units(random.pick(&[size, (size / 2).max(1)])).expect("above zero")
+}
+
+fn value(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> Money {
+    random.pick(prices).times(random.pick(sizes))
+}
+
+/// Narrow ones for dear things, wide ones for crumbs; one side alone, now and then.
+fn band(random: &mut Random) -> (Option<Distance>, Option<Distance>) {
+    let hundredths = random.pick(&[25, 50, 100, 300, 3_000, 5_000, 9_999, 10_000, 50_000, 1_000_000]);
+    let up = Distance::from_hundredths(hundredths).filter(|_| random.percent(80));
+    let down = Distance::from_hundredths(hundredths.min(9_999)).filter(|_| random.percent(80));
+    (up, down)
+}

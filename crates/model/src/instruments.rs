@@ -1,0 +1,120 @@
+//! The rules of symbols: how they are changed, and what an order has to obey. Reads as docs/PROTOCOL.md, rules.
+
+use engine::{
+    BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolRules,
+};
+
+use crate::exchange::Model;
+
+impl Model {
+    pub(crate) fn change_rules(
+        &mut self,
+        symbol: Symbol,
+        rules: SymbolRules,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbol_named(symbol)?;
+        let listing = &mut self.symbols[symbol.0 as usize];
+        if listing.rules != rules {
+            listing.rules = rules;
+            listing.is_watched = true;
+            events.extend(rules.parts().map(|part| Event::RulesChanged { symbol, part }));
+        }
+        Ok(Reply::Created)
+    }
+
+    /// The rules of a symbol; those that say nothing if it was given none.
+    pub fn rules(&self, symbol: SymbolIndex) -> SymbolRules {
+        self.symbols[symbol.0 as usize].rules
+    }
+
+    /// The price of a symbol's last execution that was noted.
+    pub fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
+        self.symbols[symbol.0 as usize].last
+    }
+
+    /// The rule that an order breaks when it is placed.
+    pub(crate) fn broken_when_placed(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
+        let NewOrder { symbol, limit, shares, kind, trigger, .. } = *placed;
+        let rules = self.rules(symbol);
+        if rules.is_halted {
+            return Some(BrokenRule::Halted);
+        }
+        let is_market = kind == OrderKind::Market;
+        let tick = rules.tick;
+        if !is_market && limit.units() % tick.units() != 0 {
+            return Some(BrokenRule::LimitOffTick { limit, tick });
+        }
+        let waits_for = trigger.map(|trigger| trigger.price());
+        if let Some(trigger) = waits_for
+            && trigger.units() % tick.units() != 0
+        {
+            return Some(BrokenRule::TriggerOffTick { trigger, tick });
+        }
+        if shares.units() % rules.lot.units() != 0 {
+            return Some(BrokenRule::OffLot { shares, lot: rules.lot });
+        }
+        if shares < rules.shares_min {
+            return Some(BrokenRule::TooFewShares { shares, least: rules.shares_min });
+        }
+        if shares > rules.shares_max {
+            return Some(BrokenRule::TooManyShares { shares, most: rules.shares_max });
+        }
+        // A market order has no limit. It is counted at the price that it waits for, or at the last one.
+        let price = if is_market { waits_for.or(self.last_price(symbol))? } else { limit };
+        let value = price.times(shares);
+        if value < rules.value_min {
+            return Some(BrokenRule::TooLittleValue { value, least: rules.value_min });
+        }
+        if value > rules.value_max {
+            return Some(BrokenRule::TooMuchValue { value, most: rules.value_max });
+        }
+        None
+    }
+
+    /// The rule that an order breaks when it comes to its book.
+    pub(crate) fn broken_on_arrival(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
+        if self.rules(placed.symbol).is_halted {
+            return Some(BrokenRule::Halted);
+        }
+        let (low, high) = self.band(placed.symbol)?;
+        let limit = placed.limit;
+        let is_outside = placed.kind != OrderKind::Market && (limit < low || limit > high);
+        is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
+    }
+
+    /// The worst price that an order takes: its limit. A market order takes none outside the band.
+    pub(crate) fn worst_price(&self, placed: &NewOrder<SymbolIndex>) -> Price {
+        match (placed.kind, placed.side, self.band(placed.symbol)) {
+            (OrderKind::Market, Side::Buy, Some((_, high))) => high,
+            (OrderKind::Market, Side::Sell, Some((low, _))) => low,
+            _ => placed.limit,
+        }
+    }
+
+    /// From which price to which limits may be: so many hundredths of a per cent below and above the last one.
+    pub fn band(&self, symbol: SymbolIndex) -> Option<(Price, Price)> {
+        let last = i128::from(self.last_price(symbol)?.units());
+        let rules = self.rules(symbol);
+        let whole = 10_000;
+        let low = match rules.band_down {
+            None => 1,
+            Some(down) => {
+                let scaled = last * (whole - i128::from(down.hundredths()));
+                if scaled % whole == 0 { scaled / whole } else { scaled / whole + 1 }
+            }
+        };
+        let high = match rules.band_up {
+            None => i128::from(i64::MAX),
+            Some(up) => last * (whole + i128::from(up.hundredths())) / whole,
+        };
+        let price = |units: i128| Price::from_units(units.min(i128::from(i64::MAX)) as i64).expect("above zero");
+        Some((price(low), price(high)))
+    }
+
+    /// As many whole lots as there are in so many shares.
+    pub(crate) fn whole_lots(&self, symbol: SymbolIndex, shares: Shares) -> Shares {
+        let lot = self.rules(symbol).lot.units();
+        Shares::from_units(shares.units() / lot * lot).expect("no fewer than none")
+    }
+}

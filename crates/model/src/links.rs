@@ -1,0 +1,126 @@
+//! Pairs of orders of which one cancels the other.
+
+use engine::{
+    AccountId, AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex,
+};
+
+use crate::exchange::{Model, Order, Terms};
+use crate::placing::pays_as_it_goes;
+
+impl Model {
+    /// All pairs of orders that are linked.
+    pub fn pairs(&self) -> impl Iterator<Item = (OrderId, OrderId)> {
+        self.links.iter().copied()
+    }
+
+    /// The other order of a pair.
+    pub fn partner(&self, order: OrderId) -> Option<OrderId> {
+        self.links.iter().find_map(|&(one, other)| match order {
+            _ if order == one => Some(other),
+            _ if order == other => Some(one),
+            _ => None,
+        })
+    }
+
+    /// Something is about to happen to an order: its partner is canceled first. What both held is held for the order alone.
+    pub(crate) fn cancel_partner(&mut self, order: OrderId, events: &mut Vec<Event>) {
+        let Some(partner) = self.partner(order) else { return };
+        let held = self.held_by_two(order, partner);
+        self.links.retain(|&(one, other)| one != order && other != order);
+        let account = self.order(partner).account;
+        let symbol = self.order(partner).symbol;
+        let shares = self.cancel(partner);
+        events.push(Event::OrderCanceled { order: partner, account, symbol, shares, why: CancelReason::Linked });
+        let too_much = held.minus(held_money(self.order(order)));
+        if too_much != Money::ZERO {
+            self.credit_money(account, too_much);
+            events.push(self.balance_changed(account));
+        }
+        self.say_if_client_order_is_done(partner, events);
+    }
+
+    /// Both hold as much money as the one that needs more.
+    pub(crate) fn held_by_two(&self, one: OrderId, other: OrderId) -> Money {
+        held_money(self.order(one)).max(held_money(self.order(other)))
+    }
+
+    /// Places an order that is linked with the one that the command before placed. Without it there is neither.
+    pub(crate) fn place_linked(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let index = self.account_named(account)?;
+        let Some(first) = self.just_opened else {
+            // It is told what it would be told of its account and of its client order id, and nothing is placed.
+            let told = self.clone().place_under(terms, account, asked, &mut Vec::new());
+            return match told {
+                Ok(Reply::Repeated(_)) | Err(Reject::UnknownAccount | Reject::ClientOrderIdTaken { .. }) => told,
+                _ => Err(Reject::NotLinked),
+            };
+        };
+        let mut after = self.clone();
+        let mut told = Vec::new();
+        let placed = after.try_to_place_linked(first, index, terms, account, asked, &mut told);
+        if let Ok(Reply::Opened(_)) = placed {
+            *self = after;
+            events.append(&mut told);
+        } else if self.order(first).account == index && !self.order(first).open.is_zero() {
+            self.cancel_open(first, CancelReason::Linked, events);
+            self.say_if_client_order_is_done(first, events);
+        }
+        placed
+    }
+
+    fn try_to_place_linked(
+        &mut self,
+        first: OrderId,
+        index: AccountIndex,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let before = self.order(first).clone();
+        if before.account != index || before.open.is_zero() {
+            return Err(Reject::NotLinked);
+        }
+        let symbol = self.symbol_named(asked.symbol)?;
+        let is_pair = before.symbol == symbol
+            && before.side == asked.side
+            && before.open == asked.shares
+            && before.executions.is_empty()
+            && (before.waits || asked.trigger.is_some())
+            && (asked.trigger.is_some() || asked.kind == OrderKind::PostOnly);
+        if !is_pair {
+            return Err(Reject::CannotLink { order: first });
+        }
+        // What the first one holds may be held by the second one, too.
+        let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        match side {
+            Side::Buy => self.credit_money(index, held_money(&before).min(money_of(&placed))),
+            Side::Sell => self.credit_shares(index, symbol, shares.position()),
+        }
+        let reply = self.place_under(terms, account, asked, events)?;
+        if let Reply::Opened(order) = reply {
+            self.links.push((first, order));
+            events.push(Event::OrdersLinked { order: first, partner: order });
+        }
+        Ok(reply)
+    }
+}
+
+/// The money that an order holds alone.
+pub(crate) fn held_money(order: &Order) -> Money {
+    money_of(&NewOrder { shares: order.open, ..order.as_placed() })
+}
+
+fn money_of(placed: &NewOrder<SymbolIndex>) -> Money {
+    match placed.side {
+        Side::Buy if !pays_as_it_goes(placed) => placed.limit.times(placed.shares),
+        Side::Buy | Side::Sell => Money::ZERO,
+    }
+}

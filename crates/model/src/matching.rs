@@ -1,0 +1,161 @@
+//! Executing an order with those on the book.
+
+use std::cmp::Reverse;
+
+use engine::{
+    CancelReason, Event, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side,
+    SymbolIndex,
+};
+
+use crate::exchange::{Model, Order};
+use crate::placing::{affordable, pays_as_it_goes};
+
+impl Model {
+    /// An order arrives at its book: executes, and then rests or is canceled. `before` is what its account was told last of its
+    /// balance and position, before the events from `told_before` on.
+    pub(crate) fn execute_all(
+        &mut self,
+        id: OrderId,
+        mut before: [Event; 2],
+        told_before: usize,
+        events: &mut Vec<Event>,
+    ) {
+        let Order { account, symbol, side, limit, open: shares, kind, self_trade, .. } = *self.order(id);
+        let placed = NewOrder { shares, ..self.order(id).as_placed() };
+        let pays_as_it_goes = pays_as_it_goes(&placed);
+        let funds = self.balance(account);
+        let reached_before = self.reached.clone();
+        let worst = self.worst_price(&placed);
+        let matching = self.matching(symbol, side, worst);
+        let counted = self.counted(account, self_trade, &matching);
+        let on_the_book = counted.into_iter().map(|maker| i128::from(self.order(maker).open.units()));
+        let is_short = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
+        // What was refused if it had just been placed.
+        let is_refused = self.refusal_on_arrival(account, &placed).is_some();
+
+        // What the executions bring the aggressor is added up here and credited after the last of them.
+        let mut money_due = Money::ZERO;
+        let mut shares_due = Position::ZERO;
+        let mut is_prevented = false;
+        let mut wanted = shares;
+        let mut price_before = None;
+        while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
+            let price = self.order(maker).limit;
+            if pays_as_it_goes && price_before != Some(price) {
+                // At each price: what the rest of the money does not pay for is not wanted, nor a part of a lot.
+                let paid_for = affordable(funds.plus(money_due), price);
+                wanted = if paid_for < wanted { self.whole_lots(symbol, paid_for) } else { wanted };
+                price_before = Some(price);
+            }
+            let shares = self.order(maker).open.min(wanted);
+            if shares.is_zero() {
+                break;
+            }
+            if self.order(maker).account == account && self_trade != SelfTrade::Allowed {
+                let told = events.len();
+                is_prevented = self.prevent(id, maker, shares, wanted, events);
+                for before in &mut before {
+                    let again = events[told..].iter().rfind(|told| is_of_the_same(told, before)).copied();
+                    *before = again.unwrap_or(*before);
+                }
+                if is_prevented {
+                    break;
+                }
+                if self_trade == SelfTrade::Decrement {
+                    (wanted, price_before) = (self.order(id).open, None);
+                }
+                continue;
+            }
+            wanted = wanted.less(shares);
+            self.cancel_partner(maker, events);
+            self.execute(maker, price, shares);
+            self.execute(id, price, shares);
+            self.reach(symbol, price);
+            let maker_account = self.order(maker).account;
+            let maker_done = self.order(maker).open.is_zero();
+            events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
+            self.say_if_client_order_is_done(maker, events);
+            match side {
+                Side::Buy => {
+                    self.credit_money(maker_account, price.times(shares));
+                    events.push(self.balance_changed(maker_account));
+                    let held = if pays_as_it_goes { Money::ZERO } else { limit.times(shares) };
+                    money_due = money_due.plus(held.minus(price.times(shares)));
+                    shares_due = shares_due.plus(shares.position());
+                }
+                Side::Sell => {
+                    self.credit_shares(maker_account, symbol, shares.position());
+                    events.push(self.position_changed(maker_account, symbol));
+                    money_due = money_due.plus(price.times(shares));
+                }
+            }
+        }
+        self.credit_money(account, money_due);
+        self.credit_shares(account, symbol, shares_due);
+        for (before, now) in
+            before.into_iter().zip([self.balance_changed(account), self.position_changed(account, symbol)])
+        {
+            // Said where it is not as before the order, and where a maker of the same account was told otherwise.
+            let told = events[told_before..].iter().rfind(|told| is_of_the_same(told, &now)).copied();
+            if now != before || told.is_some_and(|told| told != now) {
+                events.push(now);
+            }
+        }
+        let why = match (is_prevented, is_refused, kind.rests()) {
+            (true, _, _) => Some(CancelReason::SelfTrade),
+            (_, true, _) => Some(CancelReason::Refused),
+            (_, _, false) => Some(CancelReason::NotResting),
+            (false, false, true) => None,
+        };
+        if let Some(why) = why.filter(|_| !self.order(id).open.is_zero()) {
+            self.cancel_open(id, why, events);
+        }
+        self.say_if_client_order_is_done(id, events);
+        self.say_what_was_reached(&reached_before, events);
+    }
+
+    /// The open order that `aggressor` executes with next, at this price or a better one.
+    fn best_match(&self, aggressor: OrderId, worst: Price) -> Option<OrderId> {
+        let aggressor = self.order(aggressor);
+        if aggressor.open.is_zero() {
+            return None;
+        }
+        self.matching(aggressor.symbol, aggressor.side, worst).first().copied()
+    }
+
+    /// The open orders that one of this side and limit executes with: the best price first, then the one that came earlier.
+    pub(crate) fn matching(&self, symbol: SymbolIndex, side: Side, limit: Price) -> Vec<OrderId> {
+        let others = self.resting().filter(|maker| maker.symbol == symbol && maker.side == side.opposite());
+        let mut matching: Vec<&Order> = match side {
+            Side::Buy => others.filter(|maker| maker.limit <= limit).collect(),
+            Side::Sell => others.filter(|maker| maker.limit >= limit).collect(),
+        };
+        match side {
+            Side::Buy => matching.sort_by_key(|maker| (maker.limit, maker.arrival)),
+            Side::Sell => matching.sort_by_key(|maker| (Reverse(maker.limit), maker.arrival)),
+        }
+        matching.into_iter().map(|maker| maker.id).collect()
+    }
+
+    fn execute(&mut self, order: OrderId, price: Price, shares: Shares) {
+        let time = self.time;
+        let executed = &mut self.orders[order.0 as usize - 1];
+        executed.open = executed.open.less(shares);
+        executed.executions.push(Execution { shares, price, time });
+        if executed.open.is_zero() {
+            self.open.retain(|&open| open != order);
+        }
+    }
+}
+
+/// Whether both tell the same account's balance, or its position in the same symbol.
+fn is_of_the_same(one: &Event, other: &Event) -> bool {
+    match (*one, *other) {
+        (Event::BalanceChanged { account: one, .. }, Event::BalanceChanged { account: other, .. }) => one == other,
+        (
+            Event::PositionChanged { account: one, symbol: s1, .. },
+            Event::PositionChanged { account: other, symbol: s2, .. },
+        ) => (one, s1) == (other, s2),
+        _ => false,
+    }
+}

@@ -1,0 +1,246 @@
+//! Placing an order: what is refused, what it holds, and how it is written down.
+
+use engine::{
+    AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
+    OrderKind, Price, Reject, Reply, Shares, Side, SymbolIndex,
+};
+
+use crate::exchange::{Model, Order, Terms};
+
+/// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
+pub(crate) const LOOKED_AT_MAX: usize = 1_000;
+
+impl Model {
+    pub(crate) fn place_under(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let standing = match terms.client_id {
+            Some(client_id) => self.client_order(account, client_id),
+            None => self.account_named(account).and(Err(Reject::UnknownOrder)),
+        };
+        match standing {
+            Ok(order) => {
+                let before = self.order(order);
+                let differs = OrderDifference {
+                    symbol: self.symbols[before.symbol.0 as usize].name != asked.symbol,
+                    side: before.side != asked.side,
+                    limit: before.limit != asked.limit,
+                    shares: before.placed != asked.shares,
+                    kind: before.kind != asked.kind,
+                    trigger: before.trigger != asked.trigger,
+                    self_trade: before.self_trade != asked.self_trade,
+                    until: before.until != terms.until,
+                };
+                if differs.is_none() {
+                    Ok(Reply::Repeated(order))
+                } else {
+                    Err(Reject::ClientOrderIdTaken { order, differs })
+                }
+            }
+            Err(Reject::UnknownOrder) => match terms.until {
+                Some(until) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
+                _ => self.place(terms, account, asked, events),
+            },
+            Err(reject) => Err(reject),
+        }
+    }
+
+    /// A market order for as many shares as can be traded for the money now.
+    pub(crate) fn place_by_funds(
+        &mut self,
+        client_id: Option<ClientOrderId>,
+        account: AccountId,
+        asked: FundsOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let FundsOrder { symbol: name, side, funds, self_trade } = asked;
+        let owner = self.account_named(account)?;
+        if let Some(Ok(order)) = client_id.map(|client_id| self.client_order(account, client_id)) {
+            let before = self.order(order);
+            let differs = OrderDifference {
+                symbol: self.symbols[before.symbol.0 as usize].name != name,
+                side: before.side != side,
+                kind: before.kind != OrderKind::Market,
+                trigger: before.trigger.is_some(),
+                self_trade: before.self_trade != self_trade,
+                until: before.until.is_some(),
+                ..OrderDifference::default()
+            };
+            return if differs.is_none() {
+                Ok(Reply::Repeated(order))
+            } else {
+                Err(Reject::ClientOrderIdTaken { order, differs })
+            };
+        }
+        let symbol = self.symbol_named(name)?;
+        if self.rules(symbol).is_halted {
+            return Err(Reject::BreaksRule(BrokenRule::Halted));
+        }
+        let available = self.balance(owner);
+        if side == Side::Buy && funds > available {
+            return Err(Reject::InsufficientFunds { needed: funds, available });
+        }
+        let (mut left, mut units) = (funds, 0);
+        let worst = self.worst_price(&NewOrder::market(symbol, side, Shares::MAX));
+        for maker in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
+            let Order { limit: price, open, .. } = *self.order(maker);
+            let shares = open.min(affordable(left, price));
+            left = left.minus(price.times(shares));
+            units += i128::from(shares.units());
+            if shares < open {
+                break;
+            }
+        }
+        let shares = Shares::from_units(units.min(i128::from(i64::MAX)) as i64).expect("no fewer than none");
+        if shares.is_zero() {
+            return Err(Reject::FundsTradeNothing { funds });
+        }
+        let lots = self.whole_lots(symbol, shares);
+        if lots.is_zero() {
+            return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
+        }
+        let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
+        self.place(Terms { client_id, until: None }, account, order, events)
+    }
+
+    pub(crate) fn place(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = asked;
+        let account = self.account_named(account)?;
+        let symbol = self.symbol_named(symbol)?;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        if let Some(broken) = self.broken_when_placed(&placed) {
+            return Err(Reject::BreaksRule(broken));
+        }
+        if let Some(trigger) = trigger {
+            return self.place_stop(terms, account, placed, trigger, events);
+        }
+        self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?;
+        let before = [self.balance_changed(account), self.position_changed(account, symbol)];
+        if !pays_as_it_goes(&placed) {
+            self.hold(account, symbol, side, limit, shares)?;
+        }
+        let told_before = events.len();
+        let id = self.open_order(terms, account, placed, events);
+        let nobody_was_reached = self.reached.is_empty();
+        self.execute_all(id, before, told_before, events);
+        if nobody_was_reached {
+            self.activate_reached(events);
+        }
+        Ok(Reply::Opened(id))
+    }
+
+    /// Why an order is refused when it arrives at its book, whatever it holds.
+    pub(crate) fn refusal_on_arrival(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Reject> {
+        if let Some(broken) = self.broken_on_arrival(placed) {
+            return Some(Reject::BreaksRule(broken));
+        }
+        let matching = self.matching(placed.symbol, placed.side, self.worst_price(placed));
+        let best = matching.first().map(|&best| self.order(best).limit)?;
+        let available = self.balance(account);
+        match placed.kind {
+            OrderKind::PostOnly => Some(Reject::WouldTake { price: best }),
+            OrderKind::Market
+                if pays_as_it_goes(placed) && self.whole_lots(placed.symbol, affordable(available, best)).is_zero() =>
+            {
+                Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
+            }
+            OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => None,
+        }
+    }
+
+    /// Gives an order that is accepted its id.
+    pub(crate) fn open_order(
+        &mut self,
+        terms: Terms,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        events: &mut Vec<Event>,
+    ) -> OrderId {
+        let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
+        let Terms { client_id, until } = terms;
+        let id = OrderId(self.orders.len() as u64 + 1);
+        self.arrivals += 1;
+        self.orders.push(Order {
+            id,
+            account,
+            symbol,
+            side,
+            limit,
+            kind,
+            open: shares,
+            canceled: None,
+            executions: Vec::new(),
+            client_id,
+            placed: shares,
+            reduced: Shares::ZERO,
+            self_trade,
+            until,
+            trigger,
+            waits: trigger.is_some(),
+            arrival: self.arrivals,
+        });
+        self.open.push(id);
+        events.push(Event::OrderOpened { order: id, account, placed });
+        if let Some(client_id) = client_id {
+            self.named.push(id);
+            events.push(Event::ClientOrderIdGiven { order: id, id: client_id });
+        }
+        if let Some(until) = until {
+            events.push(Event::DeadlineGiven { order: id, until });
+        }
+        id
+    }
+
+    /// Sets aside what the order may cost: money for a buy, shares for a sell.
+    pub(crate) fn hold(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        side: Side,
+        limit: Price,
+        shares: Shares,
+    ) -> Result<(), Reject> {
+        match side {
+            Side::Buy => {
+                let (needed, available) = (limit.times(shares), self.balance(account));
+                if needed > available {
+                    return Err(Reject::InsufficientFunds { needed, available });
+                }
+                self.accounts[account.0 as usize].balance = available.minus(needed);
+            }
+            Side::Sell => {
+                let (needed, available) = (shares.position(), self.position(account, symbol));
+                if needed > available {
+                    return Err(Reject::InsufficientShares { needed, available });
+                }
+                let left = available.minus(needed);
+                self.holdings
+                    .iter_mut()
+                    .filter(|holding| holding.account == account && holding.symbol == symbol)
+                    .for_each(|holding| holding.shares = left);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A market buy holds nothing: it pays as it goes, and stops where its account's money ends.
+pub(crate) fn pays_as_it_goes(placed: &NewOrder<SymbolIndex>) -> bool {
+    (placed.kind, placed.side) == (OrderKind::Market, Side::Buy)
+}
+
+/// The most shares of one order that the money pays for.
+pub(crate) fn affordable(money: Money, price: Price) -> Shares {
+    let units = money.units() / i128::from(price.units());
+    Shares::from_units(i64::try_from(units).unwrap_or(i64::MAX)).expect("no balance is negative")
+}

@@ -1,0 +1,164 @@
+//! Amendments by the compatible interface, the names by which requests mean an order, and what else clients ask about their orders.
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::{KeyFile, now};
+use serde_json::{Value, json};
+
+const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
+    <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol>
+    <symbol sym="QQQ"><account id="2">100</account></symbol></create>"#;
+const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=5&price=10";
+
+fn amend(keys: &KeyFile, http: &Http, words: &str) -> Value {
+    keys.send(http, "PUT", "order/amend/keepPriority", &format!("symbol=SPYUSD&{words}")).body
+}
+
+#[test]
+fn an_amended_order_keeps_its_place_and_its_name() {
+    let folder = Folder::new("binance-amend");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let mut socket = keys.follow(&http);
+    let placed = keys.send(&http, "POST", "order", &format!("{ORDER}&newClientOrderId=mine")).body;
+    let id = &placed["orderId"];
+    let other = |words: &str| server.ask(&format!(r#"<transactions id="2"><order sym="SPY" {words}/></transactions>"#));
+    other(r#"amount="-2" limit="10""#);
+    other(r#"amount="9" limit="10""#);
+    let amended = amend(&keys, &http, "origClientOrderId=mine&newQty=4");
+    let order = &amended["amendedOrder"];
+    let shown = ["symbol", "orderId", "origClientOrderId", "clientOrderId", "price", "qty", "executedQty", "status"];
+    assert_eq!(
+        json!(shown.map(|field| order[field].clone())),
+        json!(["SPYUSD", id, "mine", "mine", "10.00000000", "4.00000000", "2.00000000", "PARTIALLY_FILLED"]),
+        "{amended}"
+    );
+    let more = ["cumulativeQuoteQty", "preventedQty", "timeInForce", "type", "side", "selfTradePreventionMode"];
+    assert_eq!(
+        json!(more.map(|field| order[field].clone())),
+        json!(["20.00000000", "0.00000000", "GTC", "LIMIT", "BUY", "NONE"])
+    );
+    assert!(amended["transactTime"].as_u64() >= placed["transactTime"].as_u64(), "{amended}");
+    let mut reports = Vec::new();
+    while reports.len() < 3 {
+        let event = socket.next();
+        if event["e"] == "executionReport" {
+            reports.push(json!([event["x"], event["X"], event["q"], event["z"], event["c"], event["C"]]));
+        }
+    }
+    let [five, four, two] = ["5.00000000", "4.00000000", "2.00000000"];
+    assert_eq!(reports[1], json!(["TRADE", "PARTIALLY_FILLED", five, two, "mine", ""]));
+    assert_eq!(reports[2], json!(["REPLACED", "PARTIALLY_FILLED", four, two, "mine", "mine"]));
+    // It is still the first, and what was taken off it is free again.
+    let get = |http: &Http| keys.send(http, "GET", "order", "symbol=SPYUSD&origClientOrderId=mine").body;
+    other(r#"amount="-1" limit="10""#);
+    assert_eq!([&get(&http)["executedQty"], &get(&http)["origQty"]], ["3.00000000", four]);
+    let account = http.read("/api/v1/accounts/1");
+    assert_eq!([&account["balance"], &account["held"]], ["960", "10"]);
+    server.stop();
+    let server = keys.launch(&folder).start();
+    let http = Http::new(server.http);
+    assert_eq!([&get(&http)["executedQty"], &get(&http)["origQty"]], ["3.00000000", four], "after a restart, too");
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
+    assert_eq!(amend(&keys, &http, "origClientOrderId=mine&newQty=3")["code"], -2038, "it is done");
+    server.stop();
+}
+
+#[test]
+fn amendments_that_cannot_be_are_refused_and_change_nothing() {
+    let folder = Folder::new("binance-amend-refusals");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let id = keys.send(&http, "POST", "order", &format!("{ORDER}&newClientOrderId=mine")).body["orderId"].clone();
+    let reply = server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
+    let others = reply.split("id=\"").nth(1).unwrap().split('"').next().unwrap();
+    for (words, code) in [
+        (format!("orderId={id}"), -1102),
+        ("newQty=4".to_owned(), -1102),
+        (format!("orderId={id}&newQty=0"), -1013),
+        (format!("orderId={id}&newQty=-1"), -1013),
+        (format!("orderId={id}&newQty=1.123456789"), -1111),
+        (format!("orderId={id}&newQty=5"), -2038),
+        (format!("orderId={id}&newQty=6"), -2038),
+        (format!("orderId={id}&newQty=1"), -2038),
+        (format!("orderId={id}&newQty=0.5"), -2038),
+        ("orderId=99&newQty=4".to_owned(), -2038),
+        (format!("orderId={others}&newQty=0.5"), -2038),
+        ("origClientOrderId=other&newQty=4".to_owned(), -2038),
+        (format!("orderId={id}&origClientOrderId=other&newQty=4"), -2038),
+        (format!("orderId={id}&newClientOrderId=other&newQty=4"), -1130),
+        (format!("orderId={id}&newQty=4&price=9"), -1104),
+        (format!("orderId={id}&newQty=4&newOrderRespType=FULL"), -1104),
+    ] {
+        let refused = amend(&keys, &http, &words);
+        assert_eq!(refused["code"], code, "{words}: {refused}");
+    }
+    let elsewhere = format!("symbol=QQQUSD&orderId={id}&newQty=4");
+    assert_eq!(keys.send(&http, "PUT", "order/amend/keepPriority", &elsewhere).body["code"], -2038);
+    let get = format!("symbol=SPYUSD&orderId={id}&origClientOrderId=mine");
+    assert_eq!(keys.send(&http, "GET", "order", &get).body["origQty"], "5.00000000");
+    let amended = amend(&keys, &http, &format!("orderId={id}&newClientOrderId=mine&newQty=4"));
+    assert_eq!(amended["amendedOrder"]["qty"], "4.00000000", "{amended}");
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let mut call = |method: &str, words: &str| {
+        let text = format!("apiKey={}&{words}&timestamp={}", keys.key, now());
+        let mut sorted: Vec<&str> = text.split('&').collect();
+        sorted.sort_unstable();
+        let signed = format!("{}&signature={}", sorted.join("&"), keys.signature(&sorted.join("&")));
+        let parameters: serde_json::Map<String, Value> = signed
+            .split('&')
+            .map(|part| part.split_once('=').unwrap())
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        socket.send(&json!({"id": 1, "method": method, "params": parameters}));
+        socket.next()
+    };
+    let told = call("order.amend.keepPriority", &format!("symbol=SPYUSD&orderId={id}&newQty=3"));
+    assert_eq!(told["result"]["amendedOrder"]["qty"], "3.00000000", "{told}");
+    let told = call("order.amend.keepPriority", &format!("symbol=SPYUSD&orderId={id}&newQty=3"));
+    assert_eq!((&told["status"], &told["error"]["code"]), (&json!(400), &json!(-2038)), "{told}");
+    // The connection's other methods of orders.
+    let counts = call("account.rateLimits.orders", "recvWindow=5000")["result"].clone();
+    assert_eq!((&counts[1]["interval"], &counts[1]["count"]), (&json!("DAY"), &json!(1)), "{counts}");
+    assert_eq!(keys.send(&http, "GET", "rateLimit/order", "").body, counts);
+    assert_eq!(call("myAllocations", "symbol=SPYUSD")["result"], json!([]));
+    assert_eq!(call("myPreventedMatches", "symbol=SPYUSD")["error"]["code"], -1020);
+    assert_eq!(call("order.amendments", &format!("symbol=SPYUSD&orderId={id}"))["error"]["code"], -1020);
+    server.stop();
+}
+
+#[test]
+fn what_is_asked_about_orders_is_answered_or_refused_by_name() {
+    let folder = Folder::new("binance-orders-asked");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let id = keys.send(&http, "POST", "order", &format!("{ORDER}&newClientOrderId=mine")).body["orderId"].clone();
+    let both = |name: &str| format!("symbol=SPYUSD&orderId={id}&origClientOrderId={name}");
+    for (method, path, words, code) in [
+        ("GET", "order", both("other"), -2013),
+        ("GET", "order", both(&format!("~{id}")), -2013),
+        ("DELETE", "order", both("other"), -2011),
+        ("DELETE", "order", format!("{}&newClientOrderId=a%20b", both("mine")), -1100),
+        ("GET", "rateLimit/order", "symbol=SPYUSD".to_owned(), -1104),
+        ("GET", "myAllocations", String::new(), -1102),
+        ("GET", "myAllocations", "symbol=NONEUSD".to_owned(), -1121),
+        ("GET", "myAllocations", "symbol=SPYUSD&limit=x".to_owned(), -1100),
+        ("GET", "myPreventedMatches", "symbol=SPYUSD".to_owned(), -1020),
+        ("GET", "order/amendments", format!("symbol=SPYUSD&orderId={id}"), -1020),
+        ("POST", "order/test", format!("{ORDER}&computeCommissionRates=yes"), -1130),
+        ("POST", "order/test", format!("{ORDER}&strategyId=7"), -1106),
+        ("POST", "order", format!("{ORDER}&computeCommissionRates=false"), -1106),
+    ] {
+        let refused = keys.send(&http, method, path, &words);
+        assert_eq!((refused.status, &refused.body["code"]), (400, &json!(code)), "{method} {path} {words}");
+    }
+    assert_eq!(keys.send(&http, "GET", "order", &both("mine")).body["orderId"], id);
+    let costs = keys.send(&http, "POST", "order/test", &format!("{ORDER}&computeCommissionRates=true")).body;
+    assert_eq!(costs["standardCommissionForOrder"], json!({"maker": "0.00000000", "taker": "0.00000000"}), "{costs}");
+    assert_eq!(
+        keys.send(&http, "POST", "order/test", &format!("{ORDER}&computeCommissionRates=false")).body,
+        json!({})
+    );
+    let canceled = keys.send(&http, "DELETE", "order", &format!("{}&newClientOrderId=the-cancel", both("mine"))).body;
+    assert_eq!([&canceled["clientOrderId"], &canceled["origClientOrderId"]], ["the-cancel", "mine"], "{canceled}");
+    assert_eq!(keys.send(&http, "GET", "myAllocations", "symbol=SPYUSD").body, json!([]));
+    assert_eq!(http.read("/binance/api/v3/exchangeInfo?symbol=SPYUSD")["symbols"][0]["amendAllowed"], true);
+    server.stop();
+}

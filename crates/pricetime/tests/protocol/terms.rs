@@ -1,0 +1,186 @@
+//! Orders that end at a time, keep from trading with their own account, or are amended, over a real socket: what is answered, and
+//! what is left of them after crashes.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::common::folder::Folder;
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::talk::{ANY, Talk, started};
+use crate::common::wait::wait_until;
+
+const MARKET: &str = "<account id=\"1\" balance=\"100\"/><account id=\"2\" balance=\"100\"/>\
+    <symbol sym=\"S\"><account id=\"1\">10</account><account id=\"2\">10</account></symbol>";
+const MADE: &str = "<created id=\"1\"/><created id=\"2\"/><created sym=\"S\" id=\"1\"/><created sym=\"S\" id=\"2\"/>";
+
+/// So many seconds from now, as an attribute says it.
+fn in_seconds(seconds: f64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    format!("{:.3}", now + seconds)
+}
+
+fn open_orders(server: &Server) -> usize {
+    server.state()["orders"].as_array().unwrap().len()
+}
+
+#[test]
+fn an_order_ends_at_its_time_while_nobody_sends_anything() {
+    let (_folder, server) = started("deadlines", "");
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    let soon = in_seconds(1.5);
+    talk.trades(
+        "1",
+        &format!(
+            "<order sym=\"S\" amount=\"4\" limit=\"5\" until=\"{soon}\"/>\
+             <order sym=\"S\" amount=\"4\" limit=\"5\" until=\"4102444800\"/>\
+             <order sym=\"S\" amount=\"-4\" type=\"market\" stop=\"1\" until=\"{soon}\"/><query id=\"3\"/>"
+        ),
+        &format!(
+            "<opened sym=\"S\" amount=\"4\" limit=\"5\" until=\"{soon}\" id=\"1\"/>\
+             <opened sym=\"S\" amount=\"4\" limit=\"5\" until=\"4102444800\" id=\"2\"/>\
+             <opened sym=\"S\" amount=\"-4\" type=\"market\" stop=\"1\" until=\"{soon}\" id=\"3\"/>\
+             <status id=\"3\"><open shares=\"4\" waits-for=\"1\" until=\"{}\"/></status>",
+            soon.trim_end_matches('0').trim_end_matches('.')
+        ),
+    );
+    assert_eq!(open_orders(&server), 3);
+    // Its files alone are looked at.
+    wait_until("the two orders whose time has come to end", PATIENCE, || open_orders(&server) == 1);
+    talk.trades(
+        "1",
+        "<query id=\"1\"/><query id=\"2\"/><query id=\"3\"/><cancel id=\"3\"/>",
+        "<status id=\"1\"><canceled shares=\"4\" time=\"T\"/></status>\
+         <status id=\"2\"><open shares=\"4\" until=\"4102444800\"/></status>\
+         <status id=\"3\"><canceled shares=\"4\" time=\"T\"/></status>\
+         <error id=\"3\">Order has nothing open to cancel</error>",
+    );
+    // What they held is there again.
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"-10\" limit=\"9\"/><order sym=\"S\" amount=\"16\" limit=\"5\"/>",
+        "<opened sym=\"S\" amount=\"-10\" limit=\"9\" id=\"4\"/><opened sym=\"S\" amount=\"16\" limit=\"5\" id=\"5\"/>",
+    );
+}
+
+#[test]
+fn an_order_whose_time_comes_while_the_server_is_down_ends_when_it_is_back() {
+    let folder = Folder::new("deadlines-missed");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    let ends = SystemTime::now() + std::time::Duration::from_secs(2);
+    let soon = format!("{:.3}", ends.duration_since(UNIX_EPOCH).unwrap().as_secs_f64());
+    talk.trades(
+        "1",
+        &format!("<order sym=\"S\" amount=\"4\" limit=\"5\" until=\"{soon}\" client-id=\"dated\"/>"),
+        &format!("<opened sym=\"S\" amount=\"4\" limit=\"5\" client-id=\"dated\" until=\"{soon}\" id=\"1\"/>"),
+    );
+    drop(talk);
+    server.kill();
+    // Killed once more before the deadline has come, so that the deadline itself outlives a restart.
+    launch.start().kill();
+    wait_until("its time", PATIENCE, || SystemTime::now() > ends);
+    let server = launch.start();
+    wait_until("the order to end", PATIENCE, || open_orders(&server) == 0);
+    let ended = "<status client-id=\"dated\"><canceled shares=\"4\" time=\"T\"/></status>";
+    Talk::with(&server).trades("1", "<query client-id=\"dated\"/>", ended);
+    server.kill();
+    let server = launch.start();
+    Talk::with(&server).trades("1", "<query client-id=\"dated\"/>", ended).trades(
+        "1",
+        "<order sym=\"S\" amount=\"20\" limit=\"5\"/>",
+        "<opened sym=\"S\" amount=\"20\" limit=\"5\" id=\"2\"/>",
+    );
+}
+
+#[test]
+fn a_deadline_that_is_over_is_refused_and_one_is_part_of_what_a_client_order_id_stands_for() {
+    let (_folder, server) = started("deadlines-refused", "");
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    let order = |until: &str| format!("sym=\"S\" amount=\"1\" limit=\"5\" client-id=\"c\" until=\"{until}\"");
+    let late = order("1000000000.5");
+    talk.trades("1", &format!("<order {late}/>"), &format!("<error {late}>{ANY}</error>"));
+    let reply = talk.client.ask(&format!("<transactions id=\"1\"><order {late}/></transactions>"));
+    assert!(reply.contains(">Order would end before it is placed: its deadline passed "), "{reply}");
+    let far = order("4102444800");
+    let placed = format!("<opened {far} id=\"1\"/>");
+    talk.trades("1", &format!("<order {far}/><order {far}/>"), &[placed.clone(), placed].concat());
+    let farther = order("4102444801");
+    talk.trades(
+        "1",
+        &format!("<order {farther}/>"),
+        &format!(
+            "<error {farther}>Client order id stands for order 1, which has another deadline: give another order another id</error>"
+        ),
+    );
+}
+
+#[test]
+fn an_amended_order_keeps_its_place_and_is_the_same_after_a_crash() {
+    let folder = Folder::new("amended");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"6\" limit=\"5\" until=\"4102444800.125\"/><order sym=\"S\" amount=\"6\" limit=\"5\"/>\
+         <amend id=\"1\" shares=\"2\"/><query id=\"1\"/>",
+        "<opened sym=\"S\" amount=\"6\" limit=\"5\" until=\"4102444800.125\" id=\"1\"/>\
+         <opened sym=\"S\" amount=\"6\" limit=\"5\" id=\"2\"/><amended id=\"1\" shares=\"2\"><open shares=\"2\"/></amended>\
+         <status id=\"1\"><open shares=\"2\" until=\"4102444800.125\"/></status>",
+    );
+    drop(talk);
+    server.kill();
+    let server = launch.start();
+    let mut talk = Talk::with(&server);
+    talk.trades("1", "<query id=\"1\"/>", "<status id=\"1\"><open shares=\"2\" until=\"4102444800.125\"/></status>");
+    talk.trades(
+        "2",
+        "<order sym=\"S\" amount=\"-1\" limit=\"5\"/>",
+        "<opened sym=\"S\" amount=\"-1\" limit=\"5\" id=\"3\"/>",
+    );
+    talk.trades(
+        "1",
+        "<query id=\"1\"/><query id=\"2\"/><amend id=\"1\" shares=\"1\"/><amend id=\"1\" shares=\"1.5\"/>",
+        "<status id=\"1\"><open shares=\"1\" until=\"4102444800.125\"/><executed shares=\"1\" price=\"5\" time=\"T\"/></status>\
+         <status id=\"2\"><open shares=\"6\"/></status>\
+         <error id=\"1\" shares=\"1\">Amending leaves an order something open: 1 were executed, so choose more, or cancel the order</error>\
+         <amended id=\"1\" shares=\"1.5\"><open shares=\"0.5\"/></amended>",
+    );
+    // What it held is free: 2.5 and 30 of 95 dollars are held.
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"13\" limit=\"5\"/>",
+        "<error sym=\"S\" amount=\"13\" limit=\"5\">Insufficient funds: 65 needed, 62.5 available</error>",
+    );
+}
+
+#[test]
+fn an_order_does_not_trade_with_its_own_account_if_it_says_so() {
+    let (_folder, server) = started("self-trade", "");
+    let mut talk = Talk::with(&server);
+    talk.creates(MARKET, MADE);
+    // The other account's order at the same price is older, and is traded with.
+    talk.trades(
+        "2",
+        "<order sym=\"S\" amount=\"-1\" limit=\"5\"/>",
+        "<opened sym=\"S\" amount=\"-1\" limit=\"5\" id=\"1\"/>",
+    );
+    talk.trades(
+        "1",
+        "<order sym=\"S\" amount=\"-4\" limit=\"5\"/><order sym=\"S\" amount=\"3\" limit=\"5\" self-trade=\"decrement\"/>\
+         <query id=\"2\"/><query id=\"3\"/><order sym=\"S\" amount=\"3\" limit=\"5\" tif=\"FOK\" self-trade=\"cancel-oldest\"/>\
+         <query id=\"4\"/><order sym=\"S\" type=\"market\" funds=\"5\" self-trade=\"cancel-newest\"/>",
+        "<opened sym=\"S\" amount=\"-4\" limit=\"5\" id=\"2\"/>\
+         <opened sym=\"S\" amount=\"3\" limit=\"5\" self-trade=\"decrement\" id=\"3\"/>\
+         <status id=\"2\"><open shares=\"2\"/></status>\
+         <status id=\"3\"><canceled shares=\"2\" time=\"T\"/><executed shares=\"1\" price=\"5\" time=\"T\"/></status>\
+         <opened sym=\"S\" amount=\"3\" limit=\"5\" tif=\"FOK\" self-trade=\"cancel-oldest\" id=\"4\"/>\
+         <status id=\"4\"><canceled shares=\"3\" time=\"T\"/></status>\
+         <error sym=\"S\" type=\"market\" funds=\"5\" self-trade=\"cancel-newest\">Nothing can be traded for 5: nobody is on the \
+         other side, or a share costs too much</error>",
+    );
+}

@@ -1,0 +1,69 @@
+//! Rules of symbols as rows: what a batch of commands gave, and what a row says. It knows neither effects nor how rows are written.
+
+use engine::{Distance, Money, Price, RulesPart, Shares, SymbolIndex, SymbolRules};
+
+use crate::error::StoreError;
+use crate::fields::Fields;
+
+const NONE: SymbolRules = SymbolRules::NONE;
+
+/// The columns behind the symbol's number, as [`take_rules`] takes them.
+pub(crate) const COLUMNS: &str =
+    "tick_size, lot_size, min_shares, max_shares, min_value, max_value, band_up, band_down, halted";
+
+/// A symbol and the rules that it has now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RulesRow {
+    pub symbol: SymbolIndex,
+    pub rules: SymbolRules,
+}
+
+/// Takes over a part of a symbol's new rules. All parts come, one after the other.
+pub(crate) fn change(rows: &mut Vec<RulesRow>, symbol: SymbolIndex, part: RulesPart) {
+    if rows.iter().all(|row| row.symbol != symbol) {
+        rows.push(RulesRow { symbol, rules: NONE });
+    }
+    rows.iter_mut().filter(|row| row.symbol == symbol).for_each(|row| row.rules.set(part));
+}
+
+/// What stands in each column; null where there is no such rule.
+impl RulesRow {
+    pub(crate) fn tick(&self) -> Option<Price> {
+        Some(self.rules.tick).filter(|&tick| tick != NONE.tick)
+    }
+
+    pub(crate) fn lot(&self) -> Option<Shares> {
+        Some(self.rules.lot).filter(|&lot| lot != NONE.lot)
+    }
+
+    pub(crate) fn shares_min(&self) -> Option<Shares> {
+        Some(self.rules.shares_min).filter(|&least| least != NONE.shares_min)
+    }
+
+    pub(crate) fn shares_max(&self) -> Option<Shares> {
+        Some(self.rules.shares_max).filter(|&most| most != NONE.shares_max)
+    }
+
+    pub(crate) fn value_min(&self) -> Option<Money> {
+        Some(self.rules.value_min).filter(|&least| least != NONE.value_min)
+    }
+
+    pub(crate) fn value_max(&self) -> Option<Money> {
+        Some(self.rules.value_max).filter(|&most| most != NONE.value_max)
+    }
+}
+
+/// The next fields of a row, as [`COLUMNS`] names them. Errors: `Unreadable`.
+pub(crate) fn take_rules(fields: &mut Fields<'_>) -> Result<SymbolRules, StoreError> {
+    Ok(SymbolRules {
+        tick: fields.maybe()?.unwrap_or(NONE.tick),
+        lot: fields.maybe()?.unwrap_or(NONE.lot),
+        shares_min: fields.maybe()?.unwrap_or(NONE.shares_min),
+        shares_max: fields.maybe()?.unwrap_or(NONE.shares_max),
+        value_min: fields.maybe()?.unwrap_or(NONE.value_min),
+        value_max: fields.maybe()?.unwrap_or(NONE.value_max),
+        band_up: fields.maybe::<Distance>()?,
+        band_down: fields.maybe::<Distance>()?,
+        is_halted: fields.next()?,
+    })
+}

@@ -1,0 +1,127 @@
+//! Canceling orders: one of them, or all that are open of a pair.
+
+use std::collections::VecDeque;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use engine::{AccountId, CancelReason, Command, Op, OrderId, Reply};
+use feed::View;
+
+use super::cancel_restriction::CancelRestriction;
+use super::market::Answer;
+use super::meant::{BY_NUMBER_OR_NAME, Meant, ask, meant, of_account};
+use super::names;
+use super::order::Order;
+use super::parameters::Parameters;
+use super::place::client_order_id;
+use super::refusal::Refusal;
+use crate::open_orders::{self, Direction, Stopped, Walk};
+use crate::past::{self, Trouble};
+use crate::pieces::{self, Frame, Piece};
+use crate::records::Past;
+use crate::site::Site;
+
+pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
+    let account = asked.account(&site)?;
+    asked.only_signed(&["symbol", "orderId", "origClientOrderId", "newClientOrderId", "cancelRestrictions"])?;
+    let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
+    let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
+    site.ascertain().await?;
+    let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::unknown_to_cancel)?;
+    let open = cancelable(&site, account, meant, pair, restriction).await??;
+    let reply = ask(&site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
+    let order = after_cancel(&site, open, reply).await??;
+    let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
+    Ok(Json(order.canceled_shape_under(&name, asked.unit)))
+}
+
+/// The order if it is open and may be canceled, or why a cancel of it is refused. Errors: there is no such symbol.
+pub(super) async fn cancelable(
+    site: &Site,
+    account: AccountId,
+    meant: Meant,
+    pair: String,
+    restriction: Option<CancelRestriction>,
+) -> Result<Result<Order, Refusal>, Refusal> {
+    let open = of_account(site, account, move |scene, account| {
+        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        let its = scene.view.open_order(meant.order).filter(|open| open.account == account && open.symbol == symbol);
+        its.map(|open| Order::of_open(scene, &open)).transpose()
+    });
+    Ok(match open.await?.filter(|order| meant.is(order)) {
+        // One that is not open any more cannot be canceled, whatever became of it.
+        None => Err(Refusal::unknown_to_cancel()),
+        Some(open) if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) => {
+            Err(CancelRestriction::refusal())
+        }
+        Some(open) => Ok(open),
+    })
+}
+
+/// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
+pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
+    let id = asked.account(&site)?;
+    asked.only_signed(&["symbol"])?;
+    let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
+    site.ascertain().await?;
+    let (account, symbol) = of_account(&site, id, move |scene, account| {
+        Ok((account, names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?))
+    })
+    .await?;
+    let walk = Walk::new(account, Direction::NewestFirst, None);
+    let canceled = open_orders::cancel(&site, id, walk, Some(symbol)).await.map_err(|stopped| match stopped {
+        Stopped::Unknown => Refusal::unknown_outcome(),
+        Stopped::Unavailable(why) => Refusal::unavailable(why),
+        Stopped::NotReady(problem) => Refusal::from(problem),
+    })?;
+    if canceled.is_empty() {
+        return Err(Refusal::unknown_to_cancel());
+    }
+    // All is canceled by now; how it ended is told as fast as the client takes it.
+    pieces::answer(&site, Frame::bare(), canceled, move |site, mut canceled: VecDeque<OrderId>| async move {
+        let some = past::orders(&site, open_orders::take_some(&mut canceled)).await;
+        let some = some.map_err(|trouble| match trouble {
+            Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
+            Trouble::Unreadable(_) => Refusal::troubled(trouble),
+        })?;
+        let orders =
+            site.look(move |scene| -> Vec<Order> { some.iter().map(|past| as_canceled(&scene.view, past)).collect() });
+        let shapes = orders.await?;
+        Ok(Piece::of(
+            shapes.iter().map(|order| order.canceled_shape(unit)),
+            Some(canceled).filter(|left| !left.is_empty()),
+        ))
+    })
+    .await
+}
+
+/// An order of the history that its owner has just had canceled.
+fn as_canceled(view: &View, past: &Past) -> Order {
+    Order { why: Some(CancelReason::Asked), ..Order::of_past(view, past) }
+}
+
+/// The order as it ended, or why it could not be canceled.
+pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Result<Result<Order, Refusal>, Refusal> {
+    let canceled = match reply {
+        Reply::Canceled(status) => status.canceled,
+        Reply::Rejected(_) | Reply::Done(_) => None,
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Amended { .. }
+        | Reply::Activated
+        | Reply::Expired
+        | Reply::Status(_) => {
+            return Err(Refusal::internal());
+        }
+    };
+    let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
+    // The history knows what was paid until the end. It is canceled whether it answers or not.
+    let ended = past::orders(site, vec![open.id]).await.unwrap_or_default();
+    let shown = site.look(move |scene| match ended.first() {
+        Some(past) => as_canceled(&scene.view, past),
+        None => open.after_cancel(cancellation.shares, cancellation.time),
+    });
+    Ok(Ok(shown.await?))
+}

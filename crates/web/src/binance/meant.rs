@@ -1,0 +1,99 @@
+//! Which order a request means, and handing its commands to the market.
+
+use engine::{AccountId, AccountIndex, Op, OrderId, Query, Reply};
+use exchange::Answer as Answered;
+use feed::ReadModel;
+
+use super::client_names::{self, Named};
+use super::order::Order;
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+use crate::hub::Hub;
+use crate::site::Site;
+
+/// The parameters by which most requests name an order.
+pub(super) const BY_NUMBER_OR_NAME: [&str; 2] = ["orderId", "origClientOrderId"];
+
+/// The order that a request means.
+#[derive(Clone, Copy)]
+pub(super) struct Meant {
+    pub(super) order: OrderId,
+    /// What it has to be called, where the request says that too.
+    called: Option<Named>,
+}
+
+impl Meant {
+    /// Whether this order, which has the number, is meant.
+    pub(super) fn is(self, order: &Order) -> bool {
+        match self.called {
+            None => true,
+            Some(Named::Own(id)) => order.client_id == Some(id),
+            Some(Named::Made(made)) => order.id == made && order.client_id.is_none(),
+        }
+    }
+}
+
+/// The order that a request names by its number, or by what it is called: the two parameters. None if the client calls none so.
+pub(super) async fn meant(
+    site: &Site,
+    account: AccountId,
+    asked: &Parameters,
+    [number, name]: [&str; 2],
+) -> Result<Option<Meant>, Refusal> {
+    let by_number = |order| Ok(Some(Meant { order, called: None }));
+    if let Some(order) = asked.number(number)? {
+        let Some(text) = asked.text(name) else { return by_number(OrderId(order)) };
+        // Of both, both have to fit.
+        return Ok(client_names::read(text).map(|called| Meant { order: OrderId(order), called: Some(called) }));
+    }
+    let Some(text) = asked.text(name) else {
+        let msg = format!("Param '{name}' or '{number}' must be sent, but both were empty/null!");
+        return Err(Refusal::new(-1102, msg));
+    };
+    let id = match client_names::read(text) {
+        Some(Named::Own(id)) => id,
+        Some(called @ Named::Made(order)) => return Ok(Some(Meant { order, called: Some(called) })),
+        None => return Ok(None),
+    };
+    match ask(site, Op::Query(Query { account, order: id.into() })).await? {
+        Reply::Status(status) => by_number(status.order),
+        Reply::Done(order) => by_number(order),
+        Reply::Rejected(_) => Ok(None),
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Amended { .. }
+        | Reply::Activated
+        | Reply::Expired
+        | Reply::Canceled(_) => Err(Refusal::internal()),
+    }
+}
+
+/// Has one op done.
+pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
+    let [answer] = ask_all(site, [op]).await?;
+    answer
+}
+
+/// Has several done, with nothing in between.
+pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result<[Result<Reply, Refusal>; N], Refusal> {
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+    let answers: [Answered; N] = answers.try_into().map_err(|_| Refusal::unknown_outcome())?;
+    Ok(answers.map(|answer| match answer {
+        Answered::Reply(reply) => Ok(reply),
+        Answered::Unavailable(why) => Err(Refusal::unavailable(why)),
+    }))
+}
+
+/// What `show` makes of the account that a request comes from.
+pub(super) async fn of_account<T: Send + 'static>(
+    site: &Site,
+    account: AccountId,
+    show: impl FnOnce(&mut ReadModel<Hub>, AccountIndex) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let shown = site.look(move |scene| match scene.view.find_account(account) {
+        Some(account) => show(scene, account),
+        None => Err(Refusal::of(&engine::Reject::UnknownAccount)),
+    });
+    shown.await?
+}

@@ -1,0 +1,31 @@
+//! Trying an order: it is checked as far as that goes without placing it.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::json;
+
+use super::market::Answer;
+use super::parameters::Parameters;
+use super::place::Placing;
+use super::refusal::Refusal;
+use super::wallet;
+use crate::site::Site;
+
+const COMPUTE_RATES: &str = "computeCommissionRates";
+
+/// Checks an order and does not place it; tells what it would cost, if that is asked for.
+pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
+    asked.account(&site)?;
+    let placing = Placing::read(&asked, &[COMPUTE_RATES])?;
+    let tells_rates = match asked.text(COMPUTE_RATES) {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(Refusal::invalid(COMPUTE_RATES, "it is true or false")),
+    };
+    site.ascertain().await?;
+    match site.look(move |scene| scene.view.find_symbol(placing.symbol)).await? {
+        Some(_) if tells_rates => Ok(Json(wallet::order_commission())),
+        Some(_) => Ok(Json(json!({}))),
+        None => Err(Refusal::unknown_symbol()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Pairs as `exchangeInfo` shows them: what is so of every one, and the filters that a symbol's rules come to.
+
+use std::sync::OnceLock;
+
+use engine::{Distance, Money, Price, Shares, Symbol, SymbolRules};
+use serde_json::{Value, json};
+
+use super::{names, numbers, self_trade};
+
+/// The permission that every pair has.
+pub(super) const SPOT: &str = "SPOT";
+
+/// More than the highest price of the most shares, and with few enough digits for clients.
+const MOST_NOTIONAL: &str = "10000000000000000000000";
+/// A factor that no price is above, where a band is open on its high side.
+const NO_MULTIPLIER_UP: &str = "10000000000000000000";
+
+/// A pair as JSON. All that does not depend on its name is written once for those without rules: there may be many pairs.
+pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, has_sets: bool) -> String {
+    static SAME: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
+    let of_its_own;
+    let same = match *rules == SymbolRules::NONE {
+        true => SAME[usize::from(has_sets)].get_or_init(|| about(rules, has_sets).to_string()),
+        false => {
+            of_its_own = about(rules, has_sets).to_string();
+            &of_its_own
+        }
+    };
+    // A name is letters and digits.
+    format!("{{\"symbol\":\"{}\",\"baseAsset\":\"{name}\",{}", names::pair(name), same.trim_start_matches('{'))
+}
+
+/// What is so of every pair with these rules.
+fn about(rules: &SymbolRules, has_sets: bool) -> Value {
+    let sets = if has_sets { json!([[SPOT]]) } else { json!([]) };
+    json!({
+        "status": if rules.is_halted { "HALT" } else { "TRADING" },
+        "baseAssetPrecision": 8,
+        "quoteAsset": names::DOLLARS,
+        "quotePrecision": 8,
+        "quoteAssetPrecision": 8,
+        "baseCommissionPrecision": 8,
+        "quoteCommissionPrecision": 8,
+        "orderTypes": names::ORDER_TYPES,
+        "icebergAllowed": false,
+        "ocoAllowed": false,
+        "otoAllowed": false,
+        "quoteOrderQtyMarketAllowed": true,
+        "allowTrailingStop": false,
+        "cancelReplaceAllowed": true,
+        "amendAllowed": true,
+        "isSpotTradingAllowed": true,
+        "isMarginTradingAllowed": false,
+        "filters": filters(rules),
+        "permissions": [SPOT],
+        "permissionSets": sets,
+        "defaultSelfTradePreventionMode": self_trade::default_name(),
+        "allowedSelfTradePreventionModes": self_trade::names(),
+    })
+}
+
+fn filters(rules: &SymbolRules) -> Vec<Value> {
+    let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *rules;
+    let (tick, most_price) = (numbers::price(tick), numbers::price(Price::MAX));
+    let (least, most, step) = (numbers::shares(shares_min.max(lot)), numbers::shares(shares_max), numbers::shares(lot));
+    let none = SymbolRules::NONE;
+    // What is less than the least that an order can be worth is no bound, and neither is what is more than the most.
+    let least_value = numbers::money(value_min.max(Money::from_units(1)));
+    let most_value = if value_max == none.value_max { MOST_NOTIONAL.to_owned() } else { numbers::money(value_max) };
+    let mut filters = vec![
+        json!({"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": most_price, "tickSize": tick}),
+        json!({"filterType": "LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
+        json!({"filterType": "MARKET_LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
+        // A market order is counted at the last price.
+        json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": value_min != none.value_min,
+            "maxNotional": most_value, "applyMaxToMarket": value_max != none.value_max, "avgPriceMins": 0}),
+    ];
+    if rules.has_band() {
+        let up = band_up.map_or_else(|| NO_MULTIPLIER_UP.to_owned(), |up| factor(10_000 + i64::from(up.hundredths())));
+        let down = band_down.map_or(0, |down| 10_000 - i64::from(Distance::hundredths(down)));
+        filters.push(json!({"filterType": "PERCENT_PRICE", "multiplierUp": up, "multiplierDown": factor(down),
+            "avgPriceMins": 0}));
+    }
+    filters
+}
+
+/// So many ten-thousandths.
+fn factor(ten_thousandths: i64) -> String {
+    let units = Shares::from_units(ten_thousandths * 10_000);
+    units.expect("invariant: a band reaches down to no less than zero").to_string()
+}

@@ -1,0 +1,42 @@
+//! Self-trade prevention by the names of these clients: what becomes of an order that would trade with one of its own account.
+
+use engine::SelfTrade;
+
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+
+/// The parameter, and the field of every order.
+pub(super) const MODE: &str = "selfTradePreventionMode";
+
+/// A mode of theirs that moves what was prevented from one account to another one: there are no groups of accounts here.
+const TRANSFER: &str = "TRANSFER";
+
+/// The mode of an order that names none.
+pub(super) fn default_name() -> &'static str {
+    name(SelfTrade::default())
+}
+
+/// Those that an order may name.
+pub(super) fn names() -> [&'static str; 5] {
+    SelfTrade::ALL.map(name)
+}
+
+pub(super) fn name(mode: SelfTrade) -> &'static str {
+    match mode {
+        SelfTrade::Allowed => "NONE",
+        SelfTrade::CancelNewest => "EXPIRE_TAKER",
+        SelfTrade::CancelOldest => "EXPIRE_MAKER",
+        SelfTrade::CancelBoth => "EXPIRE_BOTH",
+        SelfTrade::Decrement => "DECREMENT",
+    }
+}
+
+/// The mode that a new order names.
+pub(super) fn read(asked: &Parameters) -> Result<SelfTrade, Refusal> {
+    let Some(asked) = asked.text(MODE) else { return Ok(SelfTrade::default()) };
+    let found = SelfTrade::ALL.into_iter().find(|mode| name(*mode) == asked);
+    found.ok_or_else(|| match asked {
+        TRANSFER => Refusal::new(-1013, "This symbol does not allow the specified self-trade prevention mode."),
+        _ => Refusal::invalid(MODE, &format!("there are {}", names().join(", "))),
+    })
+}

@@ -1,0 +1,87 @@
+//! Amending an order: shares are taken off it, and it keeps its place.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{AccountId, Command, Op, OrderName, Reject, Reply, Shares};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::orders::{ask, show, untold};
+use super::troubled;
+use crate::input::{self, Body, Named};
+use crate::problem::Problem;
+use crate::shapes::OrderShape;
+use crate::site::Site;
+use crate::values;
+
+/// How many shares an order is to have.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AmendOrder)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AmendBody {
+    /// Whose order it is.
+    #[schema(value_type = values::Account)]
+    account: String,
+    /// Fewer than it has, and more than were executed, which are among them.
+    #[schema(value_type = values::SharesAsked)]
+    shares: String,
+}
+
+/// Takes shares off an open order, which keeps its place among the others of its price.
+#[utoipa::path(
+    patch, path = "/orders/{order}", operation_id = "amendOrder", tag = "Orders",
+    params(("order" = values::Order, Path, description = "The order's id")),
+    request_body = AmendBody,
+    responses((status = 200, description = "Amended", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+)]
+pub(crate) async fn amend(
+    State(site): State<Site>,
+    Named(order): Named<String>,
+    Body(asked): Body<AmendBody>,
+) -> Result<Json<OrderShape>, Problem> {
+    let (account, shares) = read(&asked)?;
+    amend_by(&site, account, input::order(&order)?.into(), shares).await
+}
+
+/// Takes shares off the open order that a client order id stands for.
+#[utoipa::path(
+    patch, path = "/orders/by-client-id/{*client_order_id}", operation_id = "amendOrderByClientId", tag = "Orders",
+    params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order")),
+    request_body = AmendBody,
+    responses((status = 200, description = "Amended", body = OrderShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+)]
+pub(crate) async fn amend_by_client_id(
+    State(site): State<Site>,
+    Named(id): Named<String>,
+    Body(asked): Body<AmendBody>,
+) -> Result<Json<OrderShape>, Problem> {
+    let (account, shares) = read(&asked)?;
+    amend_by(&site, account, input::client_order_id(&id)?.into(), shares).await
+}
+
+fn read(asked: &AmendBody) -> Result<(AccountId, Shares), Problem> {
+    Ok((input::account(&asked.account)?, input::order_shares(&asked.shares)?))
+}
+
+async fn amend_by(
+    site: &Site,
+    account: AccountId,
+    order: OrderName,
+    shares: Shares,
+) -> Result<Json<OrderShape>, Problem> {
+    match ask(site, Op::Command(Command::AmendOrder { account, order, shares })).await? {
+        Reply::Amended { order, .. } => show(site, order, account, untold).await.map(Json),
+        // It was done long ago: whose it was, only the history knows.
+        Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::of(&Reject::NothingToAmend))),
+        Reply::Created
+        | Reply::Opened(_)
+        | Reply::Repeated(_)
+        | Reply::Activated
+        | Reply::Expired
+        | Reply::Status(_)
+        | Reply::Canceled(_)
+        | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
+    }
+}

@@ -1,0 +1,251 @@
+//! Placing an order: what a request asks for, and what is told of the order.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::{
+    AccountId, ClientOrderId, Command, Deadline, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Price, Reply,
+    SelfTrade, Shares, Side, Symbol, Trigger,
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::orders::ask;
+use crate::input::{self, Body};
+use crate::past;
+use crate::problem::Problem;
+use crate::shapes::PlacedShape;
+use crate::site::Site;
+use crate::values;
+
+/// An order to place.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = PlaceOrder)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaceOrderBody {
+    #[schema(value_type = values::Account)]
+    account: String,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: SideName,
+    /// `limit` if none is given.
+    #[schema(value_type = Option<values::OrderKind>)]
+    kind: Option<KindName>,
+    /// Needed, but for a market order, which has none.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    limit: Option<String>,
+    /// The order waits until an execution is at this price or beyond, where the market goes against it: at it or above of a buy, at
+    /// it or below of a sell. Then it does what its kind does.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    stop: Option<String>,
+    /// The same the other way: at it or below of a buy, at it or above of a sell.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    take_profit: Option<String>,
+    /// Needed, unless a market order has `funds`.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    shares: Option<String>,
+    /// Of a market order without `shares`: the dollars to spend, or to bring in at most.
+    #[schema(value_type = Option<values::FundsAsked>)]
+    funds: Option<String>,
+    /// What becomes of the order where it would execute with an open one of its own account; `allowed` if none is given.
+    #[schema(value_type = Option<values::SelfTrade>)]
+    self_trade: Option<SelfTradeName>,
+    /// When what is open of the order is canceled. It belongs to an order that rests or waits.
+    #[schema(value_type = Option<values::DeadlineAsked>)]
+    until: Option<serde_json::Value>,
+    /// A name by which the order can be sent again without being placed twice.
+    #[schema(value_type = Option<values::ClientOrder>)]
+    client_order_id: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SideName {
+    Buy,
+    Sell,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KindName {
+    Limit,
+    PostOnly,
+    ImmediateOrCancel,
+    FillOrKill,
+    Market,
+}
+
+impl From<KindName> for OrderKind {
+    fn from(name: KindName) -> OrderKind {
+        match name {
+            KindName::Limit => OrderKind::Limit,
+            KindName::PostOnly => OrderKind::PostOnly,
+            KindName::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
+            KindName::FillOrKill => OrderKind::FillOrKill,
+            KindName::Market => OrderKind::Market,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SelfTradeName {
+    Allowed,
+    CancelNewest,
+    CancelOldest,
+    CancelBoth,
+    Decrement,
+}
+
+impl From<SelfTradeName> for SelfTrade {
+    fn from(name: SelfTradeName) -> SelfTrade {
+        match name {
+            SelfTradeName::Allowed => SelfTrade::Allowed,
+            SelfTradeName::CancelNewest => SelfTrade::CancelNewest,
+            SelfTradeName::CancelOldest => SelfTrade::CancelOldest,
+            SelfTradeName::CancelBoth => SelfTrade::CancelBoth,
+            SelfTradeName::Decrement => SelfTrade::Decrement,
+        }
+    }
+}
+
+/// Places an order.
+#[utoipa::path(
+    post, path = "/orders", operation_id = "placeOrder", tag = "Orders",
+    request_body = PlaceOrderBody,
+    responses((status = 201, description = "Placed", body = PlacedShape),
+        (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "deadline-passed", "funds-trade-nothing", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+)]
+pub(crate) async fn place(
+    State(site): State<Site>,
+    Body(asked): Body<PlaceOrderBody>,
+) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
+    let placing = Placing::read(asked)?;
+    let (status, order) = match ask(&site, Op::Command(placing.command())).await? {
+        Reply::Opened(order) => (StatusCode::CREATED, order),
+        Reply::Repeated(order) => (StatusCode::OK, order),
+        Reply::Created
+        | Reply::Amended { .. }
+        | Reply::Activated
+        | Reply::Expired
+        | Reply::Status(_)
+        | Reply::Canceled(_)
+        | Reply::Done(_)
+        | Reply::Rejected(_) => {
+            return Err(Problem::unknown_outcome());
+        }
+    };
+    Ok((status, Json(placing.placed(&site, order).await?)))
+}
+
+/// An order as it is asked for.
+pub(super) struct Placing {
+    account: AccountId,
+    client_id: Option<ClientOrderId>,
+    symbol: Symbol,
+    side: Side,
+    kind: OrderKind,
+    limit: Price,
+    trigger: Option<Trigger>,
+    self_trade: SelfTrade,
+    until: Option<Deadline>,
+    amount: Amount,
+}
+
+/// How much is to be traded.
+enum Amount {
+    Shares(Shares),
+    Funds(Money),
+}
+
+impl Placing {
+    pub(super) fn read(asked: PlaceOrderBody) -> Result<Placing, Problem> {
+        let side = match asked.side {
+            SideName::Buy => Side::Buy,
+            SideName::Sell => Side::Sell,
+        };
+        let (account, symbol) = (input::account(&asked.account)?, input::symbol(&asked.symbol)?);
+        let kind = asked.kind.map_or(OrderKind::Limit, OrderKind::from);
+        let limit = match (kind, &asked.limit) {
+            (OrderKind::Market, None) => side.any_price(),
+            (OrderKind::Market, Some(_)) => {
+                return Err(Problem::field("limit", "a market order has no limit".to_owned()));
+            }
+            (_, Some(limit)) => input::price("limit", limit)?,
+            (_, None) => {
+                return Err(Problem::field("limit", "limit is missing: only a market order has none".to_owned()));
+            }
+        };
+        let trigger = match (&asked.stop, &asked.take_profit) {
+            (None, None) => None,
+            (Some(stop), None) => Some(Trigger::stop_loss(side, input::price("stop", stop)?)),
+            (None, Some(price)) => Some(Trigger::take_profit(side, input::price("take_profit", price)?)),
+            (Some(_), Some(_)) => {
+                return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
+            }
+        };
+        let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
+        let until = asked.until.as_ref().map(input::deadline).transpose()?;
+        if until.is_some() && !kind.rests() && trigger.is_none() {
+            let why = "until belongs to an order that rests or waits, and this one is done at once";
+            return Err(Problem::field("until", why));
+        }
+        let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
+        let amount = match (&asked.shares, &asked.funds) {
+            (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
+            (None, Some(_)) if kind != OrderKind::Market => {
+                return Err(Problem::field("funds", "funds are for market orders".to_owned()));
+            }
+            (None, Some(_)) if trigger.is_some() => {
+                let why = "an order with funds executes at once, so it cannot wait for a price";
+                return Err(Problem::field("funds", why.to_owned()));
+            }
+            (None, Some(funds)) => Amount::Funds(input::funds(funds)?),
+            (None, None) => return Err(Problem::field("shares", "shares is missing".to_owned())),
+            (Some(_), Some(_)) => {
+                return Err(Problem::field("funds", "shares and funds exclude each other".to_owned()));
+            }
+        };
+        Ok(Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, amount })
+    }
+
+    pub(super) fn account(&self) -> AccountId {
+        self.account
+    }
+
+    pub(super) fn command(&self) -> Command {
+        let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
+        match self.amount {
+            Amount::Shares(shares) => Command::PlaceOrder {
+                account,
+                order: NewOrder { symbol, side, limit, shares, kind, trigger, self_trade },
+                client_id,
+                until,
+            },
+            Amount::Funds(funds) => {
+                let order = FundsOrder { symbol, side, funds, self_trade };
+                Command::PlaceByFunds { account, order, client_id }
+            }
+        }
+    }
+
+    /// What is told of it when it has this id.
+    pub(super) async fn placed(&self, site: &Site, order: OrderId) -> Result<PlacedShape, Problem> {
+        let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
+        let shares = match self.amount {
+            Amount::Shares(shares) => shares,
+            // It is placed: whoever cannot be told of it must not be told to try again.
+            Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
+        };
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let client_id = client_id.map(|id| id.to_string());
+        Ok(PlacedShape::of(order, client_id, account.to_string(), &placed, until))
+    }
+}
+
+/// What an order that is done was placed for.
+async fn shares_of(site: &Site, order: OrderId) -> Option<Shares> {
+    Some(past::orders(site, vec![order]).await.ok()?.first()?.order.shares)
+}

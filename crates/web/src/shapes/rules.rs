@@ -1,0 +1,91 @@
+//! The rules of a symbol, as they are shown and as they are asked for.
+
+use engine::{Rule, SymbolRules};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::input;
+use crate::problem::Problem;
+use crate::values;
+
+/// What the orders in a symbol have to obey. What is missing is no rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[schema(as = Rules)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RulesShape {
+    /// Limits and stops are multiples of it.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tick: Option<String>,
+    /// Shares are multiples of it.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lot: Option<String>,
+    /// An order has at least so many shares.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_shares: Option<String>,
+    /// And at most so many.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_shares: Option<String>,
+    /// Limit times shares are at least so many dollars.
+    #[schema(value_type = Option<values::BalanceAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_value: Option<String>,
+    /// And at most so many.
+    #[schema(value_type = Option<values::BalanceAsked>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_value: Option<String>,
+    /// A limit is at most so many per cent above the last price.
+    #[schema(value_type = Option<values::Distance>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    band_up: Option<String>,
+    /// And at most so many per cent below it.
+    #[schema(value_type = Option<values::Distance>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    band_down: Option<String>,
+    /// Whether orders are placed and execute. While they do not, they can be canceled.
+    #[serde(default = "trades")]
+    trading: bool,
+}
+
+fn trades() -> bool {
+    true
+}
+
+impl RulesShape {
+    pub(crate) fn of(rules: &SymbolRules) -> RulesShape {
+        let mut shape = RulesShape { trading: !rules.is_halted, ..RulesShape::default() };
+        for rule in Rule::ALL {
+            *shape.field_mut(rule).1 = rules.amount(rule).map(|amount| amount.as_str().to_owned());
+        }
+        shape
+    }
+
+    /// Errors: the field that cannot be, or rules that no order could obey.
+    pub(crate) fn read(mut self) -> Result<SymbolRules, Problem> {
+        let mut rules = SymbolRules { is_halted: !self.trading, ..SymbolRules::NONE };
+        for rule in Rule::ALL {
+            let (name, asked) = self.field_mut(rule);
+            if let Some(asked) = asked {
+                input::amount(name, asked, |amount| rules.set_amount(rule, amount))?;
+            }
+        }
+        rules.check().map_err(|fault| Problem::malformed(fault.to_string()))?;
+        Ok(rules)
+    }
+
+    fn field_mut(&mut self, rule: Rule) -> (&'static str, &mut Option<String>) {
+        match rule {
+            Rule::Tick => ("tick", &mut self.tick),
+            Rule::Lot => ("lot", &mut self.lot),
+            Rule::SharesMin => ("min_shares", &mut self.min_shares),
+            Rule::SharesMax => ("max_shares", &mut self.max_shares),
+            Rule::ValueMin => ("min_value", &mut self.min_value),
+            Rule::ValueMax => ("max_value", &mut self.max_value),
+            Rule::BandUp => ("band_up", &mut self.band_up),
+            Rule::BandDown => ("band_down", &mut self.band_down),
+        }
+    }
+}
