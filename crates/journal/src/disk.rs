@@ -64,6 +64,17 @@ impl Disk {
             Access::Read => Err(io::Error::from(io::ErrorKind::ReadOnlyFilesystem)),
         }
     }
+
+    /// A file that is missing because somebody moved its folder is no help to who looks for the fault: the first path that
+    /// is not in place is named too.
+    fn explained(&self, error: io::Error) -> io::Error {
+        match self.displaced() {
+            Some(displaced) if error.kind() == io::ErrorKind::NotFound => {
+                io::Error::new(error.kind(), format!("{error}; not in place is {displaced}"))
+            }
+            _ => error,
+        }
+    }
 }
 
 impl Storage for Disk {
@@ -82,7 +93,8 @@ impl Storage for Disk {
 
     fn create(&self, name: &str) -> io::Result<DiskFile> {
         self.to_write()?;
-        self.open_with(name, fs::OpenOptions::new().read(true).write(true).create_new(true))
+        let created = self.open_with(name, fs::OpenOptions::new().read(true).write(true).create_new(true));
+        created.map_err(|error| self.explained(error))
     }
 
     fn open(&self, name: &str) -> io::Result<DiskFile> {
@@ -99,12 +111,13 @@ impl Storage for Disk {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.to_write()?;
-        self.in_place.rename(&self.path.join(from), &self.path.join(to))
+        let renamed = self.in_place.rename(&self.path.join(from), &self.path.join(to));
+        renamed.map_err(|error| self.explained(error))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.to_write()?;
-        self.in_place.remove(&self.path.join(name))
+        self.in_place.remove(&self.path.join(name)).map_err(|error| self.explained(error))
     }
 
     fn sync_directory(&self) -> io::Result<()> {

@@ -77,3 +77,22 @@ fn a_power_cut_finds_a_folder_under_one_of_its_names() {
     }
     assert!(renamed > 5 && renamed < 35, "{renamed}");
 }
+
+/// Who is told that a file is missing looks for the file, and it is the folder that somebody moved.
+#[test]
+fn a_step_that_fails_in_a_folder_that_was_moved_names_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let here = home.path().join("here");
+    std::fs::create_dir(&here).unwrap();
+    let folder = Disk::open(&here).unwrap();
+    write(&folder, "a", b"kept");
+    let missing = folder.remove("b").unwrap_err().to_string();
+    assert!(!missing.contains("not in place"), "{missing}");
+    std::fs::rename(&here, home.path().join("there")).unwrap();
+    let place = format!("not in place is {}: ", here.display());
+    let failures = [folder.create("b").map(drop), folder.rename("a", "b"), folder.remove("a")];
+    for failure in failures {
+        let told = failure.unwrap_err().to_string();
+        assert!(told.contains(&place), "{told}");
+    }
+}
