@@ -227,25 +227,52 @@ impl Engine {
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-        if self.instruments.get(symbol).is_some() {
-            return self.place_by_rules(account, &placed, terms, events);
+        let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
+        if !is_plain || self.instruments.get(symbol).is_some() {
+            let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+            return self.place_special(account, &placed, terms, events);
         }
-        if let Some(trigger) = trigger {
-            return self.place_stop(account, &placed, trigger, terms, events);
-        }
-        let wanted = match kind {
-            OrderKind::Limit => shares,
-            OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => {
-                self.wanted(account, &placed)?
-            }
-        };
+        // The compiler knows what this one is: what only others need is not in its path.
+        let placed = NewOrder::limit(symbol, side, limit, shares);
         let before = self.hold(account, &placed)?;
-        // From here the order cannot be rejected.
-        let (order, slot) = self.open_order(account, &placed, terms, events);
+        self.place_held(account, &placed, shares, before, terms, events)
+    }
+
+    /// Places an order that is more than a limit order, or in a symbol with rules.
+    #[inline(never)]
+    fn place_special(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        if self.instruments.get(placed.symbol).is_some() {
+            return self.place_by_rules(account, placed, terms, events);
+        }
+        if let Some(trigger) = placed.trigger {
+            return self.place_stop(account, placed, trigger, terms, events);
+        }
+        let wanted = self.wanted(account, placed)?;
+        let before = self.hold(account, placed)?;
+        self.place_held(account, placed, wanted, before, terms, events)
+    }
+
+    /// Places an order that cannot be rejected any more.
+    #[inline(always)]
+    fn place_held(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        wanted: Shares,
+        before: Before,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
-        let rest = if kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
-        if self.execute_all(slot, &placed, wanted, before, rest, events) {
+        let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
+        if self.execute_all((slot, order, account), placed, wanted, before, rest, events) {
             self.activate_after(reached_before, events);
         }
         Ok(Reply::Opened(order))
@@ -283,7 +310,7 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn execute_all(
         &mut self,
-        slot: u32,
+        (slot, order, account): (u32, OrderId, AccountIndex),
         placed: &NewOrder<SymbolIndex>,
         wanted: Shares,
         before: Before,
@@ -291,7 +318,6 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> bool {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
-        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let mut aggressor = Aggressor {
             slot,
             order,
@@ -429,6 +455,7 @@ impl Engine {
 
     /// Takes what an order may cost at most; gives what was there before.
     /// Errors: `InsufficientFunds`, `InsufficientShares`.
+    #[inline(always)]
     pub(crate) fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         match side {

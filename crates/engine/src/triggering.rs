@@ -86,11 +86,11 @@ impl Engine {
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
         for _ in 0..ACTIVATED_MAX {
             let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else { return };
-            let account = self.orders.get(slot).account;
+            let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             if !self.links.is_empty() {
-                self.cancel_partner(self.orders.get(slot).id, &placed, events);
+                self.cancel_partner(order, &placed, events);
             }
-            events(Event::OrderTriggered { order: self.orders.get(slot).id, account, placed });
+            events(Event::OrderTriggered { order, account, placed });
             // What would have been refused is canceled.
             let (arriving, wanted, rest) = match self.arriving(account, &placed) {
                 Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
@@ -105,7 +105,7 @@ impl Engine {
                 Side::Buy => Before::Buy(self.accounts.get(account).balance),
                 Side::Sell => Before::HeldSell,
             };
-            self.execute_all(slot, &arriving, wanted, before, rest, events);
+            self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
         }
     }
 
