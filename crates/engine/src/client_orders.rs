@@ -1,5 +1,6 @@
 //! Orders under client order ids: for each id of an account, the order that it stands for and what was asked for. An id
-//! stands for its order while the order is open and for a day after it is done; then the id is free again.
+//! stands for its order while the order is open and for a day after it is done, or until somebody frees it; then the id is free
+//! again.
 //!
 //! Whether an id still stands for its order follows from the time alone. So it makes no difference when an entry whose
 //! day is over is removed. This file knows nothing of books or money. Orders without a client order id never come here.
@@ -132,6 +133,18 @@ impl ClientOrders {
         self.done.push_back(entry);
         self.open = self.open.saturating_sub(1);
         true
+    }
+
+    /// Has an id stand for nothing, if the order that it stands for is done; gives whether it is. Its entry stays until the day
+    /// is over, so that freeing ids makes no room for others.
+    pub(crate) fn free(&mut self, account: AccountIndex, id: ClientOrderId) -> bool {
+        let hash = self.hash(account, id);
+        let entries = &self.entries;
+        let is_done = |&entry: &u32| {
+            let order = &entries[entry];
+            order.account == account && order.id == id && order.done.is_some()
+        };
+        self.by_id.find_entry(hash, is_done).map(|found| drop(found.remove())).is_ok()
     }
 
     /// Those whose ids stand for them, by order id.

@@ -311,6 +311,8 @@ pub enum Command {
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Give a symbol these rules in place of all that it has. They hold for what is placed or triggered from now on.
     ChangeRules { symbol: Symbol, rules: SymbolRules },
+    /// Have a client order id stand for nothing, if its order is done, so that another order can be placed under it.
+    FreeClientOrderId { account: AccountId, id: ClientOrderId },
 }
 
 impl Command {
@@ -335,7 +337,8 @@ impl Command {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => None,
+            | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. } => None,
         }
     }
 
@@ -359,6 +362,7 @@ impl Command {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. } => None,
         }
     }

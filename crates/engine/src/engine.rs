@@ -241,6 +241,7 @@ impl Engine {
                 Ok(Reply::Expired)
             }
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
+            Command::FreeClientOrderId { account, id } => self.free_client_order_id(account, id, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -287,7 +288,8 @@ impl Engine {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => return None,
+            | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -448,6 +450,23 @@ impl Engine {
         if self.client_orders.finish(slot, self.time) {
             events(Event::ClientOrderDone { order: self.orders.get(slot).id });
         }
+    }
+
+    /// Errors: `UnknownAccount`; `UnknownOrder` for an id that stands for none.
+    #[cold]
+    fn free_client_order_id(
+        &mut self,
+        account: AccountId,
+        id: ClientOrderId,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let order = self.client_order(account, id)?;
+        let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if !self.client_orders.free(index, id) {
+            return Ok(Reply::Repeated(order));
+        }
+        events(Event::ClientOrderIdFreed { order });
+        Ok(Reply::Freed(order))
     }
 
     /// Nobody needs any more when a done order was to end, or how many shares it has.

@@ -27,6 +27,8 @@ pub enum Event {
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.
     ClientOrderDone { order: OrderId },
+    /// The client order id of an order that is done is free from now on.
+    ClientOrderIdFreed { order: OrderId },
     /// Two orders executed. `maker` rested and set the price; `aggressor` is the order being placed, or the one that was triggered
     /// last. `maker_done` says that nothing of the maker is open any more.
     Executed {

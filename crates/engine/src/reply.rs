@@ -14,10 +14,13 @@ pub enum Reply {
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
-    /// The same order was placed before under this client order id, and has this id. Nothing was changed.
+    /// The same order was placed before under this client order id, and has this id; or the id is to be freed, and this order is
+    /// open. Nothing was changed.
     Repeated(OrderId),
     /// The order's status, for a query.
     Status(Status),
+    /// The client order id stood for this order, which is done, and stands for nothing now.
+    Freed(OrderId),
     /// Orders that were reached were activated. Nobody asked for it.
     Activated,
     /// Orders whose deadlines came were canceled. Nobody asked for it.

@@ -198,6 +198,7 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }

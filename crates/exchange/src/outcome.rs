@@ -77,13 +77,14 @@ impl Kind {
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
-            // Nobody asks for the last two.
+            // An id is freed for the order behind it. Nobody asks for the last two.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }
                 | Command::PlaceIfCanceled { .. }
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
+                | Command::FreeClientOrderId { .. }
                 | Command::ActivateReached
                 | Command::ExpireOrders,
             ) => Kind::Order,
@@ -128,6 +129,7 @@ impl Outcome {
                 Reply::Created
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
+                | Reply::Freed(_)
                 | Reply::Amended { .. }
                 | Reply::Activated
                 | Reply::Expired

@@ -51,7 +51,8 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
-            | Event::ClientOrderDone { .. } => 0,
+            | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. } => 0,
         }
     }
 
@@ -82,7 +83,8 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
-            | Event::ClientOrderDone { .. } => 0,
+            | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. } => 0,
         }
     }
 

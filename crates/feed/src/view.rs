@@ -345,7 +345,7 @@ impl View {
                 }
             }
             // That the id is free again in a day is the engine's business, and so is which orders are to be activated.
-            Event::ClientOrderDone { .. } | Event::TriggerReached { .. } => {}
+            Event::ClientOrderDone { .. } | Event::ClientOrderIdFreed { .. } | Event::TriggerReached { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 self.executed(symbol, maker, aggressor, price, shares);
             }

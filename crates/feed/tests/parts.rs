@@ -460,6 +460,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }

@@ -92,6 +92,7 @@ impl History {
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

@@ -44,6 +44,7 @@ const AMEND_CLIENT_ORDER: u8 = 18;
 const IF_CANCELED: u8 = 13;
 /// The rules of a symbol.
 const CHANGE_RULES: u8 = 16;
+const FREE_CLIENT_ORDER_ID: u8 = 33;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -154,6 +155,11 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
+        Command::FreeClientOrderId { account, id } => {
+            out.push(FREE_CLIENT_ORDER_ID);
+            put_account(out, account);
+            put_client_order_id(out, id);
+        }
         Command::ChangeRules { symbol, ref rules } => {
             out.push(CHANGE_RULES);
             put_symbol(out, symbol);
@@ -255,6 +261,9 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
+        FREE_CLIENT_ORDER_ID => {
+            Ok(Command::FreeClientOrderId { account: take_account(bytes)?, id: take_client_order_id(bytes)? })
+        }
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.
         IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED))) => {

@@ -80,6 +80,7 @@ fn command() -> impl Strategy<Value = Command> {
             shares
         }),
         1 => (account(), client_order_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
+        1 => (account(), client_order_id()).prop_map(|(account, id)| Command::FreeClientOrderId { account, id }),
         1 => (account(), any::<u64>())
             .prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
     ]

@@ -209,6 +209,11 @@ impl Admission {
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 self.client_order(engine, bounds, now, account, id)
             }
+            // The order that gets the id again is one more of this day: it is counted here, where it is known that it does.
+            Command::FreeClientOrderId { account, id } => match engine.client_order(account, id) {
+                Ok(_) => self.one_more_client_order(engine, bounds, now, account),
+                Err(_) => Ok(()),
+            },
             Command::PlaceLinked { account, .. } => {
                 assert_behind_its_first(account, before);
                 return match self.let_in.last() {
@@ -317,9 +322,19 @@ impl Admission {
         id: ClientOrderId,
     ) -> Result<(), Bound> {
         // One that stands for an order is answered with it, and one that is unknown is refused there.
-        if engine.client_order(account, id).is_ok() {
-            return Ok(());
+        match engine.client_order(account, id) {
+            Ok(_) => Ok(()),
+            Err(_) => self.one_more_client_order(engine, bounds, now, account),
         }
+    }
+
+    fn one_more_client_order(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        now: Time,
+        account: AccountId,
+    ) -> Result<(), Bound> {
         let new = self.turn.client_orders.entry(account).or_default();
         let there = (engine.client_order_ids_of(account) as u64).saturating_add(*new);
         // While ids whose day is over are still in memory, each new one removes more than itself.
@@ -416,5 +431,18 @@ mod tests {
         assert_eq!(decide(&[&[place(Some("a")), link(Some("b"))]]), [refused; 2]);
         let two = decide(&[&[place(Some("a"))], &[place(None), link(Some("b"))], &[place(None)]]);
         assert_eq!(two, [Decision::LetIn, refused, refused, Decision::LetIn]);
+    }
+
+    #[test]
+    fn an_id_that_is_freed_and_given_again_is_one_more() {
+        let account = AccountId::parse(b"7").expect("digits");
+        let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
+        let id = |id: &str| ClientOrderId::parse(id.as_bytes()).expect("legal");
+        let free = |name| Op::Command(Command::FreeClientOrderId { account, id: id(name) });
+        let again = order(account, Some("first"), false);
+        assert_eq!(decide(&[&[free("first"), again]]), [Decision::LetIn; 2]);
+        let decided = decide(&[&[free("first"), again], &[free("first"), again]]);
+        assert_eq!(decided, [Decision::LetIn, Decision::LetIn, refused, Decision::LetIn]);
+        assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::LetIn; 2]);
     }
 }

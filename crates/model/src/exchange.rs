@@ -187,6 +187,15 @@ impl Model {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
             }
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
+            Command::FreeClientOrderId { account, id } => {
+                let order = self.client_order(account, id)?;
+                if !self.order(order).open.is_zero() {
+                    return Ok(Reply::Repeated(order));
+                }
+                self.named.retain(|named| *named != order);
+                events.push(Event::ClientOrderIdFreed { order });
+                Ok(Reply::Freed(order))
+            }
         }
     }
 

@@ -28,6 +28,7 @@ impl Told {
             Reply::Created
             | Reply::Opened(_)
             | Reply::Repeated(_)
+            | Reply::Freed(_)
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired

@@ -102,7 +102,8 @@ impl Workload {
         Workload { has_all_kinds: true, ..self }
     }
 
-    /// The same, with the commands that no client gives: those of the market's loop, and those of older journals.
+    /// The same, with the commands that no client of the XML protocol gives: those of the market's loop, those of older journals, and
+    /// to free client order ids.
     pub fn with_own_commands(self) -> Workload {
         Workload { has_own_commands: true, ..self }
     }
@@ -138,6 +139,7 @@ impl Workload {
             2..3 if self.has_own_commands && self.random.percent(50) => Op::Command(self.own_command()),
             2..3 => self.create_symbol(),
             3..5 if self.has_rules => self.change_rules(model),
+            3..9 if self.has_own_commands && self.random.percent(10) => self.free_client_order_id(model),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
             9..65 => self.place_order(model),
@@ -349,6 +351,16 @@ impl Workload {
         };
         let conditional = placing.if_canceled().filter(|_| self.random.percent(65));
         [cancel, conditional.unwrap_or(placing)]
+    }
+
+    /// Frees an id, mostly one that stands for an order. Without ids, shares are issued.
+    fn free_client_order_id(&mut self, model: &Model) -> Op {
+        if self.client_ids.is_empty() {
+            return self.issue_shares();
+        }
+        let any = (self.random.pick(&self.accounts), self.random.pick(&self.client_ids));
+        let (account, id) = self.named_order(model).unwrap_or(any);
+        Op::Command(Command::FreeClientOrderId { account, id })
     }
 
     /// The same by a client order id, now and then.

@@ -187,7 +187,10 @@ impl Oracle {
                 write!(children, "<amend{echo}/>").unwrap();
                 echo
             }
-            Command::ActivateReached | Command::ExpireOrders | Command::CreateOldSymbol { .. } => {
+            Command::ActivateReached
+            | Command::ExpireOrders
+            | Command::CreateOldSymbol { .. }
+            | Command::FreeClientOrderId { .. } => {
                 unreachable!("no client asks for it")
             }
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
@@ -234,6 +237,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. }
             | Command::AmendOrder { account, .. }
+            | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. },
         ) => Some(*account),
         Op::Command(
@@ -270,7 +274,7 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         Reply::Amended { open, .. } => {
             write!(out, "<amended{echo}><open shares=\"{open}\"/></amended>").unwrap();
         }
-        Reply::Activated | Reply::Expired => unreachable!("no client asks for it"),
+        Reply::Activated | Reply::Expired | Reply::Freed(_) => unreachable!("no client asks for it"),
     }
 }
 

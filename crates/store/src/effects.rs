@@ -52,6 +52,8 @@ pub struct Effects {
     pub(crate) cancellations: Vec<CancellationRow>,
     pub(crate) client_orders: Vec<ClientOrderRow>,
     pub(crate) client_orders_done: Vec<ClientOrderDoneRow>,
+    /// The done orders whose client order ids were freed, those of these effects included.
+    pub(crate) client_orders_freed: Vec<OrderId>,
     pub(crate) stops: StopRows,
     pub(crate) notes: NoteRows,
     pub(crate) rules: Vec<RulesRow>,
@@ -189,6 +191,7 @@ impl Effects {
             cancellations: Vec::new(),
             client_orders: Vec::new(),
             client_orders_done: Vec::new(),
+            client_orders_freed: Vec::new(),
             stops: StopRows::default(),
             notes: NoteRows::default(),
             rules: Vec::new(),
@@ -220,6 +223,7 @@ impl Effects {
         self.cancellations.clear();
         self.client_orders.clear();
         self.client_orders_done.clear();
+        self.client_orders_freed.clear();
         self.stops.clear();
         self.notes.clear();
         self.rules.clear();
@@ -257,6 +261,7 @@ impl Effects {
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
+            Event::ClientOrderIdFreed { order } => self.client_orders_freed.push(order),
             Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
                 let arriving = self.arriving.filter(|arriving| arriving.order == aggressor);
                 let Arriving { account, side, .. } =
@@ -340,7 +345,7 @@ impl Effects {
         let resting = self.orders.iter().filter(|order| !order.open.is_zero()).count();
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
-        let named = self.client_orders.len() + self.client_orders_done.len();
+        let named = self.client_orders.len() + self.client_orders_done.len() + self.client_orders_freed.len();
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }

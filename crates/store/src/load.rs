@@ -77,7 +77,8 @@ const CLIENT_ORDERS: &str = "
     SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
         o.trigger_from_below, o.self_trade, o.until, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
-    WHERE c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours'
+    WHERE NOT c.freed
+        AND (c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours')
     ORDER BY o.id";
 
 /// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.

@@ -81,6 +81,7 @@ impl Ledger for SqlLedger {
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::ChangeRules { .. }
+            | Command::FreeClientOrderId { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
         }

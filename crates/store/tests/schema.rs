@@ -106,6 +106,7 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.orders DROP COLUMN self_trade, DROP COLUMN until; DROP TYPE pricetime.self_trade;
          ALTER TABLE pricetime.cancellations DROP COLUMN why",
     ),
+    (12, "DROP FUNCTION pricetime.write_freed_ids; ALTER TABLE pricetime.client_orders DROP COLUMN freed"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -202,7 +203,9 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         let lacking = whole.iter().find(|line| !again.contains(line));
         assert!(lacking.is_none() && again.len() == whole.len(), "from version {version}: without {lacking:?}");
         put_back(&database, version);
-        market.forget_reasons();
+        if version < 11 {
+            market.forget_reasons();
+        }
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
         // And it goes on there, with all that this program knows.

@@ -311,6 +311,7 @@ impl Maker {
             | Event::OrdersLinked { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

@@ -253,6 +253,7 @@ impl Duel {
                 Reply::Created
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
+                | Reply::Freed(_)
                 | Reply::Activated
                 | Reply::Expired
                 | Reply::Amended { .. }

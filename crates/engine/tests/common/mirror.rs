@@ -61,6 +61,9 @@ impl Mirror {
                 assert!(!self.open.contains_key(&order), "what is done has nothing open");
                 assert!(self.client_ids.remove(&order).is_some(), "and was named");
             }
+            Event::ClientOrderIdFreed { order } => {
+                assert!(!self.open.contains_key(&order), "what is open keeps its name");
+            }
             Event::Executed { maker, aggressor, shares, .. } => {
                 for order in [maker, aggressor] {
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");

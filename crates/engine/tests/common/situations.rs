@@ -12,7 +12,7 @@ use model::{Model, Order};
 use super::{ruled, terms};
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 128] = [
+pub const ALL: [&str; 131] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -101,6 +101,9 @@ pub const ALL: [&str; 128] = [
     "query: executed",
     "query: canceled",
     "query: canceled and executed",
+    "client order id: freed",
+    "client order id: not freed, its order is open",
+    "client order id: not freed, it stands for none",
     "client order: opened",
     "client order: opened and done at once",
     "client order: refused, and its id stays free",
@@ -260,7 +263,7 @@ impl Situations {
         self.after_on_terms(op, reply, events, model);
         match reply {
             Reply::Created => self.created(op, events),
-            Reply::Activated | Reply::Expired | Reply::Amended { .. } => {}
+            Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -356,6 +359,7 @@ impl Situations {
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. } => panic!("creates nothing"),
         });
     }
@@ -459,6 +463,13 @@ impl Situations {
                 Reply::Rejected(Reject::UnknownOrder),
             ) => {
                 self.count("client cancel: unknown");
+            }
+            (Op::Command(Command::FreeClientOrderId { .. }), Reply::Freed(_)) => self.count("client order id: freed"),
+            (Op::Command(Command::FreeClientOrderId { .. }), Reply::Repeated(_)) => {
+                self.count("client order id: not freed, its order is open");
+            }
+            (Op::Command(Command::FreeClientOrderId { .. }), Reply::Rejected(Reject::UnknownOrder)) => {
+                self.count("client order id: not freed, it stands for none");
             }
             (Op::Query(Query { order: OrderName::Client(_), .. }), Reply::Status(status)) if status.open.is_zero() => {
                 self.count("client query: done")

@@ -207,6 +207,7 @@ impl Market {
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }

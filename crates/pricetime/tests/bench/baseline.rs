@@ -63,7 +63,8 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelOrder, ChangeRules, CreateAccount, CreateOldSymbol, CreateSymbol,
-            ExpireOrders, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled,
+            PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -92,6 +93,7 @@ impl Both {
             | ExpireOrders
             | PlaceIfCanceled { .. }
             | PlaceByFundsIfCanceled { .. }
+            | FreeClientOrderId { .. }
             | ChangeRules { .. } => {
                 unreachable!("this workload draws none")
             }

@@ -144,6 +144,17 @@ fn refusals_have_the_codes_that_clients_know() {
         let twice = keys.send(&http, "POST", "order", &again);
         assert_eq!(twice.body, json!({"code": -2010, "msg": "Duplicate order sent."}));
     }
+    // The name is free as soon as nothing is open of the order, and leads to the newest.
+    let named = |order: &str| keys.send(&http, "GET", "order", &format!("symbol=SPYUSD&{order}"));
+    for _ in 0..3 {
+        let canceled = keys.send(&http, "DELETE", "order", "symbol=SPYUSD&origClientOrderId=mine");
+        assert_eq!(canceled.body["status"], "CANCELED", "{canceled:?}");
+        let again = keys.send(&http, "POST", "order", &format!("{ORDER}&newClientOrderId=mine"));
+        assert_eq!((again.status, &again.body["clientOrderId"]), (200, &json!("mine")), "{again:?}");
+        assert_eq!(named("origClientOrderId=mine").body["orderId"], again.body["orderId"]);
+        let before = named(&format!("orderId={}", canceled.body["orderId"]));
+        assert_eq!((&before.body["clientOrderId"], &before.body["status"]), (&json!("mine"), &json!("CANCELED")));
+    }
     let get = |path: &str| code(&http.get(&format!("/binance/api/v3/{path}")));
     assert_eq!(get("depth"), (400, -1102));
     assert_eq!(get("depth?symbol=NONEUSD"), (400, -1121));

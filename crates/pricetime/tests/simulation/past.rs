@@ -67,6 +67,7 @@ impl Past {
             | Event::OrderTriggered { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
             | Event::BalanceChanged { .. }

@@ -128,6 +128,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. }
             | Command::AmendOrder { account, .. }
+            | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. },
         ) => Some(*account),
         Op::Command(
@@ -171,6 +172,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceLinked { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::FreeClientOrderId { .. }
             | Command::CreateOldSymbol { .. },
         )
         | Op::Query(_) => {
@@ -210,6 +212,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             unreachable!("it stands behind its cancel")
         }
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
+        | Op::Command(Command::FreeClientOrderId { .. })
         | Op::Query(Query { order: OrderName::Client(_), .. }) => {
             unreachable!("XML has no client order ids")
         }

@@ -264,6 +264,7 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -84,6 +84,10 @@ impl Rows {
         for row in &effects.client_orders_done {
             self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
         }
+        // Its row is as good as none: the state does not have it any more.
+        for order in &effects.client_orders_freed {
+            self.client_orders.remove(order);
+        }
         self.write_stops(&effects.stops);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);

@@ -189,6 +189,7 @@ impl Market {
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
+            | Event::ClientOrderIdFreed { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

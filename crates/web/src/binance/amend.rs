@@ -40,6 +40,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Activated
         | Reply::Expired
         | Reply::Status(_)

@@ -109,6 +109,7 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

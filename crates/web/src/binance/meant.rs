@@ -62,6 +62,7 @@ pub(super) async fn meant(
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
+    Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
 };
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
 
 use super::market::Answer;
-use super::meant::{ask, of_account};
+use super::meant::{ask, ask_all, of_account};
 use super::order::{canceled_status, price_text, side_name, time_in_force, type_name, why_canceled};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
@@ -69,12 +69,16 @@ enum Tell {
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked, &[])?;
-    let reply = ask(&site, Op::Command(placing.command(account))).await?;
-    let order = placed(reply)?;
+    let order = placing.ask(&site, account).await?;
     site.market()?.order_counts.add(account);
     let told = placing.tell(&site, account, order, asked.unit).await;
     // It is placed: whoever cannot be told of it must not be told to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
+}
+
+/// Whether its client order id stands for another order, or for the same one sent before.
+fn is_taken(reply: &Reply) -> bool {
+    matches!(reply, Reply::Repeated(_) | Reply::Rejected(Reject::ClientOrderIdTaken { .. }))
 }
 
 /// The order that was placed.
@@ -85,6 +89,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
         Reply::Created
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
@@ -95,6 +100,16 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 }
 
 impl Placing {
+    /// Places it. A client order id whose order is done is free for it.
+    async fn ask(&self, site: &Site, account: AccountId) -> Result<OrderId, Refusal> {
+        let place = Op::Command(self.command(account));
+        let reply = ask(site, place).await?;
+        let (true, Some(id)) = (is_taken(&reply), self.client_id) else { return placed(reply) };
+        let [freed, reply] = ask_all(site, [Op::Command(Command::FreeClientOrderId { account, id }), place]).await?;
+        freed?;
+        placed(reply?)
+    }
+
     /// `others` are the parameters that the request has besides.
     pub(super) fn read(asked: &Parameters, others: &[&str]) -> Result<Placing, Refusal> {
         let symbol = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;

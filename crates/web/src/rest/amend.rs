@@ -78,6 +78,7 @@ async fn amend_by(
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Activated
         | Reply::Expired
         | Reply::Status(_)

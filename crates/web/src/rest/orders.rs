@@ -87,6 +87,7 @@ pub(crate) async fn one_by_client_id(
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
@@ -124,6 +125,7 @@ pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> R
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -127,6 +127,7 @@ pub(crate) async fn place(
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
         Reply::Created
+        | Reply::Freed(_)
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -115,6 +115,7 @@ async fn replace_by(
         Ok(Reply::Repeated(order)) => (StatusCode::OK, Ok(placing.placed(site, order).await.map_err(untold)?)),
         Ok(
             Reply::Created
+            | Reply::Freed(_)
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired

@@ -115,6 +115,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             Reply::Created
             | Reply::Opened(_)
             | Reply::Repeated(_)
+            | Reply::Freed(_)
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
@@ -183,7 +184,9 @@ impl Writer<'_> {
                 self.out.extend_from_slice(open.text().as_bytes());
                 self.out.extend_from_slice(b"\"/></amended>");
             }
-            Answer::Reply(Reply::Activated | Reply::Expired) => panic!("invariant: nobody asks for that"),
+            Answer::Reply(Reply::Activated | Reply::Expired | Reply::Freed(_)) => {
+                panic!("invariant: nobody asks for that")
+            }
             Answer::Reply(Reply::Done(_)) => {
                 panic!("invariant: an order that is done is looked up before its reply is written")
             }

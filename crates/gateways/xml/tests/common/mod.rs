@@ -36,6 +36,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
+        Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
