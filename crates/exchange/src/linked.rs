@@ -90,12 +90,15 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
             Ok(PlacedPair { orders: [*one, *other], repeated: false })
         }
         // Orders are numbered as they are placed, and nothing was placed between the two.
-        (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Repeated(other))) if one.0.checked_add(1) == Some(other.0) => {
+        (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Repeated(other)))
+            if one.0.checked_add(1) == Some(other.0) =>
+        {
             Ok(PlacedPair { orders: [*one, *other], repeated: true })
         }
-        (Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)), Answer::Reply(Reply::Opened(other) | Reply::Repeated(other))) => {
-            Err((Which::Second, another_partner(*other)))
-        }
+        (
+            Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)),
+            Answer::Reply(Reply::Opened(other) | Reply::Repeated(other)),
+        ) => Err((Which::Second, another_partner(*other))),
         (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Rejected(Reject::NotLinked))) => {
             Err((Which::First, another_partner(*one)))
         }

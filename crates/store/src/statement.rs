@@ -1,11 +1,12 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
 //! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
-//! 0010_rules.sql and 0011_terms.sql.
+//! 0010_rules.sql, 0011_terms.sql and 0012_links.sql.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
 use crate::effects::{CancellationRow, Effects, OrderRow};
+use crate::notes::{Kind, NoteRow};
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
@@ -19,22 +20,30 @@ const STOP_PARAMETERS: usize = 29;
 const NOTE_PARAMETERS: usize = 8;
 /// Those of `pricetime.write_rules`, behind these.
 const RULES_PARAMETERS: usize = 10;
-/// Those of `pricetime.write_terms`, the last ones.
+/// Those of `pricetime.write_terms`, behind these.
 const TERM_PARAMETERS: usize = 21;
+/// Those of `pricetime.write_links`, the last ones.
+const LINK_PARAMETERS: usize = 10;
 /// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 6] = [
+const FUNCTIONS: [(&str, usize); 7] = [
     ("write_batch", BATCH_PARAMETERS),
     ("write_client_orders", CLIENT_ORDER_PARAMETERS),
     ("write_stops", STOP_PARAMETERS),
     ("write_notes", NOTE_PARAMETERS),
     ("write_rules", RULES_PARAMETERS),
     ("write_terms", TERM_PARAMETERS),
+    ("write_links", LINK_PARAMETERS),
 ];
-const PARAMETERS: usize =
-    BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS + NOTE_PARAMETERS + RULES_PARAMETERS + TERM_PARAMETERS;
+const PARAMETERS: usize = BATCH_PARAMETERS
+    + CLIENT_ORDER_PARAMETERS
+    + STOP_PARAMETERS
+    + NOTE_PARAMETERS
+    + RULES_PARAMETERS
+    + TERM_PARAMETERS
+    + LINK_PARAMETERS;
 
 /// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
-/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121)`.
+/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121), pricetime.write_links(…, $131)`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=PARAMETERS;
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -48,7 +57,7 @@ pub(crate) fn write_batch() -> String {
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, links, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     // Each order is inserted by one of three functions, and each cancellation by one of two.
@@ -95,7 +104,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.trigger.is_from_below(), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
     all.extend(columns!(activated, row => row.order.0, row.turn.sequence.0, row.turn.nth));
     all.extend(columns!(watched, row => row.symbol.0, row.last));
-    all.extend(columns!(notes.rows(), row => row.order.0, row.account.0, row.kind.name(), row.price, row.time,
+    let was_triggered: fn(&NoteRow) -> bool = |row| row.kind == Kind::Triggered;
+    let was_linked: fn(&NoteRow) -> bool = |row| row.kind == Kind::Linked;
+    all.extend(columns!(notes.rows(), if was_triggered, row => row.order.0, row.account.0, row.kind.name(), row.price, row.time,
         row.sequence.0, row.place, row.next_execution));
     all.extend(columns!(rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
         row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted));
@@ -107,6 +118,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(terms.reduced(), row => row.order.0, row.shares));
     all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
         row.shares, u64::from(row.why.code())));
+    all.extend(columns!(&links.linked, pair => pair.0.0, pair.1.0));
+    all.extend(columns!(&links.canceled, order => order.0));
+    all.extend(columns!(notes.rows(), if was_linked, row => row.order.0, row.account.0,
+        row.partner.map(|partner| partner.0), row.time, row.sequence.0, row.place, row.next_execution));
     assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

@@ -63,7 +63,10 @@ fn what_refuses_one_of_two_is_told_with_that_one_alone() {
 fn two_that_cannot_be_linked_are_one_error() {
     let check = |inside: &str, echo: &str, why: &str| {
         assert_eq!(parse(body(inside)).requests.ops(), [], "{inside}");
-        check_transactions(&format!("<oco>{inside}</oco><query id='1'/>"), &format!("<error{echo}>{why}</error><status id=\"1\"/>"));
+        check_transactions(
+            &format!("<oco>{inside}</oco><query id='1'/>"),
+            &format!("<error{echo}>{why}</error><status id=\"1\"/>"),
+        );
     };
     let not_two = "oco has two orders in it, and nothing else";
     for inside in ["", STOP, "<query id='1'/>", "<what><x/></what>"] {
@@ -76,8 +79,16 @@ fn two_that_cannot_be_linked_are_one_error() {
     check(&format!("{STOP}{}", limit("")), " sym=\"S\" amount=\"-1\" limit=\"6\"", taking);
     check(&format!("{}{STOP}", limit("tif='IOC'")), " sym=\"S\" amount=\"-1\" limit=\"6\" tif=\"IOC\"", taking);
     check(&format!("{LIMIT}{LIMIT}"), "", "of two orders that are linked at least one waits for a price");
-    check(&format!("{STOP}<order sym='T' amount='-1' limit='6' post-only='true'/>"), "", "two orders that are linked have one symbol");
-    check(&format!("{STOP}<order sym='S' amount='1' limit='6' post-only='true'/>"), "", "two orders that are linked both buy or both sell");
+    check(
+        &format!("{STOP}<order sym='T' amount='-1' limit='6' post-only='true'/>"),
+        "",
+        "two orders that are linked have one symbol",
+    );
+    check(
+        &format!("{STOP}<order sym='S' amount='1' limit='6' post-only='true'/>"),
+        "",
+        "two orders that are linked both buy or both sell",
+    );
     check(
         &format!("{STOP}<order sym='S' amount='-2' limit='6' post-only='true'/>"),
         "",
@@ -88,15 +99,23 @@ fn two_that_cannot_be_linked_are_one_error() {
         "",
         "an order for funds executes at once, so it cannot be linked",
     );
-    check(&format!("{STOP}<order sym='S' amount='x' limit='&lt;'/>"), " sym=\"S\" amount=\"x\" limit=\"&lt;\"", "amount is not a plain decimal number");
+    check(
+        &format!("{STOP}<order sym='S' amount='x' limit='&lt;'/>"),
+        " sym=\"S\" amount=\"x\" limit=\"&lt;\"",
+        "amount is not a plain decimal number",
+    );
     check(&format!("<order limit='1' what='2'/>{LIMIT}"), " limit=\"1\"", "order has an unknown attribute what");
     check_transactions("<oco/>", &format!("<error>{not_two}</error>"));
-    check_transactions(&format!("<oco kind='x'>{STOP}{LIMIT}</oco>"), "<error>oco has an unknown attribute kind</error>");
+    check_transactions(
+        &format!("<oco kind='x'>{STOP}{LIMIT}</oco>"),
+        "<error>oco has an unknown attribute kind</error>",
+    );
 }
 
 #[test]
 fn elements_are_nested_deeper_in_two_orders_alone() {
-    let deeper = |at, most| format!("elements are nested deeper than the request allows; at most {most} levels, at byte {at}");
+    let deeper =
+        |at, most| format!("elements are nested deeper than the request allows; at most {most} levels, at byte {at}");
     check_refused(body("<order><x/></order>"), &deeper(33, 3));
     let document = format!("<transactions id='1'><oco>{STOP}{LIMIT}</oco><query id='1'><a/></query></transactions>");
     check_refused(&document, &deeper(document.find("<a/>").unwrap(), 2));
