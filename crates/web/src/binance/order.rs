@@ -122,6 +122,16 @@ impl Order {
         if self.trigger.is_some() { self.triggered } else { self.time }
     }
 
+    /// The list that it is in: its first order. None where it is in none, or nobody knows.
+    pub(super) fn list(&self) -> Option<OrderId> {
+        self.linked.map(|partner| partner.min(self.id))
+    }
+
+    /// Below zero where it is in no list.
+    pub(super) fn list_number(&self) -> Value {
+        self.list().map_or_else(|| json!(-1), |list| json!(list.0))
+    }
+
     pub(super) fn mode_name(&self) -> &'static str {
         self_trade::name(self.self_trade)
     }
@@ -159,7 +169,7 @@ impl Order {
         json!({
             "symbol": names::pair(self.name),
             "orderId": self.id.0,
-            "orderListId": -1,
+            "orderListId": self.list_number(),
             "clientOrderId": self.client_name(),
             "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
@@ -194,7 +204,7 @@ impl Order {
             "symbol": names::pair(self.name),
             "origClientOrderId": self.client_name(),
             "orderId": self.id.0,
-            "orderListId": -1,
+            "orderListId": self.list_number(),
             "clientOrderId": cancel_name,
             "transactTime": self.done.map_or(0, |done| unit.tell(done)),
             "price": self.price_text(),
