@@ -103,6 +103,9 @@ export const api = {
   /** @param {NewOrder} order @returns {Promise<Placed>} */
   place: (order) => request("POST", "/orders", order),
 
+  /** Places two orders of which one cancels the other. @param {NewOrder[]} orders @returns {Promise<{order_list_id: number, orders: Placed[]}>} */
+  placeTwo: (orders) => request("POST", "/order-lists", { orders }),
+
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),
 

@@ -124,6 +124,7 @@
  * @property {string|null} stop
  * @property {string|null} take_profit
  * @property {SelfTrade} self_trade
+ * @property {number} [linked_with] the order that it is, or was, linked with: one of the two cancels the other
  * @property {number|null} until when what is open of it is canceled
  * @property {boolean} waits whether it stands in no book yet
  * @property {string} shares

@@ -386,6 +386,26 @@ async function trade(context, name, market) {
     await page.selectOption("#ticket-kind", "limit");
   });
 
+  await step(`${name}: one order cancels the other`, async () => {
+    await page.keyboard.press("b");
+    await page.selectOption("#ticket-waits", "or_stop");
+    await page.waitForSelector("#ticket-trigger-note:has-text('one cancels the other')");
+    await page.fill("#ticket-limit", "100");
+    await page.fill("#ticket-trigger", "9000");
+    await page.fill("#ticket-shares", "1");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:has-text('at 100, or at any price, waiting for 9,000')");
+    const first = await page.getAttribute("#ticket-done", "data-order");
+    const second = Number(first) + 1;
+    await go(page, phone, "account");
+    await page.waitForSelector(`#panel-open tr[data-key="${second}"]`);
+    await page.click(`#panel-open tr[data-key="${first}"] .cancel`);
+    for (const order of [first, second]) await page.waitForSelector(`#panel-open tr[data-key="${order}"]`, { state: "detached" });
+    await go(page, phone, "ticket");
+    await page.selectOption("#ticket-waits", "");
+    await page.selectOption("#ticket-kind", "limit");
+  });
+
   await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
     await page.keyboard.press("b");
     await page.click("#ticket-terms > summary");

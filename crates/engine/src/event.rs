@@ -3,7 +3,7 @@
 //! has.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::{CancelReason, NewOrder, Trigger};
+use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::rules::RulesPart;
 
@@ -44,7 +44,7 @@ pub enum Event {
     DeadlineGiven { order: OrderId, until: Deadline },
     /// The order that was just accepted, the partner, and this one are a pair: one of them is canceled when something happens to the
     /// other.
-    OrdersLinked { order: OrderId, partner: OrderId },
+    OrdersLinked { order: OrderId, partner: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side },
     /// Some of what is open of an order was canceled: it has so many shares fewer than it was placed with. It keeps its place.
     OrderReduced { order: OrderId, account: AccountIndex, symbol: SymbolIndex, shares: Shares, why: CancelReason },
     /// What was open of an order was canceled.

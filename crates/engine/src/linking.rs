@@ -151,7 +151,7 @@ impl Engine {
         match (&reply, side) {
             (Ok(Reply::Opened(order)), _) => {
                 self.links.link(first, *order);
-                events(Event::OrdersLinked { order: first, partner: *order });
+                events(Event::OrdersLinked { order: first, partner: *order, account: index, symbol, side });
             }
             (_, Side::Buy) => self.accounts.debit(index, shared),
             (_, Side::Sell) => {

@@ -142,6 +142,7 @@ impl Engine {
             trigger: asked.trigger != before.placed.trigger,
             self_trade: asked.self_trade != before.placed.self_trade,
             until: terms.until != before.until,
+            partner: false,
         };
         self.standing(account, terms.client_id, differs)
     }

@@ -77,6 +77,8 @@ pub struct OrderDifference {
     pub self_trade: bool,
     /// They end at different times, or one does not end.
     pub until: bool,
+    /// They were placed with different partners, or one with none. Gateways find that out.
+    pub partner: bool,
 }
 
 impl OrderDifference {
@@ -97,6 +99,7 @@ impl fmt::Display for OrderDifference {
             (self.trigger, "stop"),
             (self.self_trade, "self-trade prevention"),
             (self.until, "deadline"),
+            (self.partner, "partner"),
         ];
         let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
         let mut between = "another ";
@@ -208,8 +211,9 @@ mod tests {
                     trigger: true,
                     self_trade: true,
                     until: true,
+                    partner: true,
                 },
-                "another symbol, side, limit, number of shares, kind, stop, self-trade prevention and deadline",
+                "another symbol, side, limit, number of shares, kind, stop, self-trade prevention, deadline and partner",
             ),
         ] {
             assert!(!differs.is_none());

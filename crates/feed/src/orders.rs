@@ -37,6 +37,8 @@ pub struct Open {
     pub until: Option<Deadline>,
     /// When it was triggered; none where nobody knows.
     pub triggered: Option<Time>,
+    /// The order that it is linked with, or was: whatever happens to one of the two first cancels the other one.
+    pub linked: Option<OrderId>,
     /// When it was placed; zero where only the history knows.
     pub time: Time,
 }
@@ -73,6 +75,7 @@ impl Open {
             self_trade,
             until: None,
             triggered: None,
+            linked: None,
             time,
         }
     }
@@ -201,6 +204,7 @@ struct Special {
     self_trade: SelfTrade,
     until: Option<Deadline>,
     triggered: Option<Time>,
+    linked: Option<OrderId>,
 }
 
 impl std::fmt::Debug for Orders {
@@ -222,8 +226,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, waits, self_trade, until, triggered, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, waits, self_trade, until, triggered });
+        let Open { kind, trigger, waits, self_trade, until, triggered, linked, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, waits, self_trade, until, triggered, linked });
         slot
     }
 
@@ -252,7 +256,7 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, waits, self_trade, until, triggered } = self.special(slot);
+        let Special { kind, trigger, waits, self_trade, until, triggered, linked } = self.special(slot);
         Open {
             order,
             account,
@@ -268,6 +272,7 @@ impl Orders {
             self_trade,
             until,
             triggered,
+            linked,
             time,
         }
     }
@@ -306,6 +311,12 @@ impl Orders {
     /// Whether an order waits for its trigger.
     pub(crate) fn waits(&self, slot: u32) -> bool {
         self.special(slot).waits
+    }
+
+    /// The order that it is linked with.
+    pub(crate) fn set_linked(&mut self, slot: u32, partner: OrderId) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { linked: Some(partner), ..special });
     }
 
     /// When an open order ends.
@@ -457,6 +468,7 @@ mod tests {
             self_trade: SelfTrade::Allowed,
             until: None,
             triggered: None,
+            linked: None,
             time: Time(0),
         }
     }

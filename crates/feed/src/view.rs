@@ -322,9 +322,12 @@ impl View {
                     placed.client_id = Some(id);
                 }
             }
-            Event::OrdersLinked { order, partner } => {
+            Event::OrdersLinked { order, partner, account, symbol, side } => {
                 self.count_shares_once(partner);
                 self.link(order, partner);
+                for (order, partner) in [(order, partner), (partner, order)] {
+                    self.note(order, (account, symbol, side), Noted::Linked(partner));
+                }
             }
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
@@ -367,6 +370,11 @@ impl View {
     fn note_trigger(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
         let NewOrder { symbol, side, trigger, .. } = *placed;
         let what = Noted::Triggered(trigger.expect("invariant: what is triggered had a trigger"));
+        self.note(order, (account, symbol, side), what);
+    }
+
+    /// Tells what befell an order.
+    fn note(&mut self, order: OrderId, (account, symbol, side): (AccountIndex, SymbolIndex, Side), what: Noted) {
         let (time, sequence, next_trade, place) = (self.time, self.sequence, self.next_trade, self.notes);
         self.notes += 1;
         let note = Note { order, account, symbol, side, what, time, sequence, next_trade, place };

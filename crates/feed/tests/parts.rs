@@ -453,11 +453,11 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::OrderTriggered { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
             Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
+            Event::OrdersLinked { order, partner, .. } => its(*order) + its(*partner),
             Event::AccountCreated { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
-            | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

@@ -85,10 +85,12 @@ impl History {
                     arriving.open = arriving.open.less(shares);
                 }
             }
+            Event::OrdersLinked { order, partner, account, symbol, side } => {
+                self.linked([order, partner], (account, symbol, side))?;
+            }
             // When an order's client order id is free again, and when it would end, is the engine's business.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
-            | Event::OrdersLinked { .. }
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

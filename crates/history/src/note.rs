@@ -21,6 +21,8 @@ const SUM_AT: usize = NOTE_BYTES - SUM_BYTES;
 const TRIGGERED: u8 = 1;
 /// Of no report: shares were taken off an order.
 const REDUCED: u8 = 2;
+/// Another order cancels it, or the other way round.
+const LINKED: u8 = 3;
 /// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
 /// off it.
 const LAST_TRADE: u8 = 128;
@@ -77,6 +79,8 @@ pub struct Note {
 pub enum Noted {
     /// An execution had reached what it waited for: it is active from now on.
     Triggered(Trigger),
+    /// It is linked with this order: one of the two is canceled when something happens to the other.
+    Linked(OrderId),
 }
 
 /// A record of a note, and of the notes before it.
@@ -153,6 +157,7 @@ impl NoteRecord {
             Tells::What(note) => {
                 let (kind, value) = match note.what {
                     Noted::Triggered(trigger) => (TRIGGERED, Trigger::code(Some(trigger))),
+                    Noted::Linked(partner) => (LINKED, partner.0.cast_signed()),
                 };
                 put.u64(note.order.0).u32(note.account.0).u32(note.symbol.0).u64(note.time.0).u64(note.sequence.0);
                 put.i64(value).u64(note.next_trade).link(self.of_order).link(self.of_account).u32(note.place);
@@ -180,7 +185,7 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
+            TRIGGERED | REDUCED | LINKED | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
             _ => Err(Unread::UnknownKind(kind)),
         }
     }
@@ -203,7 +208,11 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
         }
         _ => {
             take.u8()?;
-            let (side, what) = (side_of(take.u8()?)?, Noted::Triggered(Trigger::from_code(value as i64)?));
+            let side = side_of(take.u8()?)?;
+            let what = match kind {
+                LINKED => Noted::Linked(OrderId(value)),
+                _ => Noted::Triggered(Trigger::from_code(value as i64)?),
+            };
             Tells::What(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
         }
     };
@@ -283,7 +292,11 @@ mod tests {
             why: CancelReason::SelfTrade,
         };
         let reduced = NoteRecord { tells: Tells::Reduced(reduction), of_order: Some(2), of_account: None };
-        for written in [triggered(), last_trade, reduced] {
+        let mut linked = triggered();
+        if let Tells::What(note) = &mut linked.tells {
+            note.what = Noted::Linked(OrderId(8));
+        }
+        for written in [triggered(), last_trade, reduced, linked] {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

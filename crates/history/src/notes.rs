@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use engine::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, SymbolIndex, Time};
+use engine::{AccountIndex, CancelReason, NewOrder, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 use foldhash::fast::RandomState;
 
 use crate::ending::Last;
@@ -30,15 +30,24 @@ impl History {
         placed: &NewOrder<SymbolIndex>,
     ) -> Result<(), HistoryError> {
         let trigger = placed.trigger.expect("invariant: what is triggered had a trigger");
-        self.note(order, account, placed, Noted::Triggered(trigger))
+        self.note(order, (account, placed.symbol, placed.side), Noted::Triggered(trigger))
+    }
+
+    /// Two orders of an account are linked from now on.
+    pub(crate) fn linked(
+        &mut self,
+        [one, other]: [OrderId; 2],
+        of: (AccountIndex, SymbolIndex, Side),
+    ) -> Result<(), HistoryError> {
+        self.note(one, of, Noted::Linked(other))?;
+        self.note(other, of, Noted::Linked(one))
     }
 
     /// Notes what the command that is followed did to an open order.
     fn note(
         &mut self,
         order: OrderId,
-        account: AccountIndex,
-        placed: &NewOrder<SymbolIndex>,
+        (account, symbol, side): (AccountIndex, SymbolIndex, Side),
         what: Noted,
     ) -> Result<(), HistoryError> {
         let Followed { sequence, time, notes: place, .. } = self.followed;
@@ -46,7 +55,6 @@ impl History {
         if sequence <= self.heads.through {
             return Ok(());
         }
-        let NewOrder { symbol, side, .. } = *placed;
         let next_trade = self.trades.len() + 1;
         let number = self.notes.len() + 1;
         let of_order = self.heads.noted.insert(order, number);
@@ -210,6 +218,24 @@ impl History {
         }
         match self.notes_as_of(through, past) {
             Ok(notes) => Ok(notes.iter().find(|note| matches!(note.what, Noted::Triggered(_))).map(|note| note.time)),
+            Err(HistoryError::NoLongerKept { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The order that this one was linked with; none if there was none, and where notes are no longer kept.
+    pub fn linked_with(&self, past: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
+        self.linked_as_of(Sequence(u64::MAX), past)
+    }
+
+    /// As `linked_with`, after the command `through`.
+    pub(crate) fn linked_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
+        let partner = |note: &Note| match note.what {
+            Noted::Linked(partner) => Some(partner),
+            Noted::Triggered(_) => None,
+        };
+        match self.notes_as_of(through, past) {
+            Ok(notes) => Ok(notes.iter().find_map(partner)),
             Err(HistoryError::NoLongerKept { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -215,6 +215,11 @@ impl HistoryAt<'_> {
         self.history.triggered_as_of(self.through, order)
     }
 
+    /// As `History::linked_with`.
+    pub fn linked_with(&self, order: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
+        self.history.linked_as_of(self.through, order)
+    }
+
     /// As `History::report`.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         self.history.report(key)

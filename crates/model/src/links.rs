@@ -107,7 +107,7 @@ impl Model {
         let reply = self.place_under(terms, account, asked, events)?;
         if let Reply::Opened(order) = reply {
             self.links.push((first, order));
-            events.push(Event::OrdersLinked { order: first, partner: order });
+            events.push(Event::OrdersLinked { order: first, partner: order, account: index, symbol, side });
         }
         Ok(reply)
     }

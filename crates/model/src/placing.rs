@@ -34,6 +34,7 @@ impl Model {
                     trigger: before.trigger != asked.trigger,
                     self_trade: before.self_trade != asked.self_trade,
                     until: before.until != terms.until,
+                    partner: false,
                 };
                 if differs.is_none() {
                     Ok(Reply::Repeated(order))

@@ -166,7 +166,7 @@ fn past(row: &PlacedRow) -> Past {
         sequence: end.sequence,
         why: end.why,
     });
-    Past::of(placed(row.account, &row.placed, ended), row.open, row.money, row.triggered)
+    Past::of(placed(row.account, &row.placed, ended), (row.open, row.money), row.triggered, row.linked)
 }
 
 fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {
@@ -193,6 +193,7 @@ fn note(account: AccountIndex, row: &NotedRow) -> Note {
     let NotedRow { order, symbol, side, what, time, sequence, next_execution, place } = *row;
     let what = match what {
         Befell::Triggered(trigger) => Noted::Triggered(trigger),
+        Befell::Linked(partner) => Noted::Linked(partner),
     };
     Note { order, account, symbol, side, what, time, sequence, next_trade: next_execution, place }
 }

@@ -11,6 +11,7 @@ use engine::{
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::StopRows;
@@ -58,6 +59,7 @@ pub struct Effects {
     pub(crate) notes: NoteRows,
     pub(crate) rules: Vec<RulesRow>,
     pub(crate) terms: TermRows,
+    pub(crate) links: LinkRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -196,6 +198,7 @@ impl Effects {
             notes: NoteRows::default(),
             rules: Vec::new(),
             terms: TermRows::default(),
+            links: LinkRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -228,6 +231,7 @@ impl Effects {
         self.notes.clear();
         self.rules.clear();
         self.terms.clear();
+        self.links.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -292,6 +296,9 @@ impl Effects {
             Event::OrderCanceled { order, account, symbol: _, shares, why } => {
                 self.take(order, shares);
                 self.stops.cancel(order, order < self.before.next_order);
+                if why == CancelReason::Linked {
+                    self.links.canceled.push(order);
+                }
                 self.cancellations.push(CancellationRow { order, account, shares, why, sequence, time });
             }
             Event::OrderReduced { order, shares, .. } => {
@@ -299,7 +306,10 @@ impl Effects {
                 self.terms.reduce(order, shares);
             }
             Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
-            Event::OrdersLinked { .. } => {}
+            Event::OrdersLinked { order, partner, account, .. } => {
+                self.links.linked.push((order, partner));
+                self.notes.linked([order, partner], account, (sequence, time), self.after.next_execution);
+            }
             Event::BalanceChanged { account, balance } => self.set_balance(account, balance),
             Event::PositionChanged { account, symbol, shares } => {
                 self.set_position(account, symbol, shares);
@@ -347,6 +357,7 @@ impl Effects {
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len() + self.client_orders_freed.len();
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
+        let others = others + self.links.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

@@ -82,6 +82,8 @@ const CANCELLATIONS: &str = "
 /// Of orders that are done.
 const REDUCTIONS: &str = "
     INSERT INTO pricetime.reductions (order_id, shares) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
+const LINKS: &str = "
+    INSERT INTO pricetime.links (order_id, partner) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const DEADLINES: &str = "
     UPDATE pricetime.orders o SET until = u.until FROM unnest($1::bigint[], $2::timestamptz[]) AS u(id, until)
     WHERE o.id = u.id";
@@ -122,6 +124,7 @@ struct Rows {
     rules: Vec<RulesRow>,
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
+    links: Vec<(OrderId, OrderId)>,
     /// Of open orders, as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
@@ -255,7 +258,7 @@ impl Rows {
                 let order = order.order;
                 self.add_execution(order, execution);
             }
-            StateItem::Link { .. } => {}
+            StateItem::Link { order, partner } => self.links.push((order, partner)),
             StateItem::Deadline { order, until } => self.deadlines.push((order, until)),
             StateItem::ClientOrder { order, id, account, placed, until, done } => {
                 self.client_orders.push((order, account, id, done));
@@ -312,8 +315,8 @@ impl Rows {
     }
 
     fn are_many(&self) -> bool {
-        let Rows { accounts, positions, orders, executions, client_orders, .. } = self;
-        [accounts.len(), positions.len(), orders.len(), executions.len(), client_orders.len()]
+        let Rows { accounts, positions, orders, executions, client_orders, links, .. } = self;
+        [accounts.len(), positions.len(), orders.len(), executions.len(), client_orders.len(), links.len()]
             .iter()
             .any(|&n| n >= ROWS_MAX)
     }
@@ -335,6 +338,7 @@ impl Rows {
         execute(session, ORDERS, orders).await?;
         let reduced = columns!(&self.orders, if |order| !order.reduced.is_zero(), row => row.order.0, row.reduced);
         execute(session, REDUCTIONS, reduced).await?;
+        execute(session, LINKS, columns!(&self.links, row => row.0.0, row.1.0)).await?;
         execute(session, DEADLINES, columns!(&self.deadlines, row => row.0.0, row.1.time())).await?;
         let resting =
             columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
@@ -361,6 +365,7 @@ impl Rows {
         self.rules.clear();
         self.waiting.clear();
         self.deadlines.clear();
+        self.links.clear();
         self.terms.clear();
         Ok(())
     }

@@ -24,6 +24,7 @@ mod fields;
 mod history;
 mod import;
 mod kept;
+mod link_rows;
 mod load;
 mod markets;
 mod notes;

@@ -35,6 +35,7 @@ const ACCOUNTS: &str = "SELECT number, id, balance FROM pricetime.accounts ORDER
 const SYMBOLS: &str = "SELECT number, name, issued FROM pricetime.symbols ORDER BY number";
 const POSITIONS: &str =
     "SELECT account, symbol, shares FROM pricetime.positions WHERE shares > 0 ORDER BY account, symbol";
+const LINKS: &str = "SELECT order_id, partner FROM pricetime.links ORDER BY order_id";
 /// Best price first, and within a price in the order in which they came there: an order that was activated came with the
 /// command that did it, behind the one that this command placed.
 const ORDERS: &str = "
@@ -130,6 +131,10 @@ pub(crate) async fn visit_state(
     each_row(session, POSITIONS, &mut |fields| {
         let (account, symbol) = (AccountIndex(fields.next()?), SymbolIndex(fields.next()?));
         visit(StateItem::Position { account, symbol, shares: fields.next()? })
+    })
+    .await?;
+    each_row(session, LINKS, &mut |fields| {
+        visit(StateItem::Link { order: OrderId(fields.next()?), partner: OrderId(fields.next()?) })
     })
     .await?;
     visit_orders(session, visit).await?;

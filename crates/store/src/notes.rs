@@ -16,6 +16,7 @@ pub(crate) struct NoteRow {
     pub account: AccountIndex,
     pub kind: Kind,
     pub price: Option<Price>,
+    pub partner: Option<OrderId>,
     pub time: Time,
     pub sequence: Sequence,
     /// How many notes its command had made before.
@@ -27,12 +28,14 @@ pub(crate) struct NoteRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Triggered,
+    Linked,
 }
 
 impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Triggered => "triggered",
+            Kind::Linked => "linked",
         }
     }
 }
@@ -59,9 +62,27 @@ impl NoteRows {
         (sequence, time): (Sequence, Time),
         next_execution: u64,
     ) {
-        let place = self.0.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.place + 1);
-        let (kind, price) = (Kind::Triggered, placed.trigger.map(Trigger::price));
-        self.0.push(NoteRow { order, account, kind, price, time, sequence, place, next_execution });
+        let (kind, price, place) = (Kind::Triggered, placed.trigger.map(Trigger::price), self.place(sequence));
+        self.0.push(NoteRow { order, account, kind, price, partner: None, time, sequence, place, next_execution });
+    }
+
+    /// Two orders cancel each other from now on.
+    pub(crate) fn linked(
+        &mut self,
+        [one, other]: [OrderId; 2],
+        account: AccountIndex,
+        (sequence, time): (Sequence, Time),
+        next_execution: u64,
+    ) {
+        for (order, partner) in [(one, other), (other, one)] {
+            let (kind, partner, place) = (Kind::Linked, Some(partner), self.place(sequence));
+            self.0.push(NoteRow { order, account, kind, price: None, partner, time, sequence, place, next_execution });
+        }
+    }
+
+    /// How many notes the command that makes the next one has made before.
+    fn place(&self, sequence: Sequence) -> u64 {
+        self.0.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.place + 1)
     }
 }
 
@@ -91,10 +112,12 @@ pub struct NotedRow {
 pub enum Befell {
     /// An execution had reached what it waited for.
     Triggered(Trigger),
+    /// It and this order are a pair of which one cancels the other.
+    Linked(OrderId),
 }
 
 const NOTED: &str = "
-    SELECT n.order_id, o.symbol, o.side = 'buy', n.kind, o.trigger_price, o.trigger_from_below, n.time, n.sequence, n.place,
+    SELECT n.order_id, o.symbol, o.side = 'buy', n.kind, o.trigger_price, o.trigger_from_below, n.partner, n.time, n.sequence, n.place,
         n.next_execution
     FROM (
         SELECT x.* FROM pricetime.notes x WHERE x.account = $1::bigint AND x.sequence > $2::bigint
@@ -110,9 +133,11 @@ pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> Told<Vec
 fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
     let (order, symbol, side) = (OrderId(fields.next()?), SymbolIndex(fields.next()?), side(fields.next()?));
     let kind: &str = fields.next()?;
-    let trigger = fields.trigger()?;
-    let what = match (kind == Kind::Triggered.name(), trigger) {
-        (true, Some(trigger)) => Befell::Triggered(trigger),
+    let (trigger, partner) = (fields.trigger()?, fields.maybe()?.map(OrderId));
+    let is = |one: Kind| kind == one.name();
+    let what = match (trigger, partner) {
+        (Some(trigger), _) if is(Kind::Triggered) => Befell::Triggered(trigger),
+        (_, Some(partner)) if is(Kind::Linked) => Befell::Linked(partner),
         // A kind that this program does not know, or an order that waited for nothing.
         _ => return Err(StoreError::Unreadable { column: "notes.kind".to_owned() }),
     };

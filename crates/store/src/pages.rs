@@ -94,6 +94,8 @@ pub struct PlacedRow {
     pub money: Money,
     /// When it was triggered; none where it never was, or nobody knows.
     pub triggered: Option<Time>,
+    /// The order that it was linked with; none where there was none, or nobody knows.
+    pub linked: Option<OrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<EndRow>,
 }
@@ -133,11 +135,13 @@ pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller";
 
-/// When order `o` was triggered; null where it never was, or was before there were notes.
-const TRIGGERED_AT: &str = "
+/// When order `o` was triggered, and the order that it was linked with; null where it never was, or was before there were notes.
+const BEFELL: &str = "
     CASE WHEN o.trigger_price IS NOT NULL THEN (
         SELECT t.time FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'triggered' LIMIT 1
-    ) END";
+    ) END, (
+        SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'linked' LIMIT 1
+    )";
 
 /// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
 /// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
@@ -147,7 +151,7 @@ fn placed() -> String {
         o.trigger_from_below, o.self_trade, o.time, o.sequence, n.client_order_id,
         coalesce(r.open, 0), coalesce(c.shares, 0), coalesce(e.money, 0), c.why::bigint,
         CASE WHEN r.order_id IS NULL THEN coalesce(c.time, e.time) END,
-        CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END, {TRIGGERED_AT}
+        CASE WHEN r.order_id IS NULL THEN coalesce(c.sequence, e.sequence) END, {BEFELL}
     FROM chosen o
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
     LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
@@ -492,7 +496,16 @@ fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
         (Some(time), Some(sequence)) => Some(EndRow { why, time, sequence: Sequence(sequence) }),
         _ => None,
     };
-    Ok(PlacedRow { account, placed, open, canceled, money, triggered: fields.maybe()?, ended })
+    Ok(PlacedRow {
+        account,
+        placed,
+        open,
+        canceled,
+        money,
+        triggered: fields.maybe()?,
+        linked: fields.maybe()?.map(OrderId),
+        ended,
+    })
 }
 
 pub(crate) fn opened_row(fields: &mut Fields<'_>) -> Result<OpenedRow, StoreError> {

@@ -26,8 +26,9 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// come as far.
 pub type Seen<T> = (T, Sequence);
 
-/// An open order: when it was placed, its kind, what it waits or waited for, how it prevents self-trades, and when it was triggered.
-pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>);
+/// An open order: when it was placed, its kind, what it waits or waited for, how it prevents self-trades, when it was triggered, and
+/// the order that it was linked with.
+pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
 /// Reads for one thread, and changes nothing.
 pub struct Reader {
@@ -47,9 +48,10 @@ fn standing() -> String {
 
 /// When the open orders were placed; imported ones do not say.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, t.time
+    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, t.time, k.partner
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
-    LEFT JOIN pricetime.notes t ON t.order_id = o.id AND t.kind = 'triggered' WHERE o.time IS NOT NULL";
+    LEFT JOIN pricetime.notes t ON t.order_id = o.id AND t.kind = 'triggered'
+    LEFT JOIN pricetime.notes k ON k.order_id = o.id AND k.kind = 'linked' WHERE o.time IS NOT NULL";
 
 impl Reader {
     /// Connects. Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
@@ -73,7 +75,8 @@ impl Reader {
             let rows = session.client.query(PLACED_AT, &[]).await?;
             let placed_as = |fields: &mut Fields<'_>| {
                 let (order, time, kind) = (OrderId(fields.next()?), fields.next()?, fields.next()?);
-                Ok((order, time, kind, fields.trigger()?, term_rows::self_trade(fields)?, fields.maybe()?))
+                let (trigger, self_trade) = (fields.trigger()?, term_rows::self_trade(fields)?);
+                Ok((order, time, kind, trigger, self_trade, fields.maybe()?, fields.maybe()?.map(OrderId)))
             };
             Ok(each(&rows, placed_as)?)
         });

@@ -96,7 +96,8 @@ impl World {
         let mut random = Random::new(seed);
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
-        let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_rules();
+        let workload =
+            Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_links().with_rules();
         let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }
@@ -211,6 +212,7 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("transactions with activated orders", 700),
         ("transactions with orders that shares were taken off", 2_000),
         ("transactions with orders that ended by themselves", 250),
+        ("transactions with orders that were linked", 50),
         ("transactions sent again", 3_000),
         ("crashes on the way", 500),
         ("servers that found another in charge", 500),

@@ -1,50 +1,33 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
-//! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
-//! 0010_rules.sql, 0011_terms.sql and 0012_freed_ids.sql.
+//! The functions it calls stand in migrations/.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
 use crate::effects::{CancellationRow, Effects, OrderRow};
+use crate::notes::{Kind, NoteRow};
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
-/// Parameters of `pricetime.write_batch`.
-const BATCH_PARAMETERS: usize = 47;
-/// Those of `pricetime.write_client_orders`, behind them.
-const CLIENT_ORDER_PARAMETERS: usize = 6;
-/// Those of `pricetime.write_stops`, behind these.
-const STOP_PARAMETERS: usize = 29;
-/// Those of `pricetime.write_notes`, behind these.
-const NOTE_PARAMETERS: usize = 8;
-/// Those of `pricetime.write_rules`, behind these.
-const RULES_PARAMETERS: usize = 10;
-/// Those of `pricetime.write_terms`, behind these.
-const TERM_PARAMETERS: usize = 21;
-/// That of `pricetime.write_freed_ids`, the last one.
-const FREED_PARAMETERS: usize = 1;
-/// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 7] = [
-    ("write_batch", BATCH_PARAMETERS),
-    ("write_client_orders", CLIENT_ORDER_PARAMETERS),
-    ("write_stops", STOP_PARAMETERS),
-    ("write_notes", NOTE_PARAMETERS),
-    ("write_rules", RULES_PARAMETERS),
-    ("write_terms", TERM_PARAMETERS),
-    ("write_freed_ids", FREED_PARAMETERS),
+/// The functions, in the order in which they are executed, and how many parameters each has.
+const FUNCTIONS: [(&str, usize); 8] = [
+    ("write_batch", 47),
+    ("write_client_orders", 6),
+    ("write_stops", 29),
+    ("write_notes", 8),
+    ("write_rules", 10),
+    ("write_terms", 21),
+    ("write_freed_ids", 1),
+    ("write_links", 10),
 ];
-const PARAMETERS: usize = BATCH_PARAMETERS
-    + CLIENT_ORDER_PARAMETERS
-    + STOP_PARAMETERS
-    + NOTE_PARAMETERS
-    + RULES_PARAMETERS
-    + TERM_PARAMETERS
-    + FREED_PARAMETERS;
 
-/// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
-/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121), pricetime.write_freed_ids($122)`.
+fn parameter_count() -> usize {
+    FUNCTIONS.iter().map(|(_, count)| count).sum()
+}
+
+/// `SELECT pricetime.write_batch($1, …, $47), pricetime.write_client_orders($48, …), …`.
 pub(crate) fn write_batch() -> String {
-    let mut numbers = 1..=PARAMETERS;
+    let mut numbers = 1..=parameter_count();
     let calls = FUNCTIONS.map(|(function, count)| {
         let parameters: Vec<String> = numbers.by_ref().take(count).map(|number| format!("${number}")).collect();
         format!("pricetime.{function}({})", parameters.join(", "))
@@ -65,6 +48,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         notes,
         rules,
         terms,
+        links,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -75,7 +59,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
     let was_asked: fn(&CancellationRow) -> bool = |row| row.why == CancelReason::Asked;
     let was_not_asked: fn(&CancellationRow) -> bool = |row| row.why != CancelReason::Asked;
-    let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
+    let mut all: Vec<Parameter<'_>> = Vec::with_capacity(parameter_count());
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));
     all.push(Box::new(Single(after.sequence.0)));
@@ -113,7 +97,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.trigger.is_from_below(), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
     all.extend(columns!(activated, row => row.order.0, row.turn.sequence.0, row.turn.nth));
     all.extend(columns!(watched, row => row.symbol.0, row.last));
-    all.extend(columns!(notes.rows(), row => row.order.0, row.account.0, row.kind.name(), row.price, row.time,
+    let was_triggered: fn(&NoteRow) -> bool = |row| row.kind == Kind::Triggered;
+    let was_linked: fn(&NoteRow) -> bool = |row| row.kind == Kind::Linked;
+    all.extend(columns!(notes.rows(), if was_triggered, row => row.order.0, row.account.0, row.kind.name(), row.price, row.time,
         row.sequence.0, row.place, row.next_execution));
     all.extend(columns!(rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
         row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted));
@@ -126,6 +112,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
         row.shares, u64::from(row.why.code())));
     all.extend(columns!(client_orders_freed, order => order.0));
-    assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
+    all.extend(columns!(&links.linked, pair => pair.0.0, pair.1.0));
+    all.extend(columns!(&links.canceled, order => order.0));
+    all.extend(columns!(notes.rows(), if was_linked, row => row.order.0, row.account.0,
+        row.partner.map(|partner| partner.0), row.time, row.sequence.0, row.place, row.next_execution));
+    assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

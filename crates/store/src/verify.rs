@@ -37,14 +37,19 @@ const COUNTS: &str = "
             + (SELECT coalesce(sum(o.limit_price * r.open), 0)
                FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
                WHERE o.side = 'buy' AND o.kind <> 'market')
+            - (SELECT coalesce(sum(least(o.limit_price * r.open, p.limit_price * r.open)), 0)
+               FROM pricetime.links l JOIN pricetime.resting r ON r.order_id = l.order_id
+               JOIN pricetime.orders o ON o.id = l.order_id JOIN pricetime.orders p ON p.id = l.partner
+               WHERE o.side = 'buy' AND o.kind <> 'market' AND p.kind <> 'market')
     FROM pricetime.kept k";
-/// Symbols whose shares are not those that were issued.
+/// Symbols whose shares are not those that were issued. Two orders that are linked hold theirs once.
 const SHARES: &str = "
     SELECT s.name FROM pricetime.symbols s
     LEFT JOIN (SELECT symbol, sum(shares) AS shares FROM pricetime.positions GROUP BY symbol) p ON p.symbol = s.number
     LEFT JOIN (
         SELECT o.symbol, sum(r.open) AS shares FROM pricetime.resting r
-        JOIN pricetime.orders o ON o.id = r.order_id WHERE o.side = 'sell' GROUP BY o.symbol
+        JOIN pricetime.orders o ON o.id = r.order_id LEFT JOIN pricetime.links l ON l.partner = r.order_id
+        WHERE o.side = 'sell' AND l.partner IS NULL GROUP BY o.symbol
     ) h ON h.symbol = s.number
     WHERE s.issued <> coalesce(p.shares, 0) + coalesce(h.shares, 0) LIMIT 1";
 /// Orders whose shares are not what is open, executed and canceled of them and was taken off them.
@@ -78,11 +83,16 @@ const EXECUTIONS: &str = "
 const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.account <> o.account OR (c.why = 4 AND (o.until > c.time) IS NOT FALSE) LIMIT 1";
-/// Notes that are told of another account than the order's, or that say of one which waits that it was triggered.
+/// Notes that are told of another account than the order's, or that say of one which waits that it was triggered, or that link an
+/// order with one that is not linked with it, as far as that is kept.
 const NOTES: &str = "
     SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
-    WHERE n.account <> o.account OR (n.kind = 'triggered' AND (w.order_id IS NOT NULL OR o.trigger_price IS NULL)) LIMIT 1";
+    WHERE n.account <> o.account OR (n.kind = 'triggered' AND (w.order_id IS NOT NULL OR o.trigger_price IS NULL))
+        OR (n.kind = 'linked' AND n.partner >= (SELECT first_order FROM pricetime.kept) AND NOT EXISTS (
+            SELECT FROM pricetime.notes m WHERE m.order_id = n.partner AND m.partner = n.order_id
+        ))
+    LIMIT 1";
 /// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for.
 const WAITING: &str = "
     SELECT w.order_id FROM pricetime.waiting w
@@ -146,7 +156,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (TWICE, "both orders had executed with each other before execution"),
         (EXECUTIONS, "the two orders do not agree with execution"),
         (CANCELLATIONS, "whose it is or why it ended is not what cancellations says of order"),
-        (NOTES, "whose it is or that it waits is not what notes says of order"),
+        (NOTES, "whose it is, that it waits or what it is linked with is not what notes says of order"),
         (WAITING, "open and as it was placed is not what waiting says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {

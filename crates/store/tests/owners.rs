@@ -101,6 +101,7 @@ fn changes_by_hand_are_refused() {
         "client_orders",
         "notes",
         "reductions",
+        "links",
     ] {
         for change in [format!("DELETE FROM pricetime.{table}"), format!("TRUNCATE pricetime.{table} CASCADE")] {
             let refusal = database.refusal(&change);

@@ -107,6 +107,15 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.cancellations DROP COLUMN why",
     ),
     (12, "DROP FUNCTION pricetime.write_freed_ids; ALTER TABLE pricetime.client_orders DROP COLUMN freed"),
+    // Its view took the place of another: see `take_back`.
+    (
+        13,
+        "DROP VIEW pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
+            pricetime.account_summary;
+         DROP FUNCTION pricetime.write_links; DROP TABLE pricetime.links;
+         ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check, DROP COLUMN partner;
+         ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered'))",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -125,31 +134,22 @@ fn take_back(database: &Database, version: i64) {
         let undo = UNDO.iter().find(|(undone, _)| *undone == migration.version);
         let (_, sql) = undo.unwrap_or_else(|| panic!("UNDO lacks migration {}", migration.version));
         database.sql(sql);
-        if migration.version == 4 {
-            // It gave the views of the one before it a column more.
-            let views = MIGRATIONS.iter().find(|migration| migration.version == 3).unwrap();
-            database.sql(views.sql);
-        }
         let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
-        let views_of = |version: i64| &sql_of(version)[sql_of(version).find("CREATE OR REPLACE VIEW").unwrap()..];
-        if migration.version == 6 {
+        if sql.contains("DROP VIEW") && migration.version > 3 {
+            // Its views took the place of those before it, which were made one on the other.
             database.sql(sql_of(3));
-            database.sql(views_of(4));
+            let views = (4..migration.version).filter_map(|version| {
+                let sql = sql_of(version);
+                Some(&sql[sql.find("CREATE OR REPLACE VIEW")?..])
+            });
+            views.for_each(|sql| drop(database.sql(sql)));
         }
         if migration.version == 7 {
-            [sql_of(3), views_of(4), views_of(6)].iter().for_each(|sql| drop(database.sql(sql)));
             let writing = sql_of(5);
             database.sql(&writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..]);
         }
-        if migration.version == 8 {
-            [sql_of(3), views_of(4), views_of(6), views_of(7)].iter().for_each(|sql| drop(database.sql(sql)));
-        }
-        if migration.version == 11 {
-            let views = [sql_of(3), views_of(4), views_of(6), views_of(7), views_of(8)];
-            views.iter().for_each(|sql| drop(database.sql(sql)));
-        }
         if migration.version == 5 {
-            let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
+            let writing = sql_of(2);
             database.sql(&writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..]);
         }
         database.sql(&format!("DELETE FROM pricetime.migrations WHERE version = {}", migration.version));
@@ -237,6 +237,7 @@ fn a_migration_that_fails_leaves_nothing_of_itself() {
         (5, "CREATE TABLE pricetime.executions_1 (x int)", "executions_1"),
         (7, "CREATE TABLE pricetime.waiting_by_trigger (x int)", "waiting_by_trigger"),
         (10, "CREATE TABLE pricetime.reductions (x int)", "reductions"),
+        (11, "CREATE TABLE pricetime.linked_orders (x int)", "linked_orders"),
     ] {
         let database = database();
         let mut market = Market::new(4);
@@ -273,7 +274,9 @@ fn a_migration_that_fails_leaves_nothing_of_itself() {
         assert_eq!(database.store("three").migrate().unwrap(), Migrated { from: version, to: latest() });
         if version > 0 {
             put_back(&database, version);
-            market.forget_reasons();
+            if version < 11 {
+                market.forget_reasons();
+            }
             market.check(&database);
         }
     }

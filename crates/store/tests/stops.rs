@@ -216,7 +216,8 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     let mut open = reader.placed_times().unwrap();
     open.sort_by_key(|(order, ..)| *order);
     let triggered = Some(market.engine.time());
-    let open: Vec<_> = open.into_iter().map(|(order, _, kind, trigger, _, at)| (order.0, kind, trigger, at)).collect();
+    let open: Vec<_> =
+        open.into_iter().map(|(order, _, kind, trigger, _, at, _)| (order.0, kind, trigger, at)).collect();
     assert_eq!(open, [(1, OrderKind::Limit, Some(rising), triggered), (2, OrderKind::Market, Some(falling), None)]);
     let placed = reader.orders(&[1, 2, 3].map(OrderId), until).unwrap().0;
     let placed: Vec<_> = placed.iter().map(|row| (row.placed.order.0, row.placed.trigger, row.triggered)).collect();

@@ -110,13 +110,17 @@ pub(crate) async fn reports(
     as_new(site, library.page(|told| Question::Reports { account, behind, through, most, told })).await
 }
 
-/// An order of the files, with when it was triggered and with what the view knows is open of it.
+/// An order of the files, with what befell it and with what the view knows is open of it.
 fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<Past, HistoryError> {
     let triggered = history.triggered_at(order)?;
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
     let PastOrder { time, kind, trigger, self_trade, .. } = *order;
     let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
-    Ok(Past { order: *order, open, triggered })
+    let linked = match open {
+        Some(open) => open.linked,
+        None => history.linked_with(order)?,
+    };
+    Ok(Past { order: *order, open, triggered, linked })
 }
 
 fn library(site: &Site) -> Result<Option<SqlHistory>, Trouble> {

@@ -40,6 +40,12 @@ impl Problem {
         Problem { field: Some(field.to_owned()), ..Problem::malformed(detail) }
     }
 
+    /// The same, of a part of the request: its field is one of that part, or the part itself.
+    pub fn within(self, part: &str) -> Problem {
+        let field = self.field.map_or_else(|| part.to_owned(), |field| format!("{part}.{field}"));
+        Problem { field: Some(field), ..self }
+    }
+
     pub fn malformed(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
     }

@@ -14,6 +14,8 @@ pub struct Past {
     pub open: Option<Open>,
     /// When it was triggered; none where nobody knows.
     pub triggered: Option<Time>,
+    /// The order that it was linked with; none where nobody knows.
+    pub linked: Option<OrderId>,
 }
 
 /// Which trades of an account.
@@ -123,8 +125,13 @@ impl From<HistoryError> for Trouble {
 
 impl Past {
     /// An order as a database has it.
-    pub fn of(order: PastOrder, open: Shares, money: Money, triggered: Option<Time>) -> Past {
-        let open = Open { triggered, ..Open::of_past(&order, open, money) };
-        Past { order, open: order.ended.is_none().then_some(open), triggered }
+    pub fn of(
+        order: PastOrder,
+        (open, money): (Shares, Money),
+        triggered: Option<Time>,
+        linked: Option<OrderId>,
+    ) -> Past {
+        let open = Open { triggered, linked, ..Open::of_past(&order, open, money) };
+        Past { order, open: order.ended.is_none().then_some(open), triggered, linked }
     }
 }

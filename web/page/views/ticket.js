@@ -11,7 +11,7 @@ import { clearFaults, showFault, valueOf } from "./faults.js";
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Symbols } from "../state/symbols.js" */
-/** @import { NewOrder, OrderKind, SelfTrade, Side } from "../types.js" */
+/** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -56,13 +56,15 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const sumName = find("ticket-total-name");
   const sum = find("ticket-total");
   const done = find("ticket-done");
-  /** The order whose fate is unknown; sent again it keeps its id, and cannot be placed twice. @type {NewOrder|null} */
+  /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {NewOrder[]|null} */
   let unanswered = null;
   let sending = false;
 
   const side = () => /** @type {Side} */ (valueOf(form, "side"));
   const atAnyPrice = () => kind.value === "market";
   const rules = () => (market.symbol ? symbols.all.get(market.symbol)?.rules : undefined);
+  /** Whether it is one of two, of which the other waits for a stop and one cancels the other. */
+  const isOneOfTwo = () => waits.value === "or_stop";
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
 
@@ -97,8 +99,9 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     limitField.hidden = atAnyPrice();
     triggerField.hidden = waits.value === "";
     until.disabled = !stays();
-    const rises = (waits.value === "stop") !== selling;
-    setText(triggerNote, `Waits for an execution at this price or ${rises ? "above" : "below"}`);
+    const rises = (waits.value !== "take_profit") !== selling;
+    const reached = `an execution at this price or ${rises ? "above" : "below"}`;
+    setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
@@ -138,34 +141,44 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     return !noTime && faults.every(([, text]) => text === null);
   }
 
+  /** What the fields ask for: an order, or two. @param {string} account @param {string} symbol @returns {NewOrder[]} */
+  function asked(account, symbol) {
+    const common = {
+      account, symbol, side: side(), shares: valueOf(form, "shares"),
+      ...(stays() && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {}),
+      self_trade: /** @type {SelfTrade} */ (selfTrade.value),
+    };
+    const order = {
+      ...common, kind: /** @type {OrderKind} */ (kind.value),
+      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
+      ...(waits.value === "" || isOneOfTwo() ? {} : { [waits.value]: valueOf(form, "trigger") }),
+      client_order_id: newId(),
+    };
+    if (!isOneOfTwo()) return [order];
+    return [order, { ...common, kind: /** @type {OrderKind} */ ("market"), stop: valueOf(form, "trigger"), client_order_id: newId() }];
+  }
+
   async function send() {
     if (!holdings.id) return chooseAccount();
     if (!market.symbol || sending) return;
     clearFaults(form);
     setText(done, "");
     if (!check()) return;
-    const order = unanswered ?? {
-      account: holdings.id, symbol: market.symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), shares: valueOf(form, "shares"),
-      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
-      ...(waits.value === "" ? {} : { [waits.value]: valueOf(form, "trigger") }),
-      ...(stays() && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {}),
-      self_trade: /** @type {SelfTrade} */ (selfTrade.value), client_order_id: newId(),
-    };
+    const orders = unanswered ?? asked(holdings.id, market.symbol);
     sending = true;
     mark();
     try {
-      const placed = await api.place(order);
+      const placed = orders.length === 1 ? [await api.place(orders[0])] : (await api.placeTwo(orders)).orders;
       unanswered = null;
-      const price = placed.limit === null ? "any price" : group(placed.limit);
-      const trigger = placed.stop ?? placed.take_profit;
-      const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
-      setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${ends}`);
-      setAttribute(done, "data-order", String(placed.order_id));
+      const [{ order_id: id, side: taken, shares: count, symbol: name }] = placed;
+      const ids = placed.length === 1 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
+      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${placed.map(termsOf).join(", or ")}`);
+      setAttribute(done, "data-order", String(id));
       shares.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      unanswered = error.unknown ? order : null;
-      const named = error.field === "stop" || error.field === "take_profit" ? "trigger" : error.field;
+      unanswered = error.unknown ? orders : null;
+      const named = fieldOf(error.field);
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
       const field = named ?? FIELD_OF_CODE[error.code] ?? null;
       terms.open ||= field === "until";
@@ -184,6 +197,10 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     changed();
   }
 
+  waits.addEventListener("input", () => {
+    // The other order waits, so this one must not execute at once.
+    if (isOneOfTwo()) kind.value = "post_only";
+  });
   form.addEventListener("input", changed);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -233,6 +250,21 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
       (limit.value === "" && !atAnyPrice() ? limit : shares).focus();
     },
   };
+}
+
+/** At which price an order was placed, and until when. @param {Placed} placed */
+function termsOf(placed) {
+  const price = placed.limit === null ? "any price" : group(placed.limit);
+  const trigger = placed.stop ?? placed.take_profit;
+  const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
+  return `at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${ends}`;
+}
+
+/** The field of the form that a refusal is about; of two orders the second one is the one that waits. @param {string|null} named */
+function fieldOf(named) {
+  const field = named?.startsWith("orders.1") ? "trigger" : (named?.replace(/^orders\.0\.?/, "") ?? null);
+  if (field === "stop" || field === "take_profit") return "trigger";
+  return field === "" || field === "orders" ? null : field;
 }
 
 /** An id that no other order has. `crypto.randomUUID` is only there over TLS and on loopback. */

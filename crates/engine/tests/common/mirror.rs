@@ -71,7 +71,7 @@ impl Mirror {
                 self.take(maker, shares);
                 self.take(aggressor, shares);
             }
-            Event::OrdersLinked { order, partner } => {
+            Event::OrdersLinked { order, partner, .. } => {
                 assert!(self.open.contains_key(&order) && self.open.contains_key(&partner), "linked orders are open");
                 self.links.insert(order, partner);
                 self.links.insert(partner, order);

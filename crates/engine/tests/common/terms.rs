@@ -114,7 +114,7 @@ impl Situations {
 
     fn linked(&mut self, events: &[Event], model: &Model) {
         let pair = events.iter().find_map(|event| match *event {
-            Event::OrdersLinked { order, partner } => Some([order, partner].map(|order| model.order(order))),
+            Event::OrdersLinked { order, partner, .. } => Some([order, partner].map(|order| model.order(order))),
             _ => None,
         });
         let [one, other] = pair.expect("what is placed so is linked");

@@ -14,8 +14,9 @@ use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};
 
-/// An open order: when it was placed, as what, what it waited for, how it prevents self-trades, and when it was triggered.
-pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>);
+/// An open order: when it was placed, as what, what it waited for, how it prevents self-trades, when it was triggered, and the order
+/// that it was linked with.
+pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
 /// What a state does not say, and a database does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +67,15 @@ impl View {
     /// Takes in what another history than ours knows of the state that the view began with.
     pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
-        for &(order, time, kind, trigger, self_trade, triggered) in &known.placed {
+        for &(order, time, kind, trigger, self_trade, triggered, linked) in &known.placed {
             let Some(slot) = self.orders.find(order) else { continue };
             self.orders.set_placed(slot, time, kind, trigger);
             self.orders.set_self_trade(slot, self_trade);
             if let (Some(trigger), Some(time)) = (trigger, triggered) {
                 self.orders.set_triggered(slot, trigger, time);
+            }
+            if let Some(partner) = linked {
+                self.orders.set_linked(slot, partner);
             }
         }
         for former in &known.markets {

@@ -14,6 +14,9 @@ impl View {
     pub(super) fn link(&mut self, order: OrderId, partner: OrderId) {
         self.links.insert(order, partner);
         self.links.insert(partner, order);
+        for (order, partner) in [(order, partner), (partner, order)] {
+            self.orders.set_linked(self.find(order), partner);
+        }
         let (money, shares) = self.held_twice(order, partner);
         let order = self.orders.terms(self.find(order));
         let account = self.accounts.get_mut(order.account);

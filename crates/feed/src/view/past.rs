@@ -45,6 +45,7 @@ impl View {
             let slot = self.orders.find(order).filter(|_| sequence <= self.sequence);
             match (slot, what) {
                 (Some(slot), Noted::Triggered(trigger)) => self.orders.set_triggered(slot, trigger, time),
+                (Some(slot), Noted::Linked(partner)) => self.orders.set_linked(slot, partner),
                 // It is told of again, or was done by a command that comes again.
                 (None, _) => {}
             }

@@ -201,10 +201,24 @@ impl Market {
                 next_trade: self.trades.len() as u64 + 1,
                 place: self.notes.iter().filter(|note| note.sequence == sequence).count() as u32,
             }),
+            Event::OrdersLinked { order, partner, account, symbol, side } => {
+                for (order, partner) in [(order, partner), (partner, order)] {
+                    self.notes.push(Note {
+                        order,
+                        account,
+                        symbol,
+                        side,
+                        what: Noted::Linked(partner),
+                        time,
+                        sequence,
+                        next_trade: self.trades.len() as u64 + 1,
+                        place: self.notes.iter().filter(|note| note.sequence == sequence).count() as u32,
+                    });
+                }
+            }
             Event::AccountCreated { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
-            | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
@@ -312,6 +326,7 @@ impl Market {
                 assert_eq!(order.self_trade, self.model.order(order.order).self_trade);
                 assert_eq!(order.kind, self.model.order(order.order).kind);
                 assert_eq!(history.triggered_at(&order).unwrap(), self.triggered_at(order.order));
+                assert_eq!(history.linked_with(&order).unwrap(), self.linked_with(order.order));
                 assert_eq!(order.client_id, self.named.get(&order.order).copied());
                 let ended = order.ended.map(|ended| (ended.time, ended.canceled));
                 assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);
@@ -340,12 +355,21 @@ impl Market {
         for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
             for order in view.orders_of(account) {
                 assert_eq!(order.triggered, self.triggered_at(order.order), "open order {}", order.order);
+                assert_eq!(order.linked, self.linked_with(order.order), "open order {}", order.order);
             }
         }
     }
 
     pub fn triggered_at(&self, order: OrderId) -> Option<Time> {
-        self.notes.iter().find(|note| note.order == order).map(|note| note.time)
+        let its = |note: &&Note| note.order == order && matches!(note.what, Noted::Triggered(_));
+        self.notes.iter().find(its).map(|note| note.time)
+    }
+
+    pub fn linked_with(&self, order: OrderId) -> Option<OrderId> {
+        self.notes.iter().filter(|note| note.order == order).find_map(|note| match note.what {
+            Noted::Linked(partner) => Some(partner),
+            Noted::Triggered(_) => None,
+        })
     }
 
     /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use xml::{Documents, write_reply};
 
 /// Pieces of requests, of which random documents are made: most are refused, many only near their end.
-const PIECES: [&str; 43] = [
+const PIECES: [&str; 46] = [
     "<create>",
     "</create>",
     "<transactions id='1'>",
@@ -39,6 +39,9 @@ const PIECES: [&str; 43] = [
     "<amend client-id='a' shares='&lt;'/>",
     "<amend>",
     "<order sym='S' amount='1' limit='2' self-trade='decrement' tif='GTD'/>",
+    "<oco>",
+    "</oco>",
+    "<order sym='S' amount='1' limit='1' stop='2'/>",
     "<what/>",
     "<what>",
     "</what>",
@@ -118,12 +121,12 @@ proptest! {
 
 /// Order ids of a reply continued after those of earlier replies.
 fn renumbered(reply: &str, order_ids: &mut usize) -> String {
-    let mut parts = reply.split("limit=\"2\" id=\"");
+    let mut parts = reply.split("=\"2\" id=\"");
     let mut whole = parts.next().unwrap_or_default().to_string();
     for part in parts {
         *order_ids += 1;
         let rest = part.trim_start_matches(|character: char| character.is_ascii_digit());
-        whole.push_str(&format!("limit=\"2\" id=\"{order_ids}{rest}"));
+        whole.push_str(&format!("=\"2\" id=\"{order_ids}{rest}"));
     }
     whole
 }

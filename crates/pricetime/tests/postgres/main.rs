@@ -14,6 +14,7 @@ mod clock;
 mod commits;
 mod faults;
 mod history;
+mod links;
 mod metrics;
 mod readers;
 mod retention;

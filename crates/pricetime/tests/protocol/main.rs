@@ -8,6 +8,7 @@ mod common;
 mod check;
 mod demo;
 mod framing;
+mod linked;
 mod requests;
 mod terms;
 mod two_servers;

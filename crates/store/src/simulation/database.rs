@@ -72,6 +72,9 @@ impl Committed {
         if !effects.terms.reduced().is_empty() {
             self.tally.count("transactions with orders that shares were taken off");
         }
+        if !effects.links.linked.is_empty() {
+            self.tally.count("transactions with orders that were linked");
+        }
         if effects.cancellations.iter().any(|row| row.why == CancelReason::Expired) {
             self.tally.count("transactions with orders that ended by themselves");
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{Engine, Op, OrderId, Reply, Sequence};
+use engine::{Command, Engine, Op, OrderId, Reply, Sequence};
 use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
 use market::timekeeper::Clock;
 use market::turn::Turn;
@@ -170,6 +170,12 @@ impl Front {
             let ops_max = self.random.pick(&[2, 5, 20]);
             for _ in 0..self.random.below(ops_max) {
                 let ops = self.workload.borrow_mut().next_request(&self.oracle.model);
+                // Gateways link two orders of one account alone.
+                if let [Op::Command(first), Op::Command(Command::PlaceLinked { account, .. })] = ops[..]
+                    && !matches!(first, Command::PlaceOrder { account: other, .. } if other == account)
+                {
+                    continue;
+                }
                 if !only_queries || ops.iter().all(|op| matches!(op, Op::Query(_))) {
                     ops.into_iter().for_each(|op| requests.push_op(op));
                 }

@@ -26,6 +26,8 @@ pub(super) struct Rows {
     cancellations: BTreeMap<OrderId, Cancellation>,
     /// What was taken off orders.
     reduced: BTreeMap<OrderId, Shares>,
+    /// Pairs of orders that are linked: the older one, and its partner.
+    links: BTreeMap<OrderId, OrderId>,
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
     /// Orders that wait, and which turn they have if their trigger was reached.
     waiting: BTreeMap<OrderId, Option<Turn>>,
@@ -47,6 +49,7 @@ impl Rows {
             executions: Vec::new(),
             cancellations: BTreeMap::new(),
             reduced: BTreeMap::new(),
+            links: BTreeMap::new(),
             client_orders: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: BTreeMap::new(),
@@ -80,6 +83,9 @@ impl Rows {
             let reduced = self.reduced.entry(row.order).or_insert(Shares::ZERO);
             *reduced = reduced.plus(row.shares);
         }
+        self.links.extend(effects.links.linked.iter().copied());
+        let canceled = &effects.links.canceled;
+        self.links.retain(|order, partner| !canceled.contains(order) && !canceled.contains(partner));
         self.client_orders.extend(effects.client_orders.iter().map(|row| (row.order, (row.id, row.done))));
         for row in &effects.client_orders_done {
             self.client_orders.get_mut(&row.order).expect("an order is named before it is done").1 = Some(row.time);
@@ -119,6 +125,7 @@ impl Rows {
         items.extend(self.symbols.iter().map(|&(name, issued)| StateItem::Symbol { name, issued }));
         let owned = self.positions.iter().filter(|(_, shares)| **shares != Position::ZERO);
         items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
+        items.extend(self.links.iter().map(|(&order, &partner)| StateItem::Link { order, partner }));
         let is_open = |order: &&OrderRow| !order.open.is_zero() && !self.waiting.contains_key(&order.order);
         let mut open: Vec<&OrderRow> = self.orders.values().filter(is_open).collect();
         open.sort_by_key(|order| {

@@ -78,6 +78,11 @@ impl Market {
         Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
     }
 
+    /// From now on with pairs of orders of which one cancels the other.
+    pub fn with_links(self) -> Market {
+        Market { workload: self.workload.with_links(), ..self }
+    }
+
     /// As a database from a time when it was not kept why orders were canceled.
     pub fn forget_reasons(&mut self) {
         self.canceled.values_mut().for_each(|(_, why)| *why = None);
@@ -178,7 +183,16 @@ impl Market {
                 let place = self.noted.iter().rev().take_while(|row| row.starts_with(&format!("{sequence}|"))).count();
                 let (price, next) = (placed.trigger.unwrap().price(), self.executed.len() + 1);
                 self.noted
-                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}", account.0, time.0));
+                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}|", account.0, time.0));
+            }
+            Event::OrdersLinked { order, partner, account, .. } => {
+                let next = self.executed.len() + 1;
+                for (order, partner) in [(order, partner), (partner, order)] {
+                    let of_command = format!("{sequence}|");
+                    let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
+                    self.noted
+                        .push(format!("{sequence}|{place}|{order}|{}|linked||{}|{next}|{partner}", account.0, time.0));
+                }
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
@@ -186,7 +200,6 @@ impl Market {
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
-            | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
@@ -308,8 +321,12 @@ impl Market {
         let sql = "SELECT id, buy_order, sell_order, aggressor, sequence FROM pricetime.executions ORDER BY id";
         equal("executions", sql, executed.collect());
         let sql = "SELECT sequence, place, order_id, account, kind, trim_scale(price), (extract(epoch FROM time) * 1000000)::bigint,
-            next_execution FROM pricetime.notes ORDER BY sequence, place";
+            next_execution, partner FROM pricetime.notes ORDER BY sequence, place";
         equal("notes", sql, self.noted.clone());
+        let links = model.pairs().map(|(order, partner)| format!("{order}|{partner}"));
+        let mut links: Vec<String> = links.collect();
+        links.sort_unstable();
+        equal("links", "SELECT order_id, partner FROM pricetime.links ORDER BY order_id::text COLLATE \"C\"", links);
         let of_orders = ids().flat_map(|id| {
             let executions = model.order(id).executions.iter();
             executions.map(move |e| format!("{id}|{}|{}|{}", e.price, e.shares, e.time.0))

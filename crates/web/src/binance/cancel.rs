@@ -97,7 +97,7 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
 }
 
 /// An order of the history that its owner has just had canceled.
-fn as_canceled(view: &View, past: &Past) -> Order {
+pub(super) fn as_canceled(view: &View, past: &Past) -> Order {
     Order { why: Some(CancelReason::Asked), ..Order::of_past(view, past) }
 }
 

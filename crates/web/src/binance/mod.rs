@@ -13,13 +13,16 @@ mod client_names;
 mod events;
 mod history;
 mod klines;
+mod list_events;
 mod lists;
 mod market;
 mod meant;
 mod names;
 mod numbers;
+mod oco;
 mod order;
 mod order_counts;
+mod order_lists;
 mod order_test;
 mod orders;
 mod pairs;
@@ -78,6 +81,11 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/order/cancelReplace", post(replace::replace))
         .route("/order/amend/keepPriority", put(amend::amend))
         .route("/order/amendments", get(amend::amendments))
+        .route("/order/oco", post(oco::place_in_older_words))
+        .route("/orderList/oco", post(oco::place))
+        .route("/orderList", get(order_lists::one).delete(order_lists::cancel))
+        .route("/openOrderList", get(order_lists::open))
+        .route("/allOrderList", get(order_lists::all))
         .route("/openOrders", get(orders::open).delete(cancel::cancel_open))
         .route("/allOrders", get(orders::all));
     let wallet = Router::new()

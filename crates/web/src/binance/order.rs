@@ -27,6 +27,8 @@ pub(super) struct Order {
     pub(super) waits: bool,
     /// When it was triggered; none where nobody knows.
     pub(super) triggered: Option<Time>,
+    /// The other order of its list; none where it is in no list, or nobody knows.
+    pub(super) linked: Option<OrderId>,
     pub(super) self_trade: SelfTrade,
     pub(super) executed: Shares,
     /// Why something of it was canceled; none where nothing was.
@@ -47,11 +49,11 @@ impl Order {
 
     /// One of the history.
     pub(super) fn of_past(view: &View, past: &Past) -> Order {
-        let Past { order: past, open, triggered } = past;
+        let Past { order: past, open, triggered, linked } = past;
         if let Some(open) = open {
             let open = Order::of(view, open, past.client_id);
             let waits = view.open_order(past.order).is_some_and(|open| open.waits);
-            return Order { time: Some(past.time), waits, triggered: *triggered, ..open };
+            return Order { time: Some(past.time), waits, triggered: *triggered, linked: *linked, ..open };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {
@@ -65,6 +67,7 @@ impl Order {
             trigger: past.trigger,
             waits: false,
             triggered: *triggered,
+            linked: *linked,
             self_trade: past.self_trade,
             executed: past.shares_now().less(canceled),
             why: past.ended.as_ref().and_then(|ended| why_canceled(past, ended)),
@@ -87,6 +90,7 @@ impl Order {
             trigger: open.trigger,
             waits: open.waits,
             triggered: open.triggered,
+            linked: open.linked,
             self_trade: open.self_trade,
             executed: open.shares.less(open.open),
             why: None,
@@ -116,6 +120,16 @@ impl Order {
     /// Since when it stands in a book, or did: since it was placed or triggered. None where it waits, or nobody knows.
     pub(super) fn working_since(&self) -> Option<Time> {
         if self.trigger.is_some() { self.triggered } else { self.time }
+    }
+
+    /// The list that it is in: its first order. None where it is in none, or nobody knows.
+    pub(super) fn list(&self) -> Option<OrderId> {
+        self.linked.map(|partner| partner.min(self.id))
+    }
+
+    /// Below zero where it is in no list.
+    pub(super) fn list_number(&self) -> Value {
+        self.list().map_or_else(|| json!(-1), |list| json!(list.0))
     }
 
     pub(super) fn mode_name(&self) -> &'static str {
@@ -155,7 +169,7 @@ impl Order {
         json!({
             "symbol": names::pair(self.name),
             "orderId": self.id.0,
-            "orderListId": -1,
+            "orderListId": self.list_number(),
             "clientOrderId": self.client_name(),
             "price": self.price_text(),
             "origQty": numbers::shares(self.shares),
@@ -190,7 +204,7 @@ impl Order {
             "symbol": names::pair(self.name),
             "origClientOrderId": self.client_name(),
             "orderId": self.id.0,
-            "orderListId": -1,
+            "orderListId": self.list_number(),
             "clientOrderId": cancel_name,
             "transactTime": self.done.map_or(0, |done| unit.tell(done)),
             "price": self.price_text(),

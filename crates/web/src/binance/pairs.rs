@@ -43,7 +43,7 @@ fn about(rules: &SymbolRules, has_sets: bool) -> Value {
         "quoteCommissionPrecision": 8,
         "orderTypes": names::ORDER_TYPES,
         "icebergAllowed": false,
-        "ocoAllowed": false,
+        "ocoAllowed": true,
         "otoAllowed": false,
         "quoteOrderQtyMarketAllowed": true,
         "allowTrailingStop": false,

@@ -78,6 +78,12 @@ impl Parameters {
         Parameters { key, unit: TimeUnit::default(), proof, parameters: sent.into_iter().collect() }
     }
 
+    /// Those of a part of the request, which stand for themselves: who sends it is checked of the whole.
+    pub(super) fn part<'a>(&self, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Parameters {
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Parameters { key: None, unit: self.unit, proof: Proof::LoggedOn, parameters }
+    }
+
     /// A parameter; that of the query counts, if the body has it too.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(other, _)| other == name);

@@ -182,6 +182,19 @@ impl Placing {
         })
     }
 
+    /// The price that it waits for, or else its limit.
+    pub(super) fn reference_price(&self) -> Price {
+        self.trigger.map_or(self.limit, Trigger::price)
+    }
+
+    pub(super) fn client_id(&self) -> Option<ClientOrderId> {
+        self.client_id
+    }
+
+    pub(super) fn set_client_id(&mut self, id: Option<ClientOrderId>) {
+        self.client_id = id;
+    }
+
     pub(super) fn command(&self, account: AccountId) -> Command {
         let Placing { symbol, side, kind, limit, trigger, self_trade, client_id, .. } = *self;
         match self.amount {

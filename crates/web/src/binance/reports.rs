@@ -1,11 +1,12 @@
 //! What an account's stream sends: each order that is placed, executed and canceled, and what the account has then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine::{AccountIndex, CancelReason, Money, OrderId, Position, Shares, Side};
 use feed::{Account, Ended, Holding, Holdings, News, Reduced, Trade, View};
 use serde_json::{Value, json};
 
+use super::list_events::Lists;
 use super::order::{Order, canceled_status, time_in_force};
 use super::{names, numbers};
 
@@ -17,6 +18,7 @@ pub(super) struct Told {
     balance: Money,
     held: Money,
     holdings: Holdings,
+    lists: Lists,
 }
 
 /// An order as it is between two events.
@@ -41,16 +43,22 @@ impl Told {
     pub(super) fn begin(view: &View, account: AccountIndex) -> Told {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);
-        Told { through, balance: *balance, held: *held, holdings: holdings.clone() }
+        Told { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::begin(view, account) }
     }
 
     /// The events that tell of news, in order.
     pub(super) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<String> {
         let mut standings = standings(view, news);
-        let mut events = Vec::new();
+        let (mut events, mut ended) = (Vec::new(), HashSet::new());
         for news in news {
+            let of_list =
+                self.lists.follow(view, news, &mut ended, |order| standings.get(&order).map(|its| &its.order));
             let (order, happened) = match news {
-                News::Account(_) | News::Noted(..) => continue,
+                News::Noted(..) => {
+                    events.extend(of_list);
+                    continue;
+                }
+                News::Account(_) => continue,
                 // Before all that happened while it was placed.
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
@@ -66,6 +74,7 @@ impl Told {
             if let Some(happened) = happened {
                 events.push(standing.report(happened).to_string());
             }
+            events.extend(of_list);
         }
         events.extend(self.changes(view, account));
         events
@@ -181,7 +190,7 @@ impl Standing {
             "p": order.price_text(),
             "P": order.stop_price_text(),
             "F": numbers::zero(),
-            "g": -1,
+            "g": order.list_number(),
             // Of the order that is canceled or amended; nothing else has an original.
             "C": if canceled { order.client_name() } else { String::new() },
             "x": kind,

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod amend;
+mod order_lists;
 mod orders;
 mod placing;
 mod replace;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
         .routes(routes!(placing::place))
+        .routes(routes!(order_lists::place))
         .routes(routes!(
             orders::one_by_client_id,
             orders::cancel_by_client_id,

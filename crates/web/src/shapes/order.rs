@@ -112,6 +112,10 @@ pub(crate) struct OrderShape {
     take_profit: Option<String>,
     #[schema(value_type = values::SelfTrade)]
     self_trade: &'static str,
+    /// The order that it is, or was, linked with, if it was: what happens to one of them first cancels the other.
+    #[schema(value_type = values::Order)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    linked_with: Option<u64>,
     /// When what is open of it is canceled. None of an order that is done.
     #[schema(value_type = Option<values::Time>, required = true)]
     until: Option<u64>,
@@ -177,7 +181,11 @@ impl OrderShape {
             }
             (None, ended) => {
                 let money = ended.map_or(Money::ZERO, |ended| ended.money);
-                let done = Open { triggered: past.triggered, ..Open::of_past(&past.order, Shares::ZERO, money) };
+                let done = Open {
+                    triggered: past.triggered,
+                    linked: past.linked,
+                    ..Open::of_past(&past.order, Shares::ZERO, money)
+                };
                 let canceled = ended.map_or(Shares::ZERO, |ended| ended.canceled);
                 let done_time = ended.map(|ended| ended.time);
                 OrderShape::new(Names::of(view, &done), &done, client_id, canceled, done_time)
@@ -210,6 +218,7 @@ impl OrderShape {
             stop,
             take_profit,
             self_trade: order.self_trade.name(),
+            linked_with: order.linked.map(|partner| partner.0),
             until: micros(order.until.filter(|_| done.is_none())),
             waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),

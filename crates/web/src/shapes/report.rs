@@ -19,6 +19,7 @@ pub(crate) enum ReportShape {
     Placed(PlacedReport),
     Executed(ExecutedReport),
     Triggered(TriggeredReport),
+    Linked(LinkedReport),
     Canceled(CanceledReport),
 }
 
@@ -96,6 +97,23 @@ pub(crate) struct TriggeredReport {
     take_profit: Option<String>,
 }
 
+/// An order was linked with another one, which has a report of its own: what happens to one of them first cancels the other.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct LinkedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Order)]
+    linked_with: u64,
+}
+
 /// What was open of an order was canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
@@ -160,6 +178,14 @@ impl ReportShape {
                         take_profit,
                     })
                 }
+                Noted::Linked(partner) => ReportShape::Linked(LinkedReport {
+                    sequence: note.sequence.0,
+                    time: note.time.0,
+                    order_id: note.order.0,
+                    symbol: name(note.symbol),
+                    side: side_name(note.side),
+                    linked_with: partner.0,
+                }),
             },
             Report::Canceled(canceled) => ReportShape::Canceled(CanceledReport {
                 sequence: canceled.sequence.0,

@@ -59,6 +59,10 @@ pub(super) enum PartKind {
     ReplaceCancel,
     /// The op that places an order in the stead of that one.
     ReplaceOrder,
+    /// The op that places the first of two orders to be linked. The next part is its `LinkedSecond`.
+    LinkedFirst,
+    /// The op that places the other one.
+    LinkedSecond,
 }
 
 /// A range of the text.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engine::{AmountError, IdError, Reject, RulesFault};
+use exchange::PairFault;
 
 /// A whole document refused: nothing of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +145,8 @@ pub(super) enum ChildFault<'a> {
     UnknownOrder,
     /// Rules that no order could obey.
     Rules(RulesFault),
+    /// Two orders that cannot be linked.
+    Pair(PairFault),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -161,6 +164,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Id { field, error } => write!(f, "{field} {error}"),
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
             ChildFault::Rules(fault) => fault.fmt(f),
+            ChildFault::Pair(fault) => fault.fmt(f),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

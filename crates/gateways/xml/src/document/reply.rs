@@ -4,7 +4,7 @@
 use std::fmt;
 
 use engine::{Execution, Reject, Reply, Status, Time};
-use exchange::{Answer, Unavailable};
+use exchange::{Answer, Unavailable, Which, placed_pair};
 
 use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
@@ -60,7 +60,7 @@ pub fn write_reply(
     };
     writer.out.extend_from_slice(b"<results>");
     let mut answers = answers[documents.requests.ops_of(document)].iter();
-    let mut symbol_refused = None;
+    let (mut symbol_refused, mut first_of_two) = (None, None);
     for part in documents.parts_of(document) {
         let mut answer = || answers.next().expect("invariant: one answer an op");
         match part.kind {
@@ -76,6 +76,11 @@ pub fn write_reply(
             PartKind::ReplaceOrder => {
                 writer.element(part, answer());
                 writer.out.extend_from_slice(b"</replaced>");
+            }
+            PartKind::LinkedFirst => first_of_two = Some((part, answer())),
+            PartKind::LinkedSecond => {
+                let first = first_of_two.take().expect("invariant: the first of two orders stands before the second");
+                writer.linked([first, (part, answer())]);
             }
             PartKind::Rules => writer.changed(part, answer()),
             PartKind::Symbol => {
@@ -192,6 +197,20 @@ impl Writer<'_> {
             }
             Answer::Reply(Reply::Rejected(reject)) => self.error(part, reject),
             Answer::Unavailable(unavailable) => self.error(part, unavailable),
+        }
+    }
+
+    /// Two orders are told together, or why one of them was refused: then there is neither.
+    fn linked(&mut self, orders: [(&Part, &Answer); 2]) {
+        let [(first, one), (second, other)] = orders;
+        match placed_pair(one, other) {
+            Ok(_) => {
+                self.out.extend_from_slice(b"<oco>");
+                orders.into_iter().for_each(|(part, answer)| self.element(part, answer));
+                self.out.extend_from_slice(b"</oco>");
+            }
+            Err((Which::First, why)) => self.element(first, &why),
+            Err((Which::Second, why)) => self.element(second, &why),
         }
     }
 

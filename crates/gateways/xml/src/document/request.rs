@@ -41,9 +41,12 @@ impl Documents {
     }
 }
 
-struct Grammar<'a, 'r> {
-    reader: Reader<'a>,
-    documents: &'r mut Documents,
+/// How deep elements of `transactions` are nested, but for two orders that are linked.
+pub(super) const DEPTH: usize = 2;
+
+pub(super) struct Grammar<'a, 'r> {
+    pub(super) reader: Reader<'a>,
+    pub(super) documents: &'r mut Documents,
     /// By how many bytes the echoes of `sym` were longer than legal ones so far.
     symbol_echo_excess: usize,
 }
@@ -173,7 +176,7 @@ impl<'a> Grammar<'a, '_> {
             [Some(_), Some(_)] => return Err(Refusal { why: Why::TwoAccounts, at: root.at }),
         };
         let account = account_id(id);
-        self.reader.limit_depth(2);
+        self.reader.limit_depth(DEPTH);
         let mut children = 0;
         while !root.empty
             && let Some(tag) = self.next_child()?
@@ -181,6 +184,10 @@ impl<'a> Grammar<'a, '_> {
             children += 1;
             match tag.name {
                 b"order" => self.order(account),
+                b"oco" => {
+                    self.linked(&tag, account)?;
+                    continue;
+                }
                 b"replace" => self.replace(account),
                 b"amend" => self.amend(account),
                 b"query" => {
@@ -288,6 +295,11 @@ impl<'a> Grammar<'a, '_> {
     fn unknown_element(&mut self, tag: &Tag<'a>, symbol_echo: Span) -> Result<(), Refusal<'a>> {
         let start = self.documents.text.len();
         self.part(PartKind::Refused, symbol_echo, start, Err(ChildFault::UnknownElement(tag.name)));
+        self.skip(tag)
+    }
+
+    /// Passes over all that an element holds.
+    pub(super) fn skip(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
         let mut open = usize::from(!tag.empty);
         while open > 0 {
             match self.reader.next()? {
@@ -300,7 +312,7 @@ impl<'a> Grammar<'a, '_> {
     }
 
     /// The next child of the open element; none at its end.
-    fn next_child(&mut self) -> Result<Option<Tag<'a>>, Refusal<'a>> {
+    pub(super) fn next_child(&mut self) -> Result<Option<Tag<'a>>, Refusal<'a>> {
         loop {
             match self.reader.next()? {
                 Token::Start(tag) => return Ok(Some(tag)),
@@ -311,7 +323,7 @@ impl<'a> Grammar<'a, '_> {
         }
     }
 
-    fn expect_empty(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+    pub(super) fn expect_empty(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
         if tag.empty {
             return Ok(());
         }
@@ -353,14 +365,14 @@ impl<'a> Grammar<'a, '_> {
     }
 
     /// Writes all that were sent of these attributes.
-    fn echo_all(&mut self, names: &[&str], values: &[Option<Value<'a>>]) {
+    pub(super) fn echo_all(&mut self, names: &[&str], values: &[Option<Value<'a>>]) {
         for (name, value) in names.iter().zip(values) {
             self.echo(name, *value);
         }
     }
 
     /// Appends the part of a child whose echo began at `start`, and its op unless it is refused.
-    fn part(&mut self, kind: PartKind, symbol: Span, start: usize, op: Result<Op, ChildFault<'a>>) {
+    pub(super) fn part(&mut self, kind: PartKind, symbol: Span, start: usize, op: Result<Op, ChildFault<'a>>) {
         let text = &mut self.documents.text;
         let kind = match op {
             Ok(op) => {

@@ -1,0 +1,108 @@
+//! Two orders of which one cancels the other. They are two ops of one request, of which the second follows the first at once. It does
+//! not know in what words they are asked for and answered.
+
+use std::fmt;
+
+use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+
+use crate::answer::Answer;
+
+/// Why two orders cannot be linked, whatever the market is. Its `Display` is what the client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairFault {
+    /// One of them is for money.
+    Funds,
+    Symbol,
+    Side,
+    Shares,
+    /// Both are placed at once.
+    NeitherWaits,
+    /// This one of the two, the first or the second, might execute when it is placed.
+    TakesAtOnce(Which),
+}
+
+/// One of two orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    First,
+    Second,
+}
+
+/// Two orders that are linked, or were when they were placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedPair {
+    /// In the order in which they were asked for.
+    pub orders: [OrderId; 2],
+    /// Whether an earlier request placed them, under the same client order ids.
+    pub repeated: bool,
+}
+
+impl fmt::Display for PairFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PairFault::Funds => "an order for funds executes at once, so it cannot be linked",
+            PairFault::Symbol => "two orders that are linked have one symbol",
+            PairFault::Side => "two orders that are linked both buy or both sell",
+            PairFault::Shares => "two orders that are linked have one number of shares",
+            PairFault::NeitherWaits => "of two orders that are linked at least one waits for a price",
+            PairFault::TakesAtOnce(_) => "each of two orders that are linked waits for a price or is post-only",
+        })
+    }
+}
+
+/// The ops that place two orders of one account and link them, where `first` and `second` each place one.
+pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
+    let (Command::PlaceOrder { order: one, .. }, Command::PlaceOrder { account, order, client_id, until }) =
+        (first, second)
+    else {
+        return Err(PairFault::Funds);
+    };
+    let takes_at_once = |order: &NewOrder| order.trigger.is_none() && order.kind != OrderKind::PostOnly;
+    if one.symbol != order.symbol {
+        return Err(PairFault::Symbol);
+    }
+    if one.side != order.side {
+        return Err(PairFault::Side);
+    }
+    if one.shares != order.shares {
+        return Err(PairFault::Shares);
+    }
+    if one.trigger.is_none() && order.trigger.is_none() {
+        return Err(PairFault::NeitherWaits);
+    }
+    if takes_at_once(&one) {
+        return Err(PairFault::TakesAtOnce(Which::First));
+    }
+    if takes_at_once(&order) {
+        return Err(PairFault::TakesAtOnce(Which::Second));
+    }
+    Ok([first, Command::PlaceLinked { account, order, client_id, until }].map(Op::Command))
+}
+
+/// What came of two orders that were to be linked. Errors: which one was refused, and with what; then neither is there.
+pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which, Answer)> {
+    let another_partner = |order| {
+        let differs = OrderDifference { partner: true, ..OrderDifference::default() };
+        Answer::Reply(Reply::Rejected(Reject::ClientOrderIdTaken { order, differs }))
+    };
+    match (first, second) {
+        (Answer::Reply(Reply::Opened(one)), Answer::Reply(Reply::Opened(other))) => {
+            Ok(PlacedPair { orders: [*one, *other], repeated: false })
+        }
+        // Orders are numbered as they are placed, and nothing was placed between the two.
+        (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Repeated(other)))
+            if one.0.checked_add(1) == Some(other.0) =>
+        {
+            Ok(PlacedPair { orders: [*one, *other], repeated: true })
+        }
+        (
+            Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)),
+            Answer::Reply(Reply::Opened(other) | Reply::Repeated(other)),
+        ) => Err((Which::Second, another_partner(*other))),
+        (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Rejected(Reject::NotLinked))) => {
+            Err((Which::First, another_partner(*one)))
+        }
+        (Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)), refused) => Err((Which::Second, refused.clone())),
+        (refused, _) => Err((Which::First, refused.clone())),
+    }
+}

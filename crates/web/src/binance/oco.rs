@@ -1,0 +1,153 @@
+//! Placing order lists of two orders of which one cancels the other: by what stands above and below the market, and in the older words
+//! of a limit and a stop.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{AccountId, ClientOrderId};
+use exchange::{Which, linked, placed_pair};
+use serde_json::{Value, json};
+
+use super::market::Answer;
+use super::order_lists::{Member, list_shape};
+use super::parameters::Parameters;
+use super::place::{Placing, client_order_id, placed};
+use super::refusal::Refusal;
+use super::self_trade;
+use crate::site::Site;
+
+/// What a parameter of one order of a list is called in the request, and in one that places an order alone.
+type Names = [(&'static str, &'static str)];
+
+const ABOVE: [(&str, &str); 5] = [
+    ("aboveType", "type"),
+    ("abovePrice", "price"),
+    ("aboveStopPrice", "stopPrice"),
+    ("aboveTimeInForce", "timeInForce"),
+    ("aboveClientOrderId", NAME),
+];
+const BELOW: [(&str, &str); 5] = [
+    ("belowType", "type"),
+    ("belowPrice", "price"),
+    ("belowStopPrice", "stopPrice"),
+    ("belowTimeInForce", "timeInForce"),
+    ("belowClientOrderId", NAME),
+];
+const LIMIT: [(&str, &str); 2] = [("price", "price"), ("limitClientOrderId", NAME)];
+const STOP: [(&str, &str); 4] = [
+    ("stopPrice", "stopPrice"),
+    ("stopLimitPrice", "price"),
+    ("stopLimitTimeInForce", "timeInForce"),
+    ("stopClientOrderId", NAME),
+];
+/// What both orders have.
+const OF_BOTH: [(&str, &str); 4] =
+    [("symbol", "symbol"), ("side", "side"), ("quantity", "quantity"), (self_trade::MODE, self_trade::MODE)];
+/// What the list has, and how much is answered.
+const OF_LIST: [&str; 5] = [LIST_NAME, RESPONSE, "recvWindow", "timestamp", "signature"];
+const NAME: &str = "newClientOrderId";
+const LIST_NAME: &str = "listClientOrderId";
+const RESPONSE: &str = "newOrderRespType";
+
+/// `orderList/oco`.
+pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
+    let account = asked.account(&site)?;
+    known(&asked, &[&ABOVE, &BELOW])?;
+    let [above, below] = [one(&asked, &ABOVE, None), one(&asked, &BELOW, None)];
+    place_two(&site, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
+}
+
+/// `order/oco`.
+pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parameters) -> Answer {
+    let account = asked.account(&site)?;
+    known(&asked, &[&LIMIT, &STOP])?;
+    let stop_type = if asked.text("stopLimitPrice").is_some() { "STOP_LOSS_LIMIT" } else { "STOP_LOSS" };
+    let limit = (one(&asked, &LIMIT, Some("LIMIT_MAKER"))?, &LIMIT[..]);
+    let stop = (one(&asked, &STOP, Some(stop_type))?, &STOP[..]);
+    let two = if asked.text("side") == Some("BUY") { [stop, limit] } else { [limit, stop] };
+    place_two(&site, account, &asked, two).await
+}
+
+/// Errors: the request has a parameter that no order of the list and not the list itself has.
+fn known(asked: &Parameters, orders: &[&Names]) -> Result<(), Refusal> {
+    let of_orders = |name: &str| orders.iter().copied().flatten().chain(&OF_BOTH).any(|(outer, _)| *outer == name);
+    match asked.names().find(|name| !of_orders(name) && !OF_LIST.contains(name)) {
+        Some(unknown) => Err(Refusal::not_required(unknown)),
+        None => Ok(()),
+    }
+}
+
+/// The parameters of one order of the list, as those of an order alone.
+fn one(asked: &Parameters, names: &Names, order_type: Option<&str>) -> Result<Parameters, Refusal> {
+    let tell = match asked.text(RESPONSE) {
+        Some("ACK") => "ACK",
+        None | Some("RESULT" | "FULL") => "RESULT",
+        Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
+    };
+    let fixed = [Some((RESPONSE, tell)), order_type.map(|order_type| ("type", order_type))];
+    let renamed = names.iter().chain(&OF_BOTH).filter_map(|(outer, inner)| Some((*inner, asked.text(outer)?)));
+    Ok(asked.part(renamed.chain(fixed.into_iter().flatten())))
+}
+
+/// Places the order above the market and the one below it.
+async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(Parameters, &Names); 2]) -> Answer {
+    let list_name = asked.text(LIST_NAME).map(|name| client_order_id(LIST_NAME, name)).transpose()?;
+    let [(above, above_names), (below, below_names)] = two;
+    let mut above = Placing::read(&above, &[]).map_err(|refusal| in_words_of(refusal, above_names))?;
+    let below = Placing::read(&below, &[]).map_err(|refusal| in_words_of(refusal, below_names))?;
+    if above.reference_price() <= below.reference_price() {
+        return Err(Refusal::new(-2010, "The relationship of the prices for the orders is not correct."));
+    }
+    name_first(&mut above, list_name)?;
+    let ops = linked(above.command(account), below.command(account));
+    let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
+    let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Refusal::unknown_outcome())?;
+    let pair = match placed_pair(&one, &other) {
+        Ok(pair) if pair.repeated => return Err(Refusal::duplicate()),
+        Ok(pair) => pair,
+        Err((Which::First | Which::Second, exchange::Answer::Unavailable(why))) => {
+            return Err(Refusal::unavailable(why));
+        }
+        Err((Which::First | Which::Second, exchange::Answer::Reply(reply))) => {
+            return Err(placed(reply).err().unwrap_or_else(Refusal::duplicate));
+        }
+    };
+    let counts = &site.market()?.order_counts;
+    pair.orders.iter().for_each(|_| counts.add(account));
+    let list = pair.orders[0];
+    let (mut reports, mut members) = (Vec::new(), Vec::new());
+    for (placing, order) in [&above, &below].into_iter().zip(pair.orders) {
+        // They are placed: whoever cannot be told of them must not be told to try again.
+        let told = placing.tell(site, account, order, asked.unit).await;
+        let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
+        told["orderListId"] = json!(list.0);
+        members.push(Member::new(order, placing.symbol, placing.client_id()));
+        reports.push(told);
+    }
+    let mut shape = list_shape(&members, reports[0]["transactTime"].clone(), false);
+    shape["orderReports"] = Value::Array(reports);
+    Ok(Json(shape))
+}
+
+/// A list is called as its first order: what names the list names that one.
+fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>) -> Result<(), Refusal> {
+    match (first.client_id(), list_name) {
+        (Some(own), Some(list)) if own != list => {
+            let why =
+                "a list is called as its order above the market: send the name of one of them, or the same for both";
+            Err(Refusal::invalid(LIST_NAME, why))
+        }
+        (own, list) => {
+            first.set_client_id(own.or(list));
+            Ok(())
+        }
+    }
+}
+
+/// A refusal of one order, with the names that its parameters have in the list.
+fn in_words_of(refusal: Refusal, names: &Names) -> Refusal {
+    names.iter().fold(refusal, |mut refusal, (outer, inner)| {
+        refusal.msg = refusal.msg.replace(&format!("'{inner}'"), &format!("'{outer}'"));
+        refusal
+    })
+}
