@@ -55,7 +55,8 @@ impl Engine {
                     | Command::AmendOrder { .. }
                     | Command::ActivateReached
                     | Command::ExpireOrders
-                    | Command::ChangeRules { .. },
+                    | Command::ChangeRules { .. }
+                    | Command::PlaceIceberg { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -27,6 +27,11 @@ pub enum Event {
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.
     ClientOrderDone { order: OrderId },
+    /// The order that was just accepted shows so many shares at a time when it rests.
+    DisplayGiven { order: OrderId, display: Shares },
+    /// Of an order that shows a part of its shares so many are on show from now on: it rests with them, or they are the next part and
+    /// stand behind all other orders of its price, or it shows fewer because it was reduced. Executions take from them, untold.
+    TipShown { order: OrderId, symbol: SymbolIndex, shares: Shares },
     /// Two orders executed. `maker` rested and set the price; `aggressor` is the order being placed, or the one that was triggered
     /// last. `maker_done` says that nothing of the maker is open any more.
     Executed {
