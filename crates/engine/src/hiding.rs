@@ -23,6 +23,11 @@ impl Engine {
         Some(Iceberg { display, shown: if waits { Shares::ZERO } else { self.orders.get(slot).open } })
     }
 
+    /// What an open order hides of what is open of it: nothing if it shows all, or stands in no book.
+    pub fn hidden_shares(&self, order: OrderId) -> Shares {
+        self.hidden(order)
+    }
+
     /// All that is open of an order, shown or not.
     #[inline]
     pub(crate) fn open_of(&self, slot: u32) -> Shares {
@@ -76,7 +81,7 @@ impl Engine {
         let shown = order.open.min(hiding.display);
         hiding.hidden = order.open.less(shown);
         order.open = shown;
-        events(Event::TipShown { order: order.id, symbol, shares: shown });
+        events(Event::TipShown { order: order.id, symbol, shares: shown, stands_last: true });
     }
 
     /// Nothing of an order is on show any more and some of it is open: the next part is, behind all orders of its price.
@@ -89,7 +94,7 @@ impl Engine {
         order.open = shown;
         let order = order.id;
         self.books.stand_last(slot, &mut self.orders);
-        events(Event::TipShown { order, symbol, shares: shown });
+        events(Event::TipShown { order, symbol, shares: shown, stands_last: true });
     }
 
     /// Shares that an order showed were taken off it.
@@ -103,7 +108,7 @@ impl Engine {
         if open.is_zero() {
             self.show_next(slot, symbol, events);
         } else {
-            events(Event::TipShown { order, symbol, shares: open });
+            events(Event::TipShown { order, symbol, shares: open, stands_last: false });
         }
     }
 

@@ -198,7 +198,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
-            | Command::PlaceLinked { .. },
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -84,6 +84,7 @@ impl Kind {
                 | Command::PlaceIfCanceled { .. }
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
+                | Command::PlaceIceberg { .. }
                 | Command::ActivateReached
                 | Command::ExpireOrders,
             ) => Kind::Order,
@@ -164,6 +165,7 @@ impl Outcome {
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
                 Outcome::Limit
             }
+            Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
         }
     }
 }

@@ -49,6 +49,8 @@ impl Ahead<'_> {
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,
@@ -80,6 +82,8 @@ impl Ahead<'_> {
             | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. } => 0,

@@ -457,6 +457,8 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }

@@ -85,10 +85,12 @@ impl History {
                     arriving.open = arriving.open.less(shares);
                 }
             }
-            // When an order's client order id is free again, and when it would end, is the engine's business.
+            // When an order's client order id is free again, when it would end, and how it shows its shares, is the engine's business.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

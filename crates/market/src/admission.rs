@@ -209,6 +209,12 @@ impl Admission {
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 self.client_order(engine, bounds, now, account, id)
             }
+            Command::PlaceIceberg { account, client_id, .. } => {
+                if command.unconditional().is_some() {
+                    assert_behind_cancel(account, before);
+                }
+                client_id.map_or(Ok(()), |id| self.client_order(engine, bounds, now, account, id))
+            }
             Command::PlaceLinked { account, .. } => {
                 assert_behind_its_first(account, before);
                 return match self.let_in.last() {

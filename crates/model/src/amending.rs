@@ -59,7 +59,7 @@ impl Model {
         if tells && shown.is_zero() {
             self.show_next(id, events);
         } else if tells {
-            events.push(Event::TipShown { order: id, symbol, shares: shown });
+            events.push(Event::TipShown { order: id, symbol, shares: shown, stands_last: false });
         }
         self.give_back(id, shares, events);
     }

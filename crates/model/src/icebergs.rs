@@ -40,7 +40,7 @@ impl Model {
         let order = &mut self.orders[id.0 as usize - 1];
         order.shown = order.display.map_or(order.open, |display| display.min(order.open));
         if order.display.is_some() {
-            events.push(Event::TipShown { order: id, symbol: order.symbol, shares: order.shown });
+            events.push(Event::TipShown { order: id, symbol: order.symbol, shares: order.shown, stands_last: true });
         }
     }
 

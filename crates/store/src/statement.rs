@@ -1,6 +1,6 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
 //! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
-//! 0010_rules.sql and 0011_terms.sql.
+//! 0010_rules.sql, 0011_terms.sql and 0015_icebergs.sql.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
@@ -19,22 +19,30 @@ const STOP_PARAMETERS: usize = 29;
 const NOTE_PARAMETERS: usize = 8;
 /// Those of `pricetime.write_rules`, behind these.
 const RULES_PARAMETERS: usize = 10;
-/// Those of `pricetime.write_terms`, the last ones.
+/// Those of `pricetime.write_terms`, behind these.
 const TERM_PARAMETERS: usize = 21;
+/// Those of `pricetime.write_icebergs`, the last ones.
+const ICEBERG_PARAMETERS: usize = 7;
 /// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 6] = [
+const FUNCTIONS: [(&str, usize); 7] = [
     ("write_batch", BATCH_PARAMETERS),
     ("write_client_orders", CLIENT_ORDER_PARAMETERS),
     ("write_stops", STOP_PARAMETERS),
     ("write_notes", NOTE_PARAMETERS),
     ("write_rules", RULES_PARAMETERS),
     ("write_terms", TERM_PARAMETERS),
+    ("write_icebergs", ICEBERG_PARAMETERS),
 ];
-const PARAMETERS: usize =
-    BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS + NOTE_PARAMETERS + RULES_PARAMETERS + TERM_PARAMETERS;
+const PARAMETERS: usize = BATCH_PARAMETERS
+    + CLIENT_ORDER_PARAMETERS
+    + STOP_PARAMETERS
+    + NOTE_PARAMETERS
+    + RULES_PARAMETERS
+    + TERM_PARAMETERS
+    + ICEBERG_PARAMETERS;
 
 /// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
-/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121)`.
+/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121), pricetime.write_icebergs(…, $128)`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=PARAMETERS;
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -48,7 +56,8 @@ pub(crate) fn write_batch() -> String {
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, icebergs, .. } =
+        effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     // Each order is inserted by one of three functions, and each cancellation by one of two.
@@ -107,6 +116,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(terms.reduced(), row => row.order.0, row.shares));
     all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
         row.shares, u64::from(row.why.code())));
+    all.extend(columns!(icebergs.opened(), row => row.order.0, row.display));
+    all.extend(columns!(icebergs.changed(), row => row.order.0, row.hidden));
+    all.extend(columns!(icebergs.changed(), if |row| row.turn.is_some(), row => row.order.0,
+        row.turn.map(|turn| turn.sequence.0), row.turn.map(|turn| turn.nth)));
     assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

@@ -186,6 +186,8 @@ impl Market {
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }

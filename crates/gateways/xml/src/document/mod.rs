@@ -6,6 +6,7 @@ mod documents;
 mod escape;
 mod fault;
 mod fields;
+mod order_display;
 mod order_fields;
 mod order_kind;
 mod order_terms;
