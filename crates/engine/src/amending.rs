@@ -80,7 +80,7 @@ impl Engine {
         let reduced = self.orders.get_mut(slot);
         reduced.open = reduced.open.less(of_shown);
         let is_shown = !reduced.open.is_zero();
-        assert!(is_shown || !self.hidden(order).is_zero(), "invariant: an order that is reduced is not done");
+        assert!(is_shown || !self.hidden_shares(order).is_zero(), "invariant: an order that is reduced is not done");
         if let Some(all) = self.amended.get_mut(&order) {
             *all = all.less(shares);
         }

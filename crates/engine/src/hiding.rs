@@ -23,11 +23,6 @@ impl Engine {
         Some(Iceberg { display, shown: if waits { Shares::ZERO } else { self.orders.get(slot).open } })
     }
 
-    /// What an open order hides of what is open of it: nothing if it shows all, or stands in no book.
-    pub fn hidden_shares(&self, order: OrderId) -> Shares {
-        self.hidden(order)
-    }
-
     /// All that is open of an order, shown or not.
     #[inline]
     pub(crate) fn open_of(&self, slot: u32) -> Shares {
@@ -38,9 +33,9 @@ impl Engine {
         }
     }
 
-    /// What an order hides.
+    /// What an open order hides of what is open of it: nothing if it shows all, or stands in no book.
     #[cold]
-    pub(crate) fn hidden(&self, order: OrderId) -> Shares {
+    pub fn hidden_shares(&self, order: OrderId) -> Shares {
         self.icebergs.get(order).map_or(Shares::ZERO, |hiding| hiding.hidden)
     }
 
@@ -119,7 +114,7 @@ impl Engine {
         let mut slot = level.oldest;
         while slot != NONE {
             let order = self.orders.get(slot);
-            let open = self.hidden(order.id);
+            let open = self.hidden_shares(order.id);
             if !open.is_zero() && !visit(level.price, &Order { open, ..*order }) {
                 return false;
             }

@@ -501,7 +501,7 @@ impl Engine {
         aggressor.self_traded |= maker_account == aggressor.account;
         aggressor.prices = Some((aggressor.prices.map_or(price, |(first, _)| first), price));
         if !self.links.is_empty() {
-            let all = maker_open.plus(self.hidden(maker_order));
+            let all = maker_open.plus(self.hidden_shares(maker_order));
             let rested = NewOrder::limit(aggressor.symbol, aggressor.side.opposite(), price, all);
             self.cancel_partner(maker_order, &rested, events);
         }
@@ -511,7 +511,7 @@ impl Engine {
         self.orders.execute(aggressor.slot, execution);
         let maker_left = self.orders.execute(maker, execution);
         let symbol = aggressor.symbol;
-        let hides = maker_left.is_zero() && !self.icebergs.is_empty() && !self.hidden(maker_order).is_zero();
+        let hides = maker_left.is_zero() && !self.icebergs.is_empty() && !self.hidden_shares(maker_order).is_zero();
         events(Event::Executed {
             symbol,
             maker: maker_order,

@@ -342,7 +342,11 @@ impl Admission {
 #[cold]
 fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     let first = before.last();
-    let is_its = matches!(first, Some(Op::Command(Command::PlaceOrder { account: other, .. })) if *other == account);
+    let is_its = matches!(
+        first,
+        Some(Op::Command(Command::PlaceOrder { account: other, .. } | Command::PlaceIceberg { account: other, .. }))
+            if *other == account
+    );
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }
 

@@ -106,6 +106,16 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.orders DROP COLUMN self_trade, DROP COLUMN until; DROP TYPE pricetime.self_trade;
          ALTER TABLE pricetime.cancellations DROP COLUMN why",
     ),
+    // Its view and its function took the place of others: see `take_back`.
+    (
+        15,
+        "DROP VIEW pricetime.book; DROP FUNCTION pricetime.write_icebergs; DROP TABLE pricetime.icebergs;
+         DROP INDEX pricetime.executions_by_buy_order;
+         DO $$ DECLARE part regclass; BEGIN
+            FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'pricetime.executions'::regclass LOOP
+                EXECUTE format('ALTER TABLE %s ADD UNIQUE (buy_order, sell_order)', part);
+            END LOOP; END $$",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -146,6 +156,15 @@ fn take_back(database: &Database, version: i64) {
         if migration.version == 11 {
             let views = [sql_of(3), views_of(4), views_of(6), views_of(7), views_of(8)];
             views.iter().for_each(|sql| drop(database.sql(sql)));
+        }
+        if migration.version == 15 {
+            let from = |version, begin, end| {
+                let sql: &str = &sql_of(version)[sql_of(version).find(begin).unwrap()..];
+                &sql[..sql.find(end).unwrap() + end.len()]
+            };
+            database.sql(from(8, "CREATE OR REPLACE VIEW pricetime.book", ";"));
+            let making = from(6, "CREATE FUNCTION pricetime.make_part(", "END $$;");
+            database.sql(&making.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"));
         }
         if migration.version == 5 {
             let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
@@ -206,7 +225,7 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
         // And it goes on there, with all that this program knows.
-        let mut market = market.with_all_kinds().with_rules();
+        let mut market = market.with_all_kinds().with_rules().with_icebergs();
         for server in ["three", "four"] {
             let mut writer = database.writer(server);
             market.engine = writer.load(1, DoneOrders::Keep).unwrap().engine;

@@ -26,6 +26,7 @@ const FIELD_OF_CODE = {
   "shares-out-of-range": "shares",
   "value-out-of-range": "total",
   "deadline-passed": "until",
+  "display-out-of-range": "display",
 };
 
 /**
@@ -46,6 +47,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
+  const display = /** @type {HTMLInputElement} */ (find("ticket-display"));
   const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
   const triggerField = find("ticket-trigger-field");
   const triggerNote = find("ticket-trigger-note");
@@ -65,6 +67,9 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const rules = () => (market.symbol ? symbols.all.get(market.symbol)?.rules : undefined);
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
+
+  /** Whether what is left of it rests, so that it may show a part. */
+  const rests = () => kind.value === "limit" || kind.value === "post_only";
 
   /** What can be sold, or bought at the limit; null when that cannot be said. */
   function most() {
@@ -97,6 +102,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     limitField.hidden = atAnyPrice();
     triggerField.hidden = waits.value === "";
     until.disabled = !stays();
+    display.disabled = !rests();
     const rises = (waits.value === "stop") !== selling;
     setText(triggerNote, `Waits for an execution at this price or ${rises ? "above" : "below"}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
@@ -134,8 +140,10 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     // A time that is written in part is no time, and must not be taken for none.
     const noTime = stays() && until.validity.badInput;
     if (noTime) showFault(form, "until", "This is no time");
-    terms.open ||= noTime;
-    return !noTime && faults.every(([, text]) => text === null);
+    const noDisplay = rests() && display.value.trim() !== "" ? fault(valueOf(form, "display"), "What it shows") : null;
+    if (noDisplay !== null) showFault(form, "display", noDisplay);
+    terms.open ||= noTime || noDisplay !== null;
+    return !noTime && noDisplay === null && faults.every(([, text]) => text === null);
   }
 
   async function send() {
@@ -148,6 +156,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
       account: holdings.id, symbol: market.symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), shares: valueOf(form, "shares"),
       ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
       ...(waits.value === "" ? {} : { [waits.value]: valueOf(form, "trigger") }),
+      ...(rests() && display.value.trim() !== "" ? { display: valueOf(form, "display") } : {}),
       ...(stays() && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {}),
       self_trade: /** @type {SelfTrade} */ (selfTrade.value), client_order_id: newId(),
     };
@@ -161,14 +170,14 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
       const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
       setText(done, `Order ${placed.order_id} placed: ${placed.side} ${group(placed.shares)} ${placed.symbol} at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${ends}`);
       setAttribute(done, "data-order", String(placed.order_id));
-      shares.value = "";
+      shares.value = display.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       unanswered = error.unknown ? order : null;
       const named = error.field === "stop" || error.field === "take_profit" ? "trigger" : error.field;
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
       const field = named ?? FIELD_OF_CODE[error.code] ?? null;
-      terms.open ||= field === "until";
+      terms.open ||= field === "until" || field === "display";
       showFault(form, field, text);
     } finally {
       sending = false;
@@ -217,7 +226,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     // A price of another symbol is worse than none.
     if (symbol !== market.symbol) {
       symbol = market.symbol;
-      limit.value = shares.value = "";
+      limit.value = shares.value = display.value = "";
       changed();
     }
     mark();
