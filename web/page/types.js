@@ -104,6 +104,7 @@
  * @property {string} [take_profit] the price that it waits for, to take a profit
  * @property {SelfTrade} [self_trade] what happens where it meets an order of its own account
  * @property {number} [until] when what is open of it is canceled, in microseconds
+ * @property {string} [display] how many shares it shows at a time; without it, all
  * @property {string} shares
  * @property {string} client_order_id
  */
@@ -126,6 +127,8 @@
  * @property {SelfTrade} self_trade
  * @property {number} [linked_with] the order that it is, or was, linked with: one of the two cancels the other
  * @property {number|null} until when what is open of it is canceled
+ * @property {string} [display] how many shares it shows at a time, if not all and while it is open
+ * @property {string} [shown] how many it shows now
  * @property {boolean} waits whether it stands in no book yet
  * @property {string} shares
  * @property {string} open

@@ -56,7 +56,8 @@ impl Engine {
                     | Command::ActivateReached
                     | Command::ExpireOrders
                     | Command::ChangeRules { .. }
-                    | Command::FreeClientOrderId { .. },
+                    | Command::FreeClientOrderId { .. }
+                    | Command::PlaceIceberg { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -7,6 +7,7 @@ use crate::command::{CancelReason, NewOrder};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, OrderId, SymbolIndex};
+use crate::orders::Order;
 use crate::reject::Reject;
 use crate::reply::Reply;
 
@@ -25,7 +26,7 @@ impl Engine {
             Err(Reply::Rejected(Reject::NothingOpen)) => return Err(Reject::NothingToAmend),
             Err(told) => return Ok(told),
         };
-        let open = self.orders.get(slot).open;
+        let open = self.open_of(slot);
         let now = match self.amended.get(&order) {
             Some(&shares) => shares,
             None => {
@@ -51,7 +52,7 @@ impl Engine {
         }
         // From here the amendment cannot be rejected.
         self.reduce(slot, &placed, taken, CancelReason::Asked, events);
-        Ok(Reply::Amended { order, open: self.orders.get(slot).open })
+        Ok(Reply::Amended { order, open: self.open_of(slot) })
     }
 
     /// What an open order is that waits or rests: its limit and what else it holds by.
@@ -61,10 +62,11 @@ impl Engine {
             return self.stops.placed(&self.orders, slot);
         }
         let Level { symbol, side, price, .. } = *self.books.level(order.level);
-        NewOrder::limit(symbol, side, price, order.open)
+        NewOrder::limit(symbol, side, price, self.open_of(slot))
     }
 
-    /// Takes fewer shares off an order than are open, wherever it stands, and gives back what they hold.
+    /// Takes fewer shares off an order than are open, wherever it stands, and gives back what they hold. Of one that shows a part they are
+    /// taken off what it hides, as far as that goes, unless it was to execute what it shows.
     pub(crate) fn reduce(
         &mut self,
         slot: u32,
@@ -73,14 +75,19 @@ impl Engine {
         why: CancelReason,
         events: &mut impl FnMut(Event),
     ) {
+        let Order { id: order, account, .. } = *self.orders.get(slot);
+        let of_shown = if why == CancelReason::SelfTrade { shares } else { self.take_hidden(order, shares) };
         let reduced = self.orders.get_mut(slot);
-        reduced.open = reduced.open.less(shares);
-        assert!(!reduced.open.is_zero(), "invariant: an order that is reduced is not done");
-        let (order, account) = (reduced.id, reduced.account);
+        reduced.open = reduced.open.less(of_shown);
+        let is_shown = !reduced.open.is_zero();
+        assert!(is_shown || !self.hidden_shares(order).is_zero(), "invariant: an order that is reduced is not done");
         if let Some(all) = self.amended.get_mut(&order) {
             *all = all.less(shares);
         }
         events(Event::OrderReduced { order, account, symbol: placed.symbol, shares, why });
+        if !of_shown.is_zero() {
+            self.show_rest(slot, placed.symbol, events);
+        }
         self.give_back(account, placed, shares, events);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::amount::Price;
 use crate::command::Side;
 use crate::ids::SymbolIndex;
-use crate::orders::Orders;
+use crate::orders::{Order, Orders};
 use crate::slab::{NONE, Slab};
 
 /// Open orders of one symbol, side and limit, in order of age.
@@ -104,6 +104,24 @@ impl Books {
         }
         let order = orders.get_mut(slot);
         (order.level, order.older, order.newer) = (level, older, NONE);
+    }
+
+    /// Puts an order behind the others of its level.
+    pub(crate) fn stand_last(&mut self, slot: u32, orders: &mut Orders) {
+        let Order { level, older, newer, .. } = *orders.get(slot);
+        if newer == NONE {
+            return;
+        }
+        let at = &mut self.levels[level];
+        match older {
+            NONE => at.oldest = newer,
+            older => orders.get_mut(older).newer = newer,
+        }
+        orders.get_mut(newer).older = older;
+        let last = std::mem::replace(&mut at.newest, slot);
+        orders.get_mut(last).newer = slot;
+        let order = orders.get_mut(slot);
+        (order.older, order.newer) = (last, NONE);
     }
 
     /// The level of a limit, made if it is not there.

@@ -69,6 +69,7 @@ impl Engine {
             open: Shares::ZERO,
             waits: None,
             until: None,
+            iceberg: None,
             canceled,
             executions: start..executions.len(),
         }))
@@ -112,6 +113,9 @@ impl Engine {
         why: CancelReason,
         events: &mut impl FnMut(Event),
     ) {
+        if !self.icebergs.is_empty() {
+            self.uncover(slot);
+        }
         let NewOrder { symbol, .. } = *placed;
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let shares = self.orders.cancel(slot, self.time);

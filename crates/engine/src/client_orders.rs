@@ -11,6 +11,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::amount::Shares;
 use crate::command::NewOrder;
 use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Time};
 use crate::slab::{NONE, Slab};
@@ -30,6 +31,8 @@ pub(crate) struct ClientOrder {
     pub(crate) order: OrderId,
     pub(crate) placed: NewOrder<SymbolIndex>,
     pub(crate) until: Option<Deadline>,
+    /// How many shares it shows at a time, if not all.
+    pub(crate) display: Option<Shares>,
     /// When nothing was open of it any more; none while something is.
     pub(crate) done: Option<Time>,
 }
@@ -232,6 +235,7 @@ mod tests {
             order: OrderId(number),
             placed,
             until: None,
+            display: None,
             done: None,
         }
     }

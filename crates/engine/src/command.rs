@@ -313,6 +313,21 @@ pub enum Command {
     ChangeRules { symbol: Symbol, rules: SymbolRules },
     /// Have a client order id stand for nothing, if its order is done, so that another order can be placed under it.
     FreeClientOrderId { account: AccountId, id: ClientOrderId },
+    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that shows so many shares at a time. Its parts stand
+    /// here one by one so that they take no more room than those of others: see [`IcebergOrder`].
+    ///
+    /// [`IcebergOrder`]: crate::IcebergOrder
+    PlaceIceberg {
+        account: AccountId,
+        symbol: Symbol,
+        manner: Manner,
+        limit: Price,
+        shares: Shares,
+        display: Shares,
+        trigger: Option<Trigger>,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+    },
 }
 
 impl Command {
@@ -326,6 +341,7 @@ impl Command {
             Command::PlaceByFunds { account, order, client_id } => {
                 Some(Command::PlaceByFundsIfCanceled { account, order, client_id })
             }
+            Command::PlaceIceberg { .. } => self.iceberg_on_condition(true),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -351,6 +367,7 @@ impl Command {
             Command::PlaceByFundsIfCanceled { account, order, client_id } => {
                 Some(Command::PlaceByFunds { account, order, client_id })
             }
+            Command::PlaceIceberg { .. } => self.iceberg_on_condition(false),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -368,16 +385,23 @@ impl Command {
     }
 }
 
+/// The side of an order that shows a part of its shares at a time, whether it is post-only, how it prevents self-trades, and whether it
+/// is placed on the condition that the command before it canceled an order: one byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Manner(pub(crate) u8);
+
 /// On what terms an order is placed, and stays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) client_id: Option<ClientOrderId>,
     pub(crate) until: Option<Deadline>,
     pub(crate) condition: Condition,
+    /// How many shares it shows at a time, if not all.
+    pub(crate) display: Option<Shares>,
 }
 
 impl Terms {
-    pub(crate) const NONE: Terms = Terms { client_id: None, until: None, condition: Condition::Always };
+    pub(crate) const NONE: Terms = Terms { client_id: None, until: None, condition: Condition::Always, display: None };
 }
 
 /// When an order is placed.

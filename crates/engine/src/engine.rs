@@ -12,6 +12,7 @@ use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
+use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
 use crate::links::Links;
@@ -48,6 +49,7 @@ pub struct Engine {
     /// from that. Never walked through: its order depends on the hash.
     pub(crate) amended: HashMap<OrderId, Shares, FixedState>,
     pub(crate) links: Links,
+    pub(crate) icebergs: Icebergs,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -85,6 +87,7 @@ impl Engine {
             last_opened: Sequence::ZERO,
             deadlines: Deadlines::new(hasher.clone()),
             links: Links::new(),
+            icebergs: Icebergs::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -208,20 +211,23 @@ impl Engine {
                 self.place_order(account, order, &Terms::NONE, events)
             }
             Command::PlaceOrder { account, ref order, client_id, until } => {
-                self.place_on_terms(account, order, &Terms { client_id, until, condition: Condition::Always }, events)
+                self.place_on_terms(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
             }
             Command::PlaceByFunds { account, ref order, client_id } => {
-                let terms = Terms { client_id, until: None, condition: Condition::Always };
+                let terms = Terms { client_id, ..Terms::NONE };
                 self.place_by_funds(account, order, &terms, events)
             }
-            Command::PlaceIfCanceled { account, ref order, client_id, until } => {
-                self.place_on_terms(account, order, &Terms { client_id, until, condition: Condition::Canceled }, events)
-            }
+            Command::PlaceIfCanceled { account, ref order, client_id, until } => self.place_on_terms(
+                account,
+                order,
+                &Terms { client_id, until, condition: Condition::Canceled, display: None },
+                events,
+            ),
             Command::PlaceLinked { account, ref order, client_id, until } => {
-                self.place_linked(account, order, &Terms { client_id, until, condition: Condition::Always }, events)
+                self.place_linked(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
             }
             Command::PlaceByFundsIfCanceled { account, ref order, client_id } => {
-                let terms = Terms { client_id, until: None, condition: Condition::Canceled };
+                let terms = Terms { client_id, condition: Condition::Canceled, ..Terms::NONE };
                 self.place_by_funds(account, order, &terms, events)
             }
             Command::CancelOrder { account, order } => match order {
@@ -242,6 +248,7 @@ impl Engine {
             }
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => self.free_client_order_id(account, id, events),
+            Command::PlaceIceberg { .. } => self.place_iceberg(command, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -262,9 +269,10 @@ impl Engine {
             Ok(Some(slot)) => {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
-                let (open, waits) = (self.orders.get(slot).open, self.waits(slot));
-                let (until, executions) = (self.deadlines.of(order), start..executions.len());
-                Some(Reply::Status(Status { order, open, waits, until, canceled, executions }))
+                let (open, waits) = (self.open_of(slot), self.waits(slot));
+                let (until, iceberg) = (self.deadlines.of(order), self.iceberg(order));
+                let executions = start..executions.len();
+                Some(Reply::Status(Status { order, open, waits, until, iceberg, canceled, executions }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -289,7 +297,8 @@ impl Engine {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::ChangeRules { .. }
-            | Command::FreeClientOrderId { .. } => return None,
+            | Command::FreeClientOrderId { .. }
+            | Command::PlaceIceberg { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -433,7 +442,7 @@ impl Engine {
         if self.client_orders.open_count() > 0 {
             self.finish_client_order(slot, events);
         }
-        if !self.deadlines.is_empty() || !self.amended.is_empty() {
+        if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
         }
         match self.done_orders {
@@ -469,12 +478,13 @@ impl Engine {
         Ok(Reply::Freed(order))
     }
 
-    /// Nobody needs any more when a done order was to end, or how many shares it has.
+    /// Nobody needs any more when a done order was to end, how many shares it has, or how many of them it shows.
     #[cold]
     fn forget_terms(&mut self, slot: u32) {
         let order = self.orders.get(slot).id;
         self.deadlines.remove(order);
         self.amended.remove(&order);
+        self.icebergs.remove(order);
     }
 
     pub(crate) fn credit_money(&mut self, account: AccountIndex, money: Money, events: &mut impl FnMut(Event)) {

@@ -29,6 +29,12 @@ pub enum Event {
     ClientOrderDone { order: OrderId },
     /// The client order id of an order that is done is free from now on.
     ClientOrderIdFreed { order: OrderId },
+    /// The order that was just accepted shows so many shares at a time when it rests.
+    DisplayGiven { order: OrderId, display: Shares },
+    /// Of an order that shows a part of its shares so many are on show from now on. They stand behind all other orders of its price, if
+    /// the order has come to its book or this is its next part; or they are what is left of those that were shown, which keep their
+    /// place. Executions take from them, untold.
+    TipShown { order: OrderId, symbol: SymbolIndex, shares: Shares, stands_last: bool },
     /// Two orders executed. `maker` rested and set the price; `aggressor` is the order being placed, or the one that was triggered
     /// last. `maker_done` says that nothing of the maker is open any more.
     Executed {

@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
+use crate::icebergs::Iceberg;
 use crate::ids::{AccountIndex, Deadline, SymbolIndex};
 use crate::reply::Execution;
 use crate::rules::{Distance, SymbolRules};
@@ -46,8 +47,13 @@ impl Engine {
         for (until, order) in self.deadlines.all() {
             visit(StateItem::Deadline { order, until });
         }
-        for &ClientOrder { id, account, order, placed, until, done } in self.client_orders.standing(self.time) {
-            visit(StateItem::ClientOrder { order, id, account, placed, until, done });
+        for (order, _) in self.icebergs.all() {
+            let Iceberg { display, shown } = self.iceberg(order).expect("invariant: what shows a part is open");
+            visit(StateItem::Iceberg { order, display, shown });
+        }
+        for &ClientOrder { id, account, order, placed, until, display, done } in self.client_orders.standing(self.time)
+        {
+            visit(StateItem::ClientOrder { order, id, account, placed, until, display, done });
         }
     }
 
@@ -60,7 +66,7 @@ impl Engine {
     ) {
         self.books.walk(symbol, side, &self.orders, &mut |level, slot| {
             let order = self.orders.get(slot);
-            let (limit, open, account) = (level.price, order.open, order.account);
+            let (limit, open, account) = (level.price, self.open_of(slot), order.account);
             visit(StateItem::Order { order: order.id, account, symbol, side, limit, open });
             executions.clear();
             self.orders.history(slot, executions);
@@ -154,7 +160,13 @@ impl StateHash {
                 self.word(order.0);
                 self.word(until.time().0);
             }
-            StateItem::ClientOrder { order, id, account, placed, until, done } => {
+            StateItem::Iceberg { order, display, shown } => {
+                self.word(26);
+                self.word(order.0);
+                self.word(display.units() as u64);
+                self.word(shown.units() as u64);
+            }
+            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
                 self.side_and_kind(8, &placed);
                 self.word(order.0);
                 self.word(id.as_bytes().len() as u64);
@@ -164,6 +176,10 @@ impl StateHash {
                 self.word(done.map_or(0, |done| done.0));
                 if until.is_some() {
                     self.word(Deadline::code(until));
+                }
+                if let Some(display) = display {
+                    self.word(27);
+                    self.word(display.units() as u64);
                 }
             }
         }

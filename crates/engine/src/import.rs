@@ -41,6 +41,7 @@ pub struct Importer {
     last_stop: Option<LastStop>,
     last_deadline: Option<(Deadline, OrderId)>,
     last_link: Option<OrderId>,
+    last_iceberg: Option<OrderId>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -68,6 +69,7 @@ enum Stage {
     Rules,
     Stops,
     Deadlines,
+    Icebergs,
     ClientOrders,
 }
 
@@ -86,6 +88,7 @@ impl Importer {
             last_stop: None,
             last_deadline: None,
             last_link: None,
+            last_iceberg: None,
             found: Vec::new(),
         }
     }
@@ -202,10 +205,17 @@ impl Importer {
                 self.advance(Stage::Deadlines)?;
                 self.add_deadline(order, until)
             }
-            StateItem::ClientOrder { order, id, account, placed, until, done } => {
+            StateItem::Iceberg { order, display, shown } => {
+                self.advance(Stage::Icebergs)?;
+                if self.last_iceberg.replace(order).is_some_and(|last| last >= order) {
+                    return Err("an order that shows a part before its turn, or twice");
+                }
+                self.engine.restore_iceberg(order, display, shown)
+            }
+            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
                 self.advance(Stage::ClientOrders)?;
                 self.check_names(account, placed.symbol)?;
-                self.add_client_order(ClientOrder { id, account, order, placed, until, done })
+                self.add_client_order(ClientOrder { id, account, order, placed, until, display, done })
             }
         }
     }
@@ -348,7 +358,7 @@ impl Importer {
     }
 
     fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
-        let ClientOrder { id, account, order, placed, until, done } = client;
+        let ClientOrder { id, account, order, placed, until, display, done } = client;
         let now = self.engine.time;
         if order >= self.engine.next_order || order == OrderId(0) || placed.shares.is_zero() {
             return Err("a client order id for an order with an impossible id or no shares");
@@ -361,7 +371,9 @@ impl Importer {
         }
         match (done, self.engine.orders.find(order)) {
             (None, Some(slot)) => {
-                if !self.is_as_placed(slot, account, &placed) || self.engine.deadlines.of(order) != until {
+                let shows = self.engine.icebergs.get(order).map(|iceberg| iceberg.display);
+                let is_on_terms = self.engine.deadlines.of(order) == until && shows == display;
+                if !self.is_as_placed(slot, account, &placed) || !is_on_terms {
                     return Err("a client order id for an open order that is another one");
                 }
                 self.engine.client_orders.open(slot, client, now);
@@ -391,7 +403,7 @@ impl Importer {
         let mut executions = Vec::new();
         self.engine.orders.history(slot, &mut executions);
         let executed = executions.iter().map(|execution| i128::from(execution.shares.units()));
-        let all = executed.fold(i128::from(order.open.units()), i128::saturating_add);
+        let all = executed.fold(i128::from(self.engine.open_of(slot).units()), i128::saturating_add);
         order.account == account
             && placed.kind.rests()
             && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)

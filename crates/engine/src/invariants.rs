@@ -3,6 +3,7 @@
 use crate::amount::{Money, Position};
 use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
+use crate::icebergs::least_display;
 use crate::ids::SymbolIndex;
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
@@ -23,8 +24,8 @@ impl Engine {
     pub fn check_invariants(&self) {
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
-        let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines) =
-            (0usize, 0usize, 0usize, 0usize, 0usize);
+        let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =
+            (0usize, 0usize, 0usize, 0usize, 0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
@@ -87,6 +88,14 @@ impl Engine {
                 assert!(is_open && self.deadline(order) == Some(until), "an order with a deadline is open");
                 deadlines = deadlines.saturating_add(1);
             }
+            StateItem::Iceberg { order, display, shown } => {
+                let slot = self.orders.find(order).expect("an order that shows a part is open");
+                let open = self.open_of(slot);
+                assert!(!open.is_zero() && !display.is_zero() && shown <= display.min(open), "a part is shown");
+                assert!(shown.is_zero() == self.waits(slot).is_some(), "what rests shows something");
+                assert!(least_display(open) <= display, "an order is shown in a few parts");
+                icebergs = icebergs.saturating_add(1);
+            }
             StateItem::ClientOrder { order, id, account, done, .. } => {
                 assert!(order < self.next_order, "a client order id stands for an order that was placed");
                 match done {
@@ -108,6 +117,7 @@ impl Engine {
         assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
         assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");
         assert!(deadlines == self.deadlines.len(), "every deadline is that of one order");
+        assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
         assert!(reached_orders == self.reached_orders(), "orders that were reached are counted");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");

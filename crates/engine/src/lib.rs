@@ -17,6 +17,8 @@ mod deadlines;
 mod engine;
 mod event;
 mod export;
+mod hiding;
+mod icebergs;
 mod id_index;
 mod ids;
 mod import;
@@ -24,6 +26,7 @@ mod instruments;
 mod invariants;
 mod linking;
 mod links;
+mod manner;
 mod matching;
 mod obeying;
 mod orders;
@@ -41,16 +44,19 @@ pub use amount::{
 };
 pub use client_orders::CLIENT_ORDER_ID_KEPT_US;
 pub use command::{
-    CancelReason, Command, Entry, FundsOrder, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side, Trigger,
+    CancelReason, Command, Entry, FundsOrder, Manner, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side,
+    Trigger,
 };
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
+pub use icebergs::{ICEBERG_PARTS_MAX, Iceberg, least_display};
 pub use id_index::IdIndex;
 pub use ids::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Deadline, IdError, NAME_BYTES_MAX, OrderId,
     Sequence, Symbol, SymbolIndex, Time,
 };
 pub use import::{ImportError, Importer};
+pub use manner::IcebergOrder;
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};

@@ -45,6 +45,7 @@ impl Engine {
         let account = self.orders.get(slot).account;
         let other = self.standing_as(slot);
         self.leave_queue(slot);
+        self.uncover(slot);
         let shares = self.orders.cancel(slot, self.time);
         events(Event::OrderCanceled {
             order: partner,

@@ -122,7 +122,10 @@ impl Engine {
             (Some(order), _) => Ok(Reply::Repeated(order)),
             (None, _) if !self.is_met(terms.condition) => Err(Reject::NotCanceled),
             (None, Some(until)) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
-            (None, _) => self.place_order(account, asked, terms, events),
+            (None, _) => {
+                terms.display.map_or(Ok(()), |display| self.check_display(asked, display))?;
+                self.place_order(account, asked, terms, events)
+            }
         }
     }
 
@@ -143,6 +146,7 @@ impl Engine {
             self_trade: asked.self_trade != before.placed.self_trade,
             until: terms.until != before.until,
             partner: false,
+            display: terms.display != before.display,
         };
         self.standing(account, terms.client_id, differs)
     }
@@ -293,15 +297,18 @@ impl Engine {
         self.last_opened = self.sequence;
         let slot = self.orders.insert(order, account, placed.shares);
         events(Event::OrderOpened { order, account, placed: *placed });
-        let Terms { client_id, until, .. } = *terms;
+        let Terms { client_id, until, display, condition: _ } = *terms;
         if let Some(id) = client_id {
-            let client_order = ClientOrder { id, account, order, placed: *placed, until, done: None };
+            let client_order = ClientOrder { id, account, order, placed: *placed, until, display, done: None };
             self.client_orders.open(slot, client_order, self.time);
             events(Event::ClientOrderIdGiven { order, id });
         }
         if let Some(until) = until {
             self.deadlines.insert(order, until);
             events(Event::DeadlineGiven { order, until });
+        }
+        if let Some(display) = display {
+            self.give_display(order, display, events);
         }
         (order, slot)
     }
@@ -344,6 +351,9 @@ impl Engine {
                 _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
                 Rest::Canceled(why) => self.cancel_rest(slot, placed, why, events),
                 Rest::Stays => {
+                    if !self.icebergs.is_empty() {
+                        self.show_first(slot, symbol, events);
+                    }
                     self.books.rest(symbol, side, limit, slot, &mut self.orders);
                     assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
                 }
@@ -425,7 +435,7 @@ impl Engine {
     }
 
     /// Visits the first [`LOOKED_AT_MAX`] orders that one of this side executes with, and their prices, until `visit` says that it
-    /// has seen enough.
+    /// has seen enough. What they hide is executed, and visited, behind all that is shown at their price.
     fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
         let mut looked_at = 0usize;
         for level in self.books.levels(symbol, side.opposite()) {
@@ -437,6 +447,9 @@ impl Engine {
                 }
                 maker = order.newer;
                 looked_at = looked_at.saturating_add(1);
+            }
+            if !self.icebergs.is_empty() && !self.look_below(level, visit) {
+                return;
             }
         }
     }
@@ -516,7 +529,8 @@ impl Engine {
         aggressor.self_traded |= maker_account == aggressor.account;
         aggressor.prices = Some((aggressor.prices.map_or(price, |(first, _)| first), price));
         if !self.links.is_empty() {
-            let rested = NewOrder::limit(aggressor.symbol, aggressor.side.opposite(), price, maker_open);
+            let all = maker_open.plus(self.hidden_shares(maker_order));
+            let rested = NewOrder::limit(aggressor.symbol, aggressor.side.opposite(), price, all);
             self.cancel_partner(maker_order, &rested, events);
         }
         let shares = aggressor.wanted.min(maker_open);
@@ -525,6 +539,7 @@ impl Engine {
         self.orders.execute(aggressor.slot, execution);
         let maker_left = self.orders.execute(maker, execution);
         let symbol = aggressor.symbol;
+        let hides = maker_left.is_zero() && !self.icebergs.is_empty() && !self.hidden_shares(maker_order).is_zero();
         events(Event::Executed {
             symbol,
             maker: maker_order,
@@ -532,9 +547,11 @@ impl Engine {
             aggressor: aggressor.order,
             price,
             shares,
-            maker_done: maker_left.is_zero(),
+            maker_done: maker_left.is_zero() && !hides,
         });
-        if maker_left.is_zero() {
+        if hides {
+            self.show_next(maker, symbol, events);
+        } else if maker_left.is_zero() {
             self.books.remove(maker, &mut self.orders);
             self.finish(maker, events);
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Trigger;
+use crate::icebergs::ICEBERG_PARTS_MAX;
 use crate::ids::{Deadline, OrderId, Time};
 use crate::rules::BrokenRule;
 
@@ -50,6 +51,10 @@ pub enum Reject {
     DeadlinePassed { until: Deadline, now: Time },
     /// An order that was to be placed only if the command before it canceled one.
     NotCanceled,
+    /// An order cannot be shown in such parts.
+    DisplayOutOfBounds { display: Shares, least: Shares, most: Shares },
+    /// The parts that an order is shown in are no multiples of its symbol's lot.
+    DisplayOffLot { display: Shares, lot: Shares },
     /// The client order id stands for this order, which is not the same as the one to be placed.
     ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
     /// The order breaks a rule of its symbol.
@@ -79,6 +84,8 @@ pub struct OrderDifference {
     pub until: bool,
     /// They were placed with different partners, or one with none. Gateways find that out.
     pub partner: bool,
+    /// They show different numbers of shares at a time, or one shows all.
+    pub display: bool,
 }
 
 impl OrderDifference {
@@ -100,6 +107,7 @@ impl fmt::Display for OrderDifference {
             (self.self_trade, "self-trade prevention"),
             (self.until, "deadline"),
             (self.partner, "partner"),
+            (self.display, "display"),
         ];
         let mut parts = parts.into_iter().filter_map(|(differs, part)| differs.then_some(part)).peekable();
         let mut between = "another ";
@@ -176,6 +184,15 @@ impl fmt::Display for Reject {
                 )
             }
             Reject::NotCanceled => f.write_str("Nothing was placed: the order that it was to replace was not canceled"),
+            Reject::DisplayOutOfBounds { display, least, most } => write!(
+                f,
+                "Display of {display} shares is out of bounds: an order of {most} shows at least {least}, so that it is shown in {} parts \
+                 at most, and no more than it has",
+                ICEBERG_PARTS_MAX
+            ),
+            Reject::DisplayOffLot { display, lot } => {
+                write!(f, "Display of {display} shares is not a multiple of the lot size {lot}")
+            }
             Reject::ClientOrderIdTaken { order, differs } => {
                 write!(
                     f,
@@ -212,8 +229,9 @@ mod tests {
                     self_trade: true,
                     until: true,
                     partner: true,
+                    display: true,
                 },
-                "another symbol, side, limit, number of shares, kind, stop, self-trade prevention, deadline and partner",
+                "another symbol, side, limit, number of shares, kind, stop, self-trade prevention, deadline, partner and display",
             ),
         ] {
             assert!(!differs.is_none());

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
+use crate::icebergs::Iceberg;
 use crate::ids::{AccountId, Deadline, OrderId, Time};
 use crate::reject::Reject;
 
@@ -41,12 +42,14 @@ pub enum Reply {
 pub struct Status {
     /// Its id.
     pub order: OrderId,
-    /// Shares still open; zero for a done order.
+    /// Shares still open, shown or not; zero for a done order.
     pub open: Shares,
     /// What it waits for, if it waits.
     pub waits: Option<Trigger>,
     /// When what is open of it is canceled, if it ends at a time.
     pub until: Option<Deadline>,
+    /// How it shows what is open, if it shows a part at a time.
+    pub iceberg: Option<Iceberg>,
     /// What was canceled, and when.
     pub canceled: Option<Cancellation>,
     /// Where its executions stand in the list that the reply was made with, oldest first.
@@ -103,7 +106,7 @@ impl DoneOrder {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, open, canceled) = (self.order, Shares::ZERO, self.canceled);
-                Reply::Status(Status { order, open, waits: None, until: None, canceled, executions })
+                Reply::Status(Status { order, open, waits: None, until: None, iceberg: None, canceled, executions })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

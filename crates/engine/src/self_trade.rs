@@ -18,8 +18,8 @@ impl Engine {
         price: Price,
         events: &mut impl FnMut(Event),
     ) {
-        let open = self.orders.get(maker).open;
-        let shares = aggressor.wanted.min(open);
+        let open = self.open_of(maker);
+        let shares = aggressor.wanted.min(self.orders.get(maker).open);
         let (ends_newest, ends_oldest) = match placed.self_trade {
             SelfTrade::Allowed => unreachable!("invariant: then they execute"),
             SelfTrade::CancelNewest => (true, false),

@@ -11,7 +11,7 @@ use crate::rules::SymbolRules;
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
 /// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
-/// first, and by order id at one time; and the orders whose client order ids stand for them, by order id.
+/// first, and by order id at one time; the open orders that show a part of their shares, by order id; and the orders whose client order ids stand for them, by order id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -31,7 +31,7 @@ pub enum StateItem {
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
     /// Two orders of which one cancels the other. Both are open.
     Link { order: OrderId, partner: OrderId },
-    /// An open order.
+    /// An open order, with all that is open of it.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
@@ -43,6 +43,8 @@ pub enum StateItem {
     Stop { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_reached: bool },
     /// When an open order ends.
     Deadline { order: OrderId, until: Deadline },
+    /// An open order shows `display` of its shares at a time. Of one that rests so many are shown now; of one that waits, none.
+    Iceberg { order: OrderId, display: Shares, shown: Shares },
     /// An order that its account's client order id stands for, as it was placed. Nothing is open of it since `done`.
     ClientOrder {
         order: OrderId,
@@ -50,6 +52,8 @@ pub enum StateItem {
         account: AccountIndex,
         placed: NewOrder<SymbolIndex>,
         until: Option<Deadline>,
+        /// How many shares it shows at a time, if not all.
+        display: Option<Shares>,
         done: Option<Time>,
     },
 }

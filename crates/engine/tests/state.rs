@@ -11,7 +11,8 @@ use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload = Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules();
+    let mut workload =
+        Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules().with_icebergs();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -150,11 +151,16 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             1 => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 / 2 + 1).unwrap() },
             _ => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 + 1).unwrap() },
         },
-        StateItem::ClientOrder { order, id, account, placed, until, done } => {
+        StateItem::Iceberg { order, display, shown } => match which {
+            0 => StateItem::Iceberg { order: OrderId(order.0 + 1), display, shown },
+            1 => StateItem::Iceberg { order, display: Shares::from_units(display.units() / 2).unwrap(), shown },
+            _ => StateItem::Iceberg { order, display, shown: Shares::from_units(shown.units() / 2).unwrap() },
+        },
+        StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
             let (mut order, mut id, mut account, mut placed) = (order, id, account, placed);
-            let (mut until, mut done) = (until, done);
-            match random.below(11) {
+            let (mut until, mut display, mut done) = (until, display, done);
+            match random.below(12) {
                 0 => order = OrderId(order.0 + 1),
                 1 => id = ClientOrderId::parse(b"another").unwrap(),
                 2 => account = engine::AccountIndex(account.0 + 1),
@@ -165,9 +171,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 7 => done = done.map(|done| Time(done.0 + 1)),
                 8 => until = Deadline::from_code(Deadline::code(until) / 2 + 1),
                 9 => placed.self_trade = random.pick(&SelfTrade::ALL),
+                10 => display = if display.is_some() { None } else { Some(placed.shares) },
                 _ => done = if done.is_some() { None } else { Some(Time(7)) },
             }
-            StateItem::ClientOrder { order, id, account, placed, until, done }
+            StateItem::ClientOrder { order, id, account, placed, until, display, done }
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::answer::Answer;
 pub enum PairFault {
     /// One of them is for money.
     Funds,
+    /// One of them shows a part of its shares.
+    Display,
     Symbol,
     Side,
     Shares,
@@ -41,6 +43,7 @@ impl fmt::Display for PairFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PairFault::Funds => "an order for funds executes at once, so it cannot be linked",
+            PairFault::Display => "an order with display cannot be linked",
             PairFault::Symbol => "two orders that are linked have one symbol",
             PairFault::Side => "two orders that are linked both buy or both sell",
             PairFault::Shares => "two orders that are linked have one number of shares",
@@ -52,6 +55,9 @@ impl fmt::Display for PairFault {
 
 /// The ops that place two orders of one account and link them, where `first` and `second` each place one.
 pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
+    if [first, second].iter().any(|order| order.as_iceberg().is_some()) {
+        return Err(PairFault::Display);
+    }
     let (Command::PlaceOrder { order: one, .. }, Command::PlaceOrder { account, order, client_id, until }) =
         (first, second)
     else {

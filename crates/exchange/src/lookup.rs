@@ -199,7 +199,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
-            | Command::PlaceLinked { .. },
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -85,6 +85,7 @@ impl Kind {
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
                 | Command::FreeClientOrderId { .. }
+                | Command::PlaceIceberg { .. }
                 | Command::ActivateReached
                 | Command::ExpireOrders,
             ) => Kind::Order,
@@ -166,6 +167,7 @@ impl Outcome {
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
                 Outcome::Limit
             }
+            Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
         }
     }
 }

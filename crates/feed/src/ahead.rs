@@ -49,6 +49,8 @@ impl Ahead<'_> {
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
@@ -81,6 +83,8 @@ impl Ahead<'_> {
             | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }

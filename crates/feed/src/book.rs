@@ -15,7 +15,7 @@ use crate::orders::{In, List, Open, Orders, Terms};
 pub struct Level {
     side: Side,
     limit: Price,
-    /// What is open of them together.
+    /// What they show together.
     pub shares: Position,
     pub orders: u32,
     queue: List,
@@ -89,12 +89,29 @@ impl Book {
 
     /// Puts an order behind those of its level.
     pub(crate) fn rest(&mut self, orders: &mut Orders, slot: u32) {
-        let Terms { side, limit, open, .. } = orders.terms(slot);
+        let (Terms { side, limit, .. }, shown) = (orders.terms(slot), orders.shown(slot));
         let at = self.find(side, limit).unwrap_or_else(|| self.add(side, limit));
         let level = &mut self.levels[at as usize];
-        level.shares = level.shares.plus(open.position());
+        level.shares = level.shares.plus(shown.position());
         level.orders += 1;
         orders.append(&mut level.queue, In::Queue, slot);
+    }
+
+    /// Puts an order behind the others of its level.
+    pub(crate) fn stand_last(&mut self, orders: &mut Orders, slot: u32) {
+        let Terms { side, limit, .. } = orders.terms(slot);
+        let Some(at) = self.find(side, limit) else { return };
+        let level = &mut self.levels[at as usize];
+        orders.unlink(&mut level.queue, In::Queue, slot);
+        orders.append(&mut level.queue, In::Queue, slot);
+    }
+
+    /// More shares of an order that rests are on show.
+    pub(crate) fn show(&mut self, orders: &Orders, slot: u32, shares: Shares) {
+        let Terms { side, limit, .. } = orders.terms(slot);
+        let Some(at) = self.find(side, limit) else { return };
+        let level = &mut self.levels[at as usize];
+        level.shares = level.shares.plus(shares.position());
     }
 
     /// Takes shares of an order off its level, and the order too when nothing is left of it. The order's own `open` is

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Deadline, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence,
-    Shares, Side, Slab, SymbolIndex, Time, Trigger,
+    AccountIndex, Deadline, Iceberg, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, SelfTrade,
+    Sequence, Shares, Side, Slab, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::RandomState;
 use history::PastOrder;
@@ -35,6 +35,8 @@ pub struct Open {
     pub self_trade: SelfTrade,
     /// When it ends.
     pub until: Option<Deadline>,
+    /// How it shows what is open, if it shows a part at a time.
+    pub iceberg: Option<Iceberg>,
     /// When it was triggered; none where nobody knows.
     pub triggered: Option<Time>,
     /// The order that it is linked with, or was: whatever happens to one of the two first cancels the other one.
@@ -50,6 +52,11 @@ impl Open {
             Side::Buy if self.kind != OrderKind::Market => self.limit.times(self.open),
             Side::Buy | Side::Sell => Money::ZERO,
         }
+    }
+
+    /// What is open of it for all to see, if it rests.
+    pub fn on_show(&self) -> Shares {
+        self.iceberg.map_or(self.open, |iceberg| iceberg.shown)
     }
 
     /// When it was placed, where that is known.
@@ -74,6 +81,7 @@ impl Open {
             waits: trigger.is_some(),
             self_trade,
             until: None,
+            iceberg: None,
             triggered: None,
             linked: None,
             time,
@@ -193,6 +201,8 @@ pub struct Orders {
     paid: HashMap<u32, Money, RandomState>,
     /// By slot: of orders that are more than a limit, a side and shares.
     specials: HashMap<u32, Special, RandomState>,
+    /// By slot: of orders that show a part of their shares at a time.
+    icebergs: HashMap<u32, Iceberg, RandomState>,
 }
 
 /// What few orders are.
@@ -215,7 +225,13 @@ impl std::fmt::Debug for Orders {
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { nodes: Slab::new(), by_id: IdIndex::new(), paid: HashMap::default(), specials: HashMap::default() }
+        Orders {
+            nodes: Slab::new(),
+            by_id: IdIndex::new(),
+            paid: HashMap::default(),
+            specials: HashMap::default(),
+            icebergs: HashMap::default(),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -271,10 +287,26 @@ impl Orders {
             waits,
             self_trade,
             until,
+            iceberg: self.iceberg(slot),
             triggered,
             linked,
             time,
         }
+    }
+
+    /// How an order shows its shares.
+    pub(crate) fn iceberg(&self, slot: u32) -> Option<Iceberg> {
+        // Few markets have any: the others should not pay for the search.
+        if self.icebergs.is_empty() { None } else { self.icebergs.get(&slot).copied() }
+    }
+
+    pub(crate) fn set_iceberg(&mut self, slot: u32, iceberg: Iceberg) {
+        self.icebergs.insert(slot, iceberg);
+    }
+
+    /// How many shares of an order that rests are on show.
+    pub(crate) fn shown(&self, slot: u32) -> Shares {
+        self.iceberg(slot).map_or(self.nodes[slot].open, |iceberg| iceberg.shown)
     }
 
     /// When an order was placed, and as what.
@@ -376,6 +408,7 @@ impl Orders {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
         self.specials.remove(&slot);
+        self.icebergs.remove(&slot);
         self.nodes.remove(slot);
     }
 
@@ -467,6 +500,7 @@ mod tests {
             waits: false,
             self_trade: SelfTrade::Allowed,
             until: None,
+            iceberg: None,
             triggered: None,
             linked: None,
             time: Time(0),

@@ -2,6 +2,7 @@
 //! state once, and follows events from then on.
 
 mod beginning;
+mod icebergs;
 mod links;
 mod past;
 
@@ -329,6 +330,8 @@ impl View {
                     self.note(order, (account, symbol, side), Noted::Linked(partner));
                 }
             }
+            Event::DisplayGiven { order, display } => self.give_display(order, display),
+            Event::TipShown { order, shares, stands_last, .. } => self.show_tip(order, shares, stands_last),
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
                 self.orders.set_until(slot, until);
@@ -340,7 +343,8 @@ impl View {
                 self.hold(slot, shares, false);
                 self.orders.reduce(slot, shares);
                 let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
-                if !arrives && !self.orders.waits(slot) {
+                // Of one that shows a part it is told what it shows then.
+                if !arrives && !self.orders.waits(slot) && self.orders.iceberg(slot).is_none() {
                     self.leave_book(slot, shares, false);
                 }
                 if !arrives {
@@ -355,11 +359,12 @@ impl View {
             Event::OrderCanceled { order, shares, why, .. } => {
                 self.unlink(order);
                 let slot = self.find(order);
+                let shown = self.orders.iceberg(slot).map_or(shares, |iceberg| iceberg.shown);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
                 // One that never rests is canceled as it arrives.
                 let arrives = self.arriving.take_if(|arriving| arriving.slot == slot).is_some();
                 if !arrives && !self.orders.waits(slot) {
-                    self.leave_book(slot, shares, true);
+                    self.leave_book(slot, shown, true);
                 }
                 self.end(slot, shares, Some(why), paid);
             }
@@ -402,6 +407,7 @@ impl View {
         let maker_paid = self.take_shares(maker_slot, shares, trade.money());
         let maker_done = self.orders.terms(maker_slot).open.is_zero();
         self.leave_book(maker_slot, shares, maker_done);
+        self.take_shown(maker_slot, shares);
         if self.sequence > self.trades_known {
             self.next_trade += 1;
             self.listings[symbol.0 as usize].traded(&trade);

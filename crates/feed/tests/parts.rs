@@ -458,6 +458,8 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

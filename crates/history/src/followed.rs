@@ -91,6 +91,7 @@ impl Followed {
             | StateItem::Link { .. }
             | StateItem::Rules { .. }
             | StateItem::Stop { .. }
+            | StateItem::Iceberg { .. }
             | StateItem::ClientOrder { .. } => {}
         });
         followed

@@ -88,9 +88,11 @@ impl History {
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 self.linked([order, partner], (account, symbol, side))?;
             }
-            // When an order's client order id is free again, and when it would end, is the engine's business.
+            // When an order's client order id is free again, when it would end, and how it shows its shares, is the engine's business.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::RulesChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

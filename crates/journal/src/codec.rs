@@ -2,8 +2,8 @@
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
-    ClientOrderId, Command, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position, SelfTrade, Side,
-    Trigger,
+    ClientOrderId, Command, FundsOrder, IcebergOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position,
+    SelfTrade, Side, Trigger,
 };
 
 use crate::fields::{
@@ -45,6 +45,8 @@ const IF_CANCELED: u8 = 13;
 /// The rules of a symbol.
 const CHANGE_RULES: u8 = 16;
 const FREE_CLIENT_ORDER_ID: u8 = 33;
+/// An order that shows a part of its shares at a time. How many follows, and then the order as one that shows all.
+const ICEBERG: u8 = 30;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -169,7 +171,15 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(LINKED);
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
         }
-        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+        Command::PlaceIceberg { .. } if command.unconditional().is_none() => {
+            let asked = command.as_iceberg().expect("invariant: this command places one");
+            let IcebergOrder { account, order, display, client_id, until } = asked;
+            assert!(!display.is_zero(), "invariant: a parsed order shows something");
+            out.push(ICEBERG);
+            put_u64(out, display.units().unsigned_abs());
+            encode(&Command::PlaceOrder { account, order, client_id, until }, out);
+        }
+        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } | Command::PlaceIceberg { .. } => {
             out.push(IF_CANCELED);
             encode(&command.unconditional().expect("invariant: it has the condition"), out);
         }
@@ -180,7 +190,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
     // Looked at first: a long row of this tag must not become as many calls.
-    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED))) {
+    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG))) {
         return Err(CodecError::OutOfBounds("command on terms"));
     }
     match (decode(bytes)?, until) {
@@ -263,6 +273,18 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         ON_TERMS => decode_on_terms(bytes),
         FREE_CLIENT_ORDER_ID => {
             Ok(Command::FreeClientOrderId { account: take_account(bytes)?, id: take_client_order_id(bytes)? })
+        }
+        ICEBERG => {
+            let display = take_shares(bytes)?;
+            // Looked at first, as below.
+            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG))) {
+                return Err(CodecError::OutOfBounds("order that shows a part"));
+            }
+            let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else {
+                return Err(CodecError::OutOfBounds("order that shows a part"));
+            };
+            let asked = IcebergOrder { account, order, display, client_id, until };
+            asked.command().ok_or(CodecError::OutOfBounds("order that shows a part"))
         }
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.

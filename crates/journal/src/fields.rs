@@ -60,6 +60,12 @@ pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
     }
 }
 
+/// Shares, or zero for none.
+pub(crate) fn take_shares_or_none(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
+    let shares = i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units);
+    shares.ok_or(CodecError::OutOfBounds("number of shares"))
+}
+
 pub(crate) fn take_balance(bytes: &mut &[u8]) -> Result<Money, CodecError> {
     let balance = Money::from_units(take_amount(bytes, "balance")?);
     if balance > Money::CAP { Err(CodecError::OutOfBounds("balance")) } else { Ok(balance) }

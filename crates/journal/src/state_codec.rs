@@ -8,7 +8,7 @@ use engine::{
 
 use crate::fields::{
     price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
-    take_client_order_id, take_price, take_shares, take_symbol, take_terms,
+    take_client_order_id, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -41,6 +41,10 @@ const DEADLINE: u8 = 16;
 const ON_TERMS: u8 = 17;
 /// The rules of a symbol that has any.
 const RULES: u8 = 15;
+/// An open order that shows a part of its shares at a time.
+const ICEBERG: u8 = 27;
+/// A client's order that shows a part of its shares at a time: how many follows, and then the item as one without.
+const IN_PARTS: u8 = 28;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -117,7 +121,17 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, order.0);
             put_placed(out, account, &placed);
         }
-        StateItem::ClientOrder { order, id, account, placed, until, done } => {
+        StateItem::Iceberg { order, display, shown } => {
+            out.push(ICEBERG);
+            put_u64(out, order.0);
+            put_u64(out, display.units().unsigned_abs());
+            put_u64(out, shown.units().unsigned_abs());
+        }
+        StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+            if let Some(display) = display {
+                out.push(IN_PARTS);
+                put_u64(out, display.units().unsigned_abs());
+            }
             put_terms(out, ON_TERMS, placed.self_trade, until);
             match (placed.trigger, placed.kind, placed.side) {
                 (Some(_), ..) => out.extend_from_slice(&[CLIENT_STOP, stop_bits(&placed)]),
@@ -145,18 +159,33 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
     // Looked at first: a long row of this tag must not become as many calls.
-    if bytes.first() == Some(&ON_TERMS) {
+    if matches!(bytes.first(), Some(&(ON_TERMS | IN_PARTS))) {
         return Err(CodecError::OutOfBounds("item on terms"));
     }
     match (decode_item(bytes)?, until) {
         (StateItem::Stop { order, account, placed, is_reached }, None) => {
             Ok(StateItem::Stop { order, account, placed: placed.with_self_trade(self_trade), is_reached })
         }
-        (StateItem::ClientOrder { order, id, account, placed, until: _, done }, until) => {
+        (StateItem::ClientOrder { order, id, account, placed, until: _, display, done }, until) => {
             let placed = placed.with_self_trade(self_trade);
-            Ok(StateItem::ClientOrder { order, id, account, placed, until, done })
+            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
         }
         _ => Err(CodecError::OutOfBounds("item on terms")),
+    }
+}
+
+/// A client's order that shows a part of its shares at a time.
+fn decode_in_parts(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
+    let display = Some(take_shares(bytes)?);
+    // Looked at first: a long row of this tag must not become as many calls.
+    if bytes.first() == Some(&IN_PARTS) {
+        return Err(CodecError::OutOfBounds("item in parts"));
+    }
+    match decode_item(bytes)? {
+        StateItem::ClientOrder { order, id, account, placed, until, display: _, done } => {
+            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
+        }
+        _ => Err(CodecError::OutOfBounds("item in parts")),
     }
 }
 
@@ -231,6 +260,12 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             let until = Deadline::from_code(take_u64(bytes)?).ok_or(CodecError::OutOfBounds("deadline"))?;
             Ok(StateItem::Deadline { order, until })
         }
+        ICEBERG => Ok(StateItem::Iceberg {
+            order: OrderId(take_u64(bytes)?),
+            display: take_shares(bytes)?,
+            shown: take_shares_or_none(bytes)?,
+        }),
+        IN_PARTS => decode_in_parts(bytes),
         LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
         ON_TERMS => decode_on_terms(bytes),
         CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),
@@ -290,7 +325,7 @@ fn take_client_order(
         DONE => Some(Time(take_u64(bytes)?)),
         _ => return Err(CodecError::OutOfBounds("state of an order")),
     };
-    Ok(StateItem::ClientOrder { order, id, account, placed, until: None, done })
+    Ok(StateItem::ClientOrder { order, id, account, placed, until: None, display: None, done })
 }
 
 fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, OrderId, OrderKind,
-    Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
+    OrderKind, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -54,13 +54,20 @@ fn command() -> impl Strategy<Value = Command> {
             client_id,
         },
     );
-    let placing = (prop_oneof![order, for_money], 0u8..4).prop_map(|(command, how)| match (how, command) {
-        (0, command) => command.if_canceled().unwrap_or(command),
-        (1, Command::PlaceOrder { account, order, client_id, until }) => {
-            Command::PlaceLinked { account, order, client_id, until }
-        }
-        (_, command) => command,
-    });
+    let placing =
+        (prop_oneof![order, for_money], 0u8..6, amended()).prop_map(|(command, how, display)| match (how, command) {
+            (2 | 3, Command::PlaceOrder { account, order, client_id, until }) => {
+                let asked = IcebergOrder { account, order, display, client_id, until };
+                let iceberg = asked.command();
+                let iceberg = if how == 3 { iceberg.and_then(Command::if_canceled) } else { iceberg };
+                iceberg.unwrap_or(command)
+            }
+            (0, command) => command.if_canceled().unwrap_or(command),
+            (1, Command::PlaceOrder { account, order, client_id, until }) => {
+                Command::PlaceLinked { account, order, client_id, until }
+            }
+            (_, command) => command,
+        });
     prop_oneof![
         4 => placing,
         1 => (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
@@ -134,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..23, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..33, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {

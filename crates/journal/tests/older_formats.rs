@@ -187,6 +187,7 @@ fn client_order(number: u64, side: Side, kind: OrderKind, done: Option<Time>) ->
         account: AccountIndex(number as u32),
         placed: NewOrder::of_kind(kind, SymbolIndex(number as u32), side, limit, shares),
         until: None,
+        display: None,
         done,
     }
 }
@@ -203,6 +204,7 @@ fn items_of_format_4() -> Vec<StateItem> {
         account: AccountIndex(5),
         placed: stop(5, Side::Sell, OrderKind::FillOrKill, Trigger::from_above),
         until: None,
+        display: None,
         done: Some(Time(5 << 20)),
     };
     vec![

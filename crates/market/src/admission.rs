@@ -214,6 +214,12 @@ impl Admission {
                 Ok(_) => self.one_more_client_order(engine, bounds, now, account),
                 Err(_) => Ok(()),
             },
+            Command::PlaceIceberg { account, client_id, .. } => {
+                if command.unconditional().is_some() {
+                    assert_behind_cancel(account, before);
+                }
+                client_id.map_or(Ok(()), |id| self.client_order(engine, bounds, now, account, id))
+            }
             Command::PlaceLinked { account, .. } => {
                 assert_behind_its_first(account, before);
                 return match self.let_in.last() {
@@ -351,7 +357,11 @@ impl Admission {
 #[cold]
 fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     let first = before.last();
-    let is_its = matches!(first, Some(Op::Command(Command::PlaceOrder { account: other, .. })) if *other == account);
+    let is_its = matches!(
+        first,
+        Some(Op::Command(Command::PlaceOrder { account: other, .. } | Command::PlaceIceberg { account: other, .. }))
+            if *other == account
+    );
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }
 

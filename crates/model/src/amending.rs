@@ -44,10 +44,23 @@ impl Model {
     /// An order has fewer shares than it had.
     pub(crate) fn take_off(&mut self, id: OrderId, shares: Shares, why: CancelReason, events: &mut Vec<Event>) {
         let order = &mut self.orders[id.0 as usize - 1];
+        // One that was to execute loses what it shows, any other one what it hides, as far as that goes.
+        let hidden = order.open.less(order.shown);
+        let of_shown = match why {
+            CancelReason::SelfTrade => shares.min(order.shown),
+            _ => shares.less(shares.min(hidden)),
+        };
         order.open = order.open.less(shares);
+        order.shown = order.shown.less(of_shown);
         order.reduced = order.reduced.plus(shares);
-        let (account, symbol) = (order.account, order.symbol);
+        let (account, symbol, shown) = (order.account, order.symbol, order.shown);
+        let tells = order.display.is_some() && !of_shown.is_zero();
         events.push(Event::OrderReduced { order: id, account, symbol, shares, why });
+        if tells && shown.is_zero() {
+            self.show_next(id, events);
+        } else if tells {
+            events.push(Event::TipShown { order: id, symbol, shares: shown, stands_last: false });
+        }
         self.give_back(id, shares, events);
     }
 

@@ -88,6 +88,10 @@ pub struct Order {
     pub placed: Shares,
     /// Those that were taken off it.
     pub reduced: Shares,
+    /// How many it shows at a time, if not all.
+    pub display: Option<Shares>,
+    /// How many it shows now, if it rests.
+    pub shown: Shares,
     /// What becomes of it where it would execute with an order of its own account.
     pub self_trade: SelfTrade,
     /// When it ends.
@@ -105,6 +109,7 @@ pub struct Order {
 pub(crate) struct Terms {
     pub(crate) client_id: Option<ClientOrderId>,
     pub(crate) until: Option<Deadline>,
+    pub(crate) display: Option<Shares>,
 }
 
 impl Default for Model {
@@ -159,7 +164,7 @@ impl Model {
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, order, client_id, until } => {
-                self.place_under(Terms { client_id, until }, account, order, events)
+                self.place_under(Terms { client_id, until, display: None }, account, order, events)
             }
             Command::PlaceByFunds { account, order, client_id } => {
                 self.place_by_funds(client_id, account, order, events)
@@ -181,11 +186,15 @@ impl Model {
                 Ok(Reply::Expired)
             }
             Command::PlaceLinked { account, order, client_id, until } => {
-                self.place_linked(Terms { client_id, until }, account, order, events)
+                self.place_linked(Terms { client_id, until, display: None }, account, order, events)
             }
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
             }
+            Command::PlaceIceberg { .. } => match command.unconditional() {
+                Some(unconditional) => self.place_if_canceled(unconditional, events),
+                None => self.place_iceberg(command.as_iceberg().expect("it places one"), events),
+            },
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => {
                 let order = self.client_order(account, id)?;
@@ -327,6 +336,7 @@ impl Model {
             open: order.open,
             waits,
             until: order.until.filter(|_| !order.open.is_zero()),
+            iceberg: order.iceberg(),
             canceled: order.canceled,
             executions: start..executions.len(),
         }

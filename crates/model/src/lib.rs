@@ -5,6 +5,7 @@
 mod amending;
 mod drawn_rules;
 mod exchange;
+mod icebergs;
 mod instruments;
 mod links;
 mod matching;

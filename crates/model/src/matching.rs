@@ -28,7 +28,7 @@ impl Model {
         let worst = self.worst_price(&placed);
         let matching = self.matching(symbol, side, worst);
         let counted = self.counted(account, self_trade, &matching);
-        let on_the_book = counted.into_iter().map(|maker| i128::from(self.order(maker).open.units()));
+        let on_the_book = counted.into_iter().map(|piece| i128::from(piece.shares.units()));
         let is_short = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
         // What was refused if it had just been placed.
         let is_refused = self.refusal_on_arrival(account, &placed).is_some();
@@ -47,7 +47,7 @@ impl Model {
                 wanted = if paid_for < wanted { self.whole_lots(symbol, paid_for) } else { wanted };
                 price_before = Some(price);
             }
-            let shares = self.order(maker).open.min(wanted);
+            let shares = self.order(maker).shown.min(wanted);
             if shares.is_zero() {
                 break;
             }
@@ -68,12 +68,15 @@ impl Model {
             }
             wanted = wanted.less(shares);
             self.cancel_partner(maker, events);
+            let shown = &mut self.orders[maker.0 as usize - 1].shown;
+            *shown = shown.less(shares);
             self.execute(maker, price, shares);
             self.execute(id, price, shares);
             self.reach(symbol, price);
             let maker_account = self.order(maker).account;
             let maker_done = self.order(maker).open.is_zero();
             events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
+            self.show_next(maker, events);
             self.say_if_client_order_is_done(maker, events);
             match side {
                 Side::Buy => {
@@ -107,8 +110,10 @@ impl Model {
             (_, _, false) => Some(CancelReason::NotResting),
             (false, false, true) => None,
         };
-        if let Some(why) = why.filter(|_| !self.order(id).open.is_zero()) {
-            self.cancel_open(id, why, events);
+        match why {
+            _ if self.order(id).open.is_zero() => {}
+            Some(why) => self.cancel_open(id, why, events),
+            None => self.show_first(id, events),
         }
         self.say_if_client_order_is_done(id, events);
         self.say_what_was_reached(&reached_before, events);

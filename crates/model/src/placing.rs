@@ -6,6 +6,7 @@ use engine::{
 };
 
 use crate::exchange::{Model, Order, Terms};
+use crate::icebergs::Piece;
 
 /// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
 pub(crate) const LOOKED_AT_MAX: usize = 1_000;
@@ -35,6 +36,7 @@ impl Model {
                     self_trade: before.self_trade != asked.self_trade,
                     until: before.until != terms.until,
                     partner: false,
+                    display: before.display != terms.display,
                 };
                 if differs.is_none() {
                     Ok(Reply::Repeated(order))
@@ -44,7 +46,11 @@ impl Model {
             }
             Err(Reject::UnknownOrder) => match terms.until {
                 Some(until) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
-                _ => self.place(terms, account, asked, events),
+                _ => {
+                    let refusal = terms.display.and_then(|display| self.refusal_of_display(&asked, display));
+                    refusal.map_or(Ok(()), Err)?;
+                    self.place(terms, account, asked, events)
+                }
             },
             Err(reject) => Err(reject),
         }
@@ -87,8 +93,8 @@ impl Model {
         }
         let (mut left, mut units) = (funds, 0);
         let worst = self.worst_price(&NewOrder::market(symbol, side, Shares::MAX));
-        for maker in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
-            let Order { limit: price, open, .. } = *self.order(maker);
+        for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
+            let price = self.order(maker).limit;
             let shares = open.min(affordable(left, price));
             left = left.minus(price.times(shares));
             units += i128::from(shares.units());
@@ -105,7 +111,7 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
         }
         let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
-        self.place(Terms { client_id, until: None }, account, order, events)
+        self.place(Terms { client_id, until: None, display: None }, account, order, events)
     }
 
     pub(crate) fn place(
@@ -168,7 +174,7 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> OrderId {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
-        let Terms { client_id, until } = terms;
+        let Terms { client_id, until, display } = terms;
         let id = OrderId(self.orders.len() as u64 + 1);
         self.arrivals += 1;
         self.orders.push(Order {
@@ -184,6 +190,8 @@ impl Model {
             client_id,
             placed: shares,
             reduced: Shares::ZERO,
+            display,
+            shown: Shares::ZERO,
             self_trade,
             until,
             trigger,
@@ -198,6 +206,9 @@ impl Model {
         }
         if let Some(until) = until {
             events.push(Event::DeadlineGiven { order: id, until });
+        }
+        if let Some(display) = display {
+            events.push(Event::DisplayGiven { order: id, display });
         }
         id
     }

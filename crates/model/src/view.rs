@@ -16,7 +16,7 @@ use crate::links::held_money;
 pub struct Level {
     /// The limit of its orders.
     pub price: Price,
-    /// The sum of what they have open.
+    /// The sum of what they show.
     pub shares: Position,
     /// How many they are.
     pub orders: usize,
@@ -84,7 +84,7 @@ impl Model {
     pub fn book(&self, symbol: SymbolIndex, side: Side) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for order in self.queue(symbol, side) {
-            let shares = order.open.position();
+            let shares = order.shown.position();
             match levels.last_mut() {
                 Some(level) if level.price == order.limit => {
                     level.shares = level.shares.plus(shares);
@@ -177,6 +177,7 @@ impl Model {
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
         deadlines.sort();
         items.extend(deadlines.into_iter().map(|(until, order)| StateItem::Deadline { order, until }));
+        items.extend(self.iceberg_items());
         items.extend(self.client_orders().map(|(id, order)| client_order_item(id, order)));
         items
     }
@@ -216,6 +217,7 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
         account: order.account,
         placed: order.as_placed(),
         until: order.until,
+        display: order.display,
         done: order.done_at(),
     }
 }

@@ -3,8 +3,9 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, OrderName, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolRules, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
+    OrderId, OrderKind, OrderName, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolRules,
+    Trigger,
 };
 
 use crate::drawn_rules::draw;
@@ -49,6 +50,8 @@ pub struct Workload {
     has_links: bool,
     /// Whether symbols are given rules.
     has_rules: bool,
+    /// Whether orders show a part of their shares at a time.
+    has_icebergs: bool,
 }
 
 impl Workload {
@@ -86,6 +89,7 @@ impl Workload {
             has_terms: false,
             has_links: false,
             has_rules: false,
+            has_icebergs: false,
         }
     }
 
@@ -121,6 +125,11 @@ impl Workload {
     /// The same, in which the rules of symbols change now and then.
     pub fn with_rules(self) -> Workload {
         Workload { has_rules: true, ..self }
+    }
+
+    /// The same, in which some orders show a part of their shares at a time.
+    pub fn with_icebergs(self) -> Workload {
+        Workload { has_icebergs: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -240,6 +249,16 @@ impl Workload {
     /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
     /// one comes between those.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
+        if !self.has_icebergs {
+            return self.whole_request(model);
+        }
+        let behind = if self.random.percent(3) { self.fill_behind_a_tip(model) } else { None };
+        let request = behind.map_or_else(|| self.whole_request(model), |fill| vec![Op::Command(fill)]);
+        let by_parts = |op| if let Op::Command(placing) = op { Op::Command(self.in_parts(placing, model)) } else { op };
+        request.into_iter().map(by_parts).collect()
+    }
+
+    fn whole_request(&mut self, model: &Model) -> Vec<Op> {
         if self.has_all_kinds && self.random.percent(6) {
             return self.replacement(model).into_iter().map(Op::Command).collect();
         }
@@ -248,6 +267,54 @@ impl Workload {
             return again.unwrap_or_else(|| self.pair(model)).into_iter().map(Op::Command).collect();
         }
         vec![self.next_op(model)]
+    }
+
+    /// An order that shows a part of its shares at a time in the stead of one that shows all, now and then.
+    fn in_parts(&mut self, placing: Command, model: &Model) -> Command {
+        let plain = placing.unconditional().unwrap_or(placing);
+        let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
+        let before = model.client_orders().find(|&(id, order)| {
+            Some(id) == client_id && model.accounts().nth(order.account.0 as usize) == Some(account)
+        });
+        let display = match before.map(|(_, order)| order.display) {
+            Some(display) if self.random.percent(85) => display,
+            _ if self.random.percent(30) => Some(self.display(order.shares)),
+            _ => None,
+        };
+        let asked = display.map(|display| IcebergOrder { account, order, display, client_id, until });
+        let Some(iceberg) = asked.and_then(|asked| asked.command()) else { return placing };
+        if placing.unconditional().is_some() { iceberg.if_canceled().expect("it has no condition") } else { iceberg }
+    }
+
+    /// A fill-or-kill that needs what an order hides, and does not come so far: one of its own account stands behind the tip.
+    fn fill_behind_a_tip(&mut self, model: &Model) -> Option<Command> {
+        let hide: Vec<&Order> = model.resting().filter(|order| order.shown < order.open).collect();
+        let tip = if hide.is_empty() { None } else { Some(self.random.pick(&hide)) }?;
+        let queue = model.queue(tip.symbol, tip.side);
+        let own = queue.into_iter().find(|own| own.limit == tip.limit && own.arrival > tip.arrival)?;
+        let account = model.accounts().nth(own.account.0 as usize)?;
+        let symbol = model.symbols().nth(own.symbol.0 as usize)?;
+        let shares = Shares::from_units(tip.shown.units() + 1)?;
+        let order = NewOrder::of_kind(OrderKind::FillOrKill, symbol, tip.side.opposite(), tip.limit, shares);
+        let self_trade = self.self_trade();
+        Some(Command::PlaceOrder { account, order: order.with_self_trade(self_trade), client_id: None, until: None })
+    }
+
+    /// Mostly a few parts; now and then as many as there may be, one more, one, or less than one.
+    fn display(&mut self, shares: Shares) -> Shares {
+        let all = shares.units();
+        let least = all / 100 + i64::from(all % 100 != 0);
+        let units = match self.random.below(24) {
+            0 => least,
+            1 => least - 1,
+            2 => all,
+            3 => all.saturating_add(1),
+            4 => self.random.pick(&self.sizes).units(),
+            5..8 => all / 7 + 1,
+            8..16 => all / 3 + 1,
+            _ => all / 2 + 1,
+        };
+        Shares::from_units(units.max(1)).expect("above zero")
     }
 
     /// Two orders of which one cancels the other: mostly a profit to be taken on one side of the market and a loss to be limited on the

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger};
+use engine::{
+    AccountId, Command, Entry, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger,
+};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
 
@@ -133,7 +135,13 @@ fn describe(command: &Command) -> String {
         Command::FreeClientOrderId { account, id } => format!("account {account}: client order id {id} is free again"),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),
-        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
+        Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
+            let asked = command.as_iceberg().expect("invariant: this command places one");
+            let IcebergOrder { account, order, client_id, until, .. } = asked;
+            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
+            format!("{placed}, shows {display} at a time")
+        }
+        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } | Command::PlaceIceberg { .. } => {
             let order = command.unconditional().expect("invariant: it has the condition");
             format!("{}, if the command before canceled one", describe(&order))
         }
@@ -227,6 +235,7 @@ fn kind(command: &Command) -> usize {
         | Command::PlaceByFunds { .. }
         | Command::PlaceIfCanceled { .. }
         | Command::PlaceLinked { .. }
+        | Command::PlaceIceberg { .. }
         | Command::PlaceByFundsIfCanceled { .. } => 3,
         Command::CancelOrder { .. } => 4,
         Command::ActivateReached => 5,

@@ -143,6 +143,9 @@ pub struct OrderState {
     /// When it ends, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// How it shows its shares, if not all: how many at a time, and how many now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iceberg: Option<IcebergState>,
     /// The order that is canceled when something happens to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linked_with: Option<u64>,
@@ -150,6 +153,13 @@ pub struct OrderState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
     pub executions: Vec<ExecutionState>,
+}
+
+/// How an order shows a part of its shares at a time.
+#[derive(Debug, Serialize)]
+pub struct IcebergState {
+    pub display: String,
+    pub shown: String,
 }
 
 /// A client order id that stands for a done order, for a day after it was done.
@@ -199,6 +209,7 @@ struct Gathered {
     done: Vec<DoneClientOrderState>,
     client_order_ids: BTreeMap<u64, String>,
     deadlines: BTreeMap<u64, u64>,
+    icebergs: BTreeMap<u64, IcebergState>,
     /// Orders of which one cancels the other, both ways.
     links: BTreeMap<u64, u64>,
     /// What those of them hold that came so far.
@@ -219,12 +230,14 @@ impl State {
             done,
             mut client_order_ids,
             mut deadlines,
+            mut icebergs,
             mut links,
             ..
         } = gathered;
         for order in &mut orders {
             order.client_order_id = client_order_ids.remove(&order.id);
             order.until = deadlines.remove(&order.id);
+            order.iceberg = icebergs.remove(&order.id);
             order.linked_with = links.remove(&order.id);
         }
         let balance = accounts.iter().fold(Money::ZERO, |sum, (_, balance, _)| sum.plus(*balance));
@@ -291,7 +304,7 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}{}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
@@ -300,6 +313,7 @@ impl State {
                 order.limit.as_deref().unwrap_or("any price"),
                 order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
                 order.until.map(|until| format!(", until {until}")).unwrap_or_default(),
+                order.iceberg.as_ref().map(IcebergState::text).unwrap_or_default(),
                 order.linked_with.map(|other| format!(", linked with order {other}")).unwrap_or_default(),
                 order.executions.len(),
                 order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
@@ -321,6 +335,12 @@ impl State {
             );
         }
         text
+    }
+}
+
+impl IcebergState {
+    fn text(&self) -> String {
+        format!(", shows {} at a time, {} now", self.display, self.shown)
     }
 }
 
@@ -384,7 +404,11 @@ impl Gathered {
             StateItem::ClientOrder { order, id, done: None, .. } => {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
-            StateItem::ClientOrder { order, id, account, placed, until: _, done: Some(done) } => {
+            StateItem::Iceberg { order, display, shown } => {
+                let iceberg = IcebergState { display: display.to_string(), shown: shown.to_string() };
+                self.icebergs.insert(order.0, iceberg);
+            }
+            StateItem::ClientOrder { order, id, account, placed, until: _, display: _, done: Some(done) } => {
                 let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade: _ } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),
@@ -435,6 +459,7 @@ impl Gathered {
             open: open.to_string(),
             waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
             until: None,
+            iceberg: None,
             linked_with: None,
             client_order_id: None,
             executions: Vec::new(),

@@ -13,8 +13,8 @@ use common::order_xml::{as_on_the_wire, on_failure_attribute, placing_attributes
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Deadline, Entry, Execution, Money, Op, OrderId, OrderName, Query, Reject, Reply, Rule,
-    Sequence, Side, StateItem, Status, Symbol, Time,
+    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, Money, Op, OrderId, OrderName, Query,
+    Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, Time,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -46,8 +46,9 @@ impl Oracle {
         Oracle {
             model: Model::new(),
             // Where symbols have rules, less of the rest is met.
-            workload: match seed % 2 {
+            workload: match seed % 3 {
                 0 => Workload::new(seed).with_all_kinds().with_terms(),
+                1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
             },
             random: Random::new(!seed),
@@ -171,7 +172,7 @@ impl Oracle {
                 }
                 return;
             }
-            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } => {
+            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::PlaceIceberg { .. } => {
                 let echo = placing_attributes(&command);
                 write!(children, "<order{echo}/>").unwrap();
                 echo
@@ -223,6 +224,11 @@ fn later(command: Command) -> Command {
         Command::PlaceIfCanceled { account, order, client_id, until } => {
             Command::PlaceIfCanceled { account, order, client_id, until: until.map(far) }
         }
+        iceberg @ Command::PlaceIceberg { .. } => {
+            let asked = iceberg.as_iceberg().expect("it places one");
+            let placed = IcebergOrder { until: asked.until.map(far), ..asked }.command().expect("it rests");
+            if iceberg.unconditional().is_some() { placed.if_canceled().expect("it has no condition") } else { placed }
+        }
         other => other,
     }
 }
@@ -238,7 +244,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CancelOrder { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
-            | Command::PlaceLinked { account, .. },
+            | Command::PlaceLinked { account, .. }
+            | Command::PlaceIceberg { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -283,7 +290,10 @@ fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, execu
     if !status.open.is_zero() {
         let waits = status.waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
         let until = status.until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
-        write!(children, "<open shares=\"{}\"{waits}{until}/>", status.open).unwrap();
+        let iceberg =
+            status.iceberg.map(|Iceberg { display, shown }| format!(" display=\"{display}\" shown=\"{shown}\""));
+        let iceberg = iceberg.unwrap_or_default();
+        write!(children, "<open shares=\"{}\"{waits}{until}{iceberg}/>", status.open).unwrap();
     }
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();
@@ -359,6 +369,11 @@ fn compare_state(state: &Value, model: &Model) {
                 executions = told["executions"].as_array().unwrap().iter();
             }
             StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Iceberg { order, display, shown } => {
+                let told = state["orders"].as_array().unwrap().iter().find(|told| told["id"] == order.0).unwrap();
+                assert_eq!(told["iceberg"]["display"], display.to_string());
+                assert_eq!(told["iceberg"]["shown"], shown.to_string());
+            }
             StateItem::Rules { symbol, rules } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["rules"];
                 assert_eq!(told["trading"], if rules.is_halted { "off" } else { "on" });

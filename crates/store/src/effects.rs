@@ -11,10 +11,11 @@ use engine::{
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::rules_rows::{self, RulesRow};
-use crate::stop_rows::StopRows;
+use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
 
 /// Where the rows stand: the one row of `command_sequence`.
@@ -60,6 +61,9 @@ pub struct Effects {
     pub(crate) rules: Vec<RulesRow>,
     pub(crate) terms: TermRows,
     pub(crate) links: LinkRows,
+    pub(crate) icebergs: IcebergRows,
+    /// How many orders came to an end of a queue after they were placed.
+    turns: u64,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -199,6 +203,8 @@ impl Effects {
             rules: Vec::new(),
             terms: TermRows::default(),
             links: LinkRows::default(),
+            icebergs: IcebergRows::default(),
+            turns: 0,
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -232,6 +238,8 @@ impl Effects {
         self.rules.clear();
         self.terms.clear();
         self.links.clear();
+        self.icebergs.clear();
+        self.turns = 0;
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -256,7 +264,8 @@ impl Effects {
             }
             Event::TriggerReached { symbol, trigger } => self.stops.reach(symbol, trigger, sequence),
             Event::OrderTriggered { order, account, placed } => {
-                self.stops.activate(order, sequence);
+                let turn = self.next_turn(sequence);
+                self.stops.activate(order, turn);
                 self.notes.triggered((order, account), &placed, (sequence, time), self.after.next_execution);
                 self.arriving = Some(Arriving { order, account, side: placed.side });
             }
@@ -304,6 +313,16 @@ impl Effects {
             Event::OrderReduced { order, shares, .. } => {
                 self.take(order, shares);
                 self.terms.reduce(order, shares);
+                self.icebergs.touch(order);
+            }
+            Event::DisplayGiven { order, display } => self.icebergs.open(order, display),
+            Event::TipShown { order, stands_last, .. } => {
+                self.icebergs.touch(order);
+                // One that arrives has its place from its placing or activation.
+                if stands_last && self.arriving.is_none_or(|arriving| arriving.order != order) {
+                    let turn = self.next_turn(sequence);
+                    self.icebergs.stand_last(order, turn);
+                }
             }
             Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
             Event::OrdersLinked { order, partner, account, .. } => {
@@ -332,6 +351,7 @@ impl Effects {
         }
         let (created, ruled) = (self.symbols.iter(), self.rules.iter());
         let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol));
+        self.icebergs.seal(engine);
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
@@ -358,7 +378,14 @@ impl Effects {
         let named = self.client_orders.len() + self.client_orders_done.len() + self.client_orders_freed.len();
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         let others = others + self.links.len();
+        let others = others + self.icebergs.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
+    }
+
+    /// The rank of an order that comes to an end of a queue now.
+    fn next_turn(&mut self, sequence: Sequence) -> Turn {
+        self.turns += 1;
+        Turn { sequence, nth: self.turns }
     }
 
     /// The order that was opened last, which is this one.

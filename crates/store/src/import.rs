@@ -84,6 +84,11 @@ const REDUCTIONS: &str = "
     INSERT INTO pricetime.reductions (order_id, shares) SELECT * FROM unnest($1::bigint[], $2::numeric[])";
 const LINKS: &str = "
     INSERT INTO pricetime.links (order_id, partner) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
+const ICEBERGS: &str = "
+    INSERT INTO pricetime.icebergs (order_id, display, hidden)
+    SELECT u.order_id, u.display, CASE WHEN u.shown > 0 THEN r.open - u.shown ELSE 0 END
+    FROM unnest($1::bigint[], $2::numeric[], $3::numeric[]) AS u(order_id, display, shown)
+    LEFT JOIN pricetime.resting r ON r.order_id = u.order_id";
 const DEADLINES: &str = "
     UPDATE pricetime.orders o SET until = u.until FROM unnest($1::bigint[], $2::timestamptz[]) AS u(id, until)
     WHERE o.id = u.id";
@@ -125,6 +130,8 @@ struct Rows {
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
     links: Vec<(OrderId, OrderId)>,
+    /// What orders show at a time, and what they show now: nothing if they wait or are done.
+    icebergs: Vec<(OrderId, Shares, Shares)>,
     /// Of open orders, as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
@@ -260,8 +267,11 @@ impl Rows {
             }
             StateItem::Link { order, partner } => self.links.push((order, partner)),
             StateItem::Deadline { order, until } => self.deadlines.push((order, until)),
-            StateItem::ClientOrder { order, id, account, placed, until, done } => {
+            StateItem::Iceberg { order, display, shown } => self.icebergs.push((order, display, shown)),
+            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
                 self.client_orders.push((order, account, id, done));
+                // That of an open order was there before.
+                self.icebergs.extend(display.filter(|_| done.is_some()).map(|display| (order, display, Shares::ZERO)));
                 match done {
                     Some(_) => drop(self.asked.insert(order, (placed, until))),
                     None => self.terms.push((order, placed)),
@@ -315,10 +325,18 @@ impl Rows {
     }
 
     fn are_many(&self) -> bool {
-        let Rows { accounts, positions, orders, executions, client_orders, links, .. } = self;
-        [accounts.len(), positions.len(), orders.len(), executions.len(), client_orders.len(), links.len()]
-            .iter()
-            .any(|&n| n >= ROWS_MAX)
+        let Rows { accounts, positions, orders, executions, client_orders, links, icebergs, .. } = self;
+        [
+            accounts.len(),
+            positions.len(),
+            orders.len(),
+            executions.len(),
+            client_orders.len(),
+            links.len(),
+            icebergs.len(),
+        ]
+        .iter()
+        .any(|&n| n >= ROWS_MAX)
     }
 
     /// Writes what was gathered, in an order in which every reference is there before what refers to it.
@@ -343,6 +361,7 @@ impl Rows {
         let resting =
             columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
         execute(session, RESTING, resting).await?;
+        execute(session, ICEBERGS, columns!(&self.icebergs, row => row.0.0, row.1, row.2)).await?;
         let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.price(),
             row.trigger.is_from_below(), row.is_reached, row.ordinal);
         execute(session, WAITING, waiting).await?;
@@ -366,6 +385,7 @@ impl Rows {
         self.waiting.clear();
         self.deadlines.clear();
         self.links.clear();
+        self.icebergs.clear();
         self.terms.clear();
         Ok(())
     }

@@ -22,6 +22,7 @@ mod error;
 mod export;
 mod fields;
 mod history;
+mod iceberg_rows;
 mod import;
 mod kept;
 mod link_rows;

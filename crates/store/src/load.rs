@@ -61,6 +61,12 @@ const WAITING: &str = "
 const DEADLINES: &str = "
     SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
     WHERE o.until IS NOT NULL ORDER BY o.until, o.id";
+/// Those of open orders, by their ids. One that waits shows nothing yet.
+const ICEBERGS: &str = "
+    SELECT i.order_id, i.display, (CASE WHEN w.order_id IS NULL THEN r.open - i.hidden ELSE 0 END)::numeric(19,8)
+    FROM pricetime.icebergs i JOIN pricetime.resting r ON r.order_id = i.order_id
+    LEFT JOIN pricetime.waiting w ON w.order_id = i.order_id
+    ORDER BY i.order_id";
 const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
         SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
@@ -76,8 +82,9 @@ const EXECUTIONS: &str = "
 /// Those whose client order ids stand for them at the time of the last command, with the shares that they were placed with.
 const CLIENT_ORDERS: &str = "
     SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, o.self_trade, o.until, c.done
+        o.trigger_from_below, o.self_trade, o.until, i.display, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
+    LEFT JOIN pricetime.icebergs i ON i.order_id = c.order_id
     WHERE NOT c.freed
         AND (c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours')
     ORDER BY o.id";
@@ -140,6 +147,7 @@ pub(crate) async fn visit_state(
     visit_orders(session, visit).await?;
     visit_stops(session, visit).await?;
     visit_deadlines(session, visit).await?;
+    visit_icebergs(session, visit).await?;
     visit_client_orders(session, visit).await?;
     Ok(standing)
 }
@@ -201,6 +209,16 @@ async fn visit_deadlines(
     .await
 }
 
+async fn visit_icebergs(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, ICEBERGS, &mut |fields| {
+        visit(StateItem::Iceberg { order: OrderId(fields.next()?), display: fields.next()?, shown: fields.next()? })
+    })
+    .await
+}
+
 async fn visit_client_orders(
     session: &Session,
     visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
@@ -210,8 +228,8 @@ async fn visit_client_orders(
         let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, placed) = placed(fields)?;
-        let until = term_rows::until(fields)?;
-        visit(StateItem::ClientOrder { order, id, account, placed, until, done: fields.maybe()? })
+        let (until, display) = (term_rows::until(fields)?, fields.maybe()?);
+        visit(StateItem::ClientOrder { order, id, account, placed, until, display, done: fields.maybe()? })
     })
     .await
 }

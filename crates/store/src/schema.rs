@@ -32,6 +32,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 11, name: "0011_terms.sql", sql: include_str!("../migrations/0011_terms.sql") },
     Migration { version: 12, name: "0012_freed_ids.sql", sql: include_str!("../migrations/0012_freed_ids.sql") },
     Migration { version: 13, name: "0013_links.sql", sql: include_str!("../migrations/0013_links.sql") },
+    Migration { version: 14, name: "0014_icebergs.sql", sql: include_str!("../migrations/0014_icebergs.sql") },
 ];
 
 /// What `migrate` did.

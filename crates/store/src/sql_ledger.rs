@@ -80,6 +80,7 @@ impl Ledger for SqlLedger {
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. }
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
             | Command::PlaceIfCanceled { .. }

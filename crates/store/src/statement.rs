@@ -10,7 +10,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 8] = [
+const FUNCTIONS: [(&str, usize); 9] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -19,6 +19,7 @@ const FUNCTIONS: [(&str, usize); 8] = [
     ("write_terms", 21),
     ("write_freed_ids", 1),
     ("write_links", 10),
+    ("write_icebergs", 7),
 ];
 
 fn parameter_count() -> usize {
@@ -49,6 +50,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         rules,
         terms,
         links,
+        icebergs,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -116,6 +118,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(&links.canceled, order => order.0));
     all.extend(columns!(notes.rows(), if was_linked, row => row.order.0, row.account.0,
         row.partner.map(|partner| partner.0), row.time, row.sequence.0, row.place, row.next_execution));
+    all.extend(columns!(icebergs.opened(), row => row.order.0, row.display));
+    all.extend(columns!(icebergs.changed(), row => row.order.0, row.hidden));
+    all.extend(columns!(icebergs.changed(), if |row| row.turn.is_some(), row => row.order.0,
+        row.turn.map(|turn| turn.sequence.0), row.turn.map(|turn| turn.nth)));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

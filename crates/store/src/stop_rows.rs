@@ -30,7 +30,7 @@ pub(crate) struct ReachedRow {
     pub turn: Turn,
 }
 
-/// The rank of a trigger among those that were reached, or of an order among those that were activated.
+/// The rank of a trigger among those that were reached, or of an order among those that came to an end of a queue after they were placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn {
     pub sequence: Sequence,
@@ -95,8 +95,7 @@ impl StopRows {
         }
     }
 
-    pub(crate) fn activate(&mut self, order: OrderId, sequence: Sequence) {
-        let turn = Turn { sequence, nth: self.activated.len() as u64 + 1 };
+    pub(crate) fn activate(&mut self, order: OrderId, turn: Turn) {
         let is_older = !self.waits_no_more(order);
         self.activated.push(ActivatedRow { order, turn, is_older });
     }

@@ -119,12 +119,16 @@ const REFERENCES: &str = "
     UNION ALL SELECT e.sell_order FROM pricetime.executions e LEFT JOIN pricetime.orders o ON o.id = e.sell_order
         WHERE o.id IS NULL AND e.sell_order >= (SELECT first_order FROM pricetime.kept)
     UNION ALL SELECT d.order_id FROM pricetime.reductions d LEFT JOIN pricetime.orders o ON o.id = d.order_id WHERE o.id IS NULL
+    UNION ALL SELECT b.order_id FROM pricetime.icebergs b LEFT JOIN pricetime.orders o ON o.id = b.order_id WHERE o.id IS NULL
     UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";
-/// Executions of two orders that executed with each other before: within a part a key rules that out.
+/// Executions of two orders that executed with each other before, where the one that was open first is kept and shows all its shares.
 const TWICE: &str = "
-    SELECT max(id) FROM pricetime.executions GROUP BY buy_order, sell_order HAVING count(*) > 1 LIMIT 1";
+    SELECT max(e.id) FROM pricetime.executions e
+    JOIN pricetime.orders o ON o.id = CASE e.aggressor WHEN 'buy' THEN e.sell_order ELSE e.buy_order END
+    LEFT JOIN pricetime.icebergs i ON i.order_id = o.id
+    WHERE i.order_id IS NULL GROUP BY e.buy_order, e.sell_order HAVING count(*) > 1 LIMIT 1";
 
 /// Client order ids of orders that are not there or another account's, or that were done at another time than it says.
 const CLIENT_ORDERS: &str = "

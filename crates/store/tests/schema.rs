@@ -116,6 +116,18 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check, DROP COLUMN partner;
          ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered'))",
     ),
+    // Its view and its function took the place of others: see `take_back`.
+    (
+        14,
+        "DROP VIEW pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
+             pricetime.account_summary;
+         DROP FUNCTION pricetime.write_icebergs; DROP TABLE pricetime.icebergs;
+         DROP INDEX pricetime.executions_by_buy_order;
+         DO $$ DECLARE part regclass; BEGIN
+            FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'pricetime.executions'::regclass LOOP
+                EXECUTE format('ALTER TABLE %s ADD UNIQUE (buy_order, sell_order)', part);
+            END LOOP; END $$",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
@@ -147,6 +159,12 @@ fn take_back(database: &Database, version: i64) {
         if migration.version == 7 {
             let writing = sql_of(5);
             database.sql(&writing[writing.find("CREATE FUNCTION pricetime.write_batch(").unwrap()..]);
+        }
+        if migration.version == 14 {
+            let making = sql_of(6);
+            let making = &making[making.find("CREATE FUNCTION pricetime.make_part(").unwrap()..];
+            let making = &making[..making.find("END $$;").unwrap() + "END $$;".len()];
+            database.sql(&making.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"));
         }
         if migration.version == 5 {
             let writing = sql_of(2);
@@ -209,7 +227,7 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
         // And it goes on there, with all that this program knows.
-        let mut market = market.with_all_kinds().with_rules();
+        let mut market = market.with_all_kinds().with_rules().with_icebergs();
         for server in ["three", "four"] {
             let mut writer = database.writer(server);
             market.engine = writer.load(1, DoneOrders::Keep).unwrap().engine;

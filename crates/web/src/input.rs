@@ -144,6 +144,11 @@ pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
     amount("shares", text, Decimal::order_shares)
 }
 
+/// How many shares an order shows at a time.
+pub(crate) fn display(text: &str) -> Result<Shares, Problem> {
+    amount("display", text, Decimal::order_shares)
+}
+
 pub(crate) fn position(text: &str) -> Result<Position, Problem> {
     amount("shares", text, Decimal::position)
 }

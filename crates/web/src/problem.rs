@@ -144,6 +144,10 @@ impl Problem {
             Reject::NotLinked => (Is::CONFLICT, "not-linked", "Not linked"),
             Reject::CannotLink { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-link", "Cannot be linked"),
             Reject::DeadlinePassed { .. } => (Is::UNPROCESSABLE_ENTITY, "deadline-passed", "Deadline passed"),
+            Reject::DisplayOutOfBounds { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "display-out-of-range", "Too few or too many shares on show")
+            }
+            Reject::DisplayOffLot { .. } => (Is::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
             Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),

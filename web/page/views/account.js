@@ -158,7 +158,8 @@ function triggerOf(order) {
 
 /** @param {Order} order */
 function kindOf(order) {
-  const kind = order.kind.replaceAll("_", " ");
+  const name = order.kind.replaceAll("_", " ");
+  const kind = order.display === undefined ? name : `${name}, shows ${group(order.display)}`;
   return order.stop === null && order.take_profit === null ? kind : `${kind}, ${triggerOf(order)}`;
 }
 

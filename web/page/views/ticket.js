@@ -26,6 +26,7 @@ const FIELD_OF_CODE = {
   "shares-out-of-range": "shares",
   "value-out-of-range": "total",
   "deadline-passed": "until",
+  "display-out-of-range": "display",
 };
 
 /**
@@ -46,6 +47,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
+  const display = /** @type {HTMLInputElement} */ (find("ticket-display"));
   const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
   const triggerField = find("ticket-trigger-field");
   const triggerNote = find("ticket-trigger-note");
@@ -67,6 +69,9 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const isOneOfTwo = () => waits.value === "or_stop";
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
+
+  /** Whether what is left of it rests, so that it may show a part. */
+  const rests = () => kind.value === "limit" || kind.value === "post_only";
 
   /** What can be sold, or bought at the limit; null when that cannot be said. */
   function most() {
@@ -99,6 +104,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     limitField.hidden = atAnyPrice();
     triggerField.hidden = waits.value === "";
     until.disabled = !stays();
+    display.disabled = !rests() || isOneOfTwo();
     const rises = (waits.value !== "take_profit") !== selling;
     const reached = `an execution at this price or ${rises ? "above" : "below"}`;
     setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
@@ -137,8 +143,10 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     // A time that is written in part is no time, and must not be taken for none.
     const noTime = stays() && until.validity.badInput;
     if (noTime) showFault(form, "until", "This is no time");
-    terms.open ||= noTime;
-    return !noTime && faults.every(([, text]) => text === null);
+    const noDisplay = !display.disabled && display.value.trim() !== "" ? fault(valueOf(form, "display"), "What it shows") : null;
+    if (noDisplay !== null) showFault(form, "display", noDisplay);
+    terms.open ||= noTime || noDisplay !== null;
+    return !noTime && noDisplay === null && faults.every(([, text]) => text === null);
   }
 
   /** What the fields ask for: an order, or two. @param {string} account @param {string} symbol @returns {NewOrder[]} */
@@ -152,6 +160,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
       ...common, kind: /** @type {OrderKind} */ (kind.value),
       ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
       ...(waits.value === "" || isOneOfTwo() ? {} : { [waits.value]: valueOf(form, "trigger") }),
+      ...(!display.disabled && display.value.trim() !== "" ? { display: valueOf(form, "display") } : {}),
       client_order_id: newId(),
     };
     if (!isOneOfTwo()) return [order];
@@ -174,14 +183,14 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
       const ids = placed.length === 1 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
       setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${placed.map(termsOf).join(", or ")}`);
       setAttribute(done, "data-order", String(id));
-      shares.value = "";
+      shares.value = display.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       unanswered = error.unknown ? orders : null;
       const named = fieldOf(error.field);
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
       const field = named ?? FIELD_OF_CODE[error.code] ?? null;
-      terms.open ||= field === "until";
+      terms.open ||= field === "until" || field === "display";
       showFault(form, field, text);
     } finally {
       sending = false;
@@ -234,7 +243,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     // A price of another symbol is worse than none.
     if (symbol !== market.symbol) {
       symbol = market.symbol;
-      limit.value = shares.value = "";
+      limit.value = shares.value = display.value = "";
       changed();
     }
     mark();

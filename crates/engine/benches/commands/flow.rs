@@ -309,6 +309,8 @@ impl Maker {
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

@@ -23,6 +23,9 @@ pub struct Mirror {
     waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
     reached: Vec<OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    /// How many shares orders show at a time, and how many they show now. Those of done orders are left.
+    displays: BTreeMap<OrderId, Shares>,
+    shown: BTreeMap<OrderId, Shares>,
 }
 
 impl Mirror {
@@ -70,6 +73,9 @@ impl Mirror {
                 }
                 self.take(maker, shares);
                 self.take(aggressor, shares);
+                if let Some(shown) = self.shown.get_mut(&maker) {
+                    *shown = shown.less(shares);
+                }
             }
             Event::OrdersLinked { order, partner, .. } => {
                 assert!(self.open.contains_key(&order) && self.open.contains_key(&partner), "linked orders are open");
@@ -79,6 +85,14 @@ impl Mirror {
             Event::DeadlineGiven { order, until } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then given its deadline");
                 assert_eq!(self.deadlines.insert(order, until), None);
+            }
+            Event::DisplayGiven { order, display } => {
+                assert!(self.open.contains_key(&order), "an order is opened and then shows a part");
+                assert_eq!(self.displays.insert(order, display), None);
+            }
+            Event::TipShown { order, shares, .. } => {
+                assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
+                self.shown.insert(order, shares);
             }
             Event::OrderReduced { order, shares, .. } => {
                 assert!(!self.links.contains_key(&order), "a linked order is not reduced");
@@ -123,6 +137,10 @@ impl Mirror {
             assert_eq!(self.open.get(&order.id), Some(&order.open), "what is open as events told it");
             assert_eq!(self.client_ids.get(&order.id), order.client_id.as_ref(), "its client order id");
             assert_eq!(self.deadlines.get(&order.id), order.until.as_ref(), "its deadline");
+            assert_eq!(self.displays.get(&order.id), order.display.as_ref(), "how many it shows at a time");
+            if order.display.is_some() && !order.waits {
+                assert_eq!(self.shown.get(&order.id), Some(&order.shown), "how many it shows now");
+            }
             assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
         }
         assert_eq!(self.reached.len(), model.reached_orders(), "orders that are to be activated, as events told it");

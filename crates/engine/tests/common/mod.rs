@@ -3,6 +3,7 @@
 
 pub mod duel;
 pub mod mirror;
+mod parts;
 pub mod ruled;
 pub mod situations;
 mod terms;
@@ -35,6 +36,10 @@ impl Market {
     pub fn run(self, situations: &mut Situations) {
         let mut workload =
             Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands().with_terms().with_links();
+        // In half of them, so that the others go on as before.
+        if self.seed & 4 == 0 {
+            workload = workload.with_icebergs();
+        }
         // Every other one without any, so that what they keep from happening happens.
         if self.seed & 2 == 0 {
             workload = workload.with_rules();

@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{ruled, terms};
+use super::{parts, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -148,7 +148,7 @@ pub const ALL: [&str; 131] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL)
+    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL)
 }
 
 /// How often each was met.
@@ -161,6 +161,8 @@ pub struct Situations {
     last_cancel: Option<LastCancel>,
     /// How things stood for the symbol of the order that is being placed.
     ruled_before: Option<ruled::Before>,
+    /// Which orders hide shares.
+    parts_before: parts::Before,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -191,6 +193,7 @@ impl Situations {
             seen: SeenBefore::default(),
             last_cancel: None,
             ruled_before: None,
+            parts_before: parts::Before::default(),
         }
     }
 
@@ -212,6 +215,7 @@ impl Situations {
     /// Counts what `op` is about to meet at its time.
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
         self.ruled_before = ruled::Before::of(op, model);
+        self.parts_before = parts::Before::of(model);
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -261,6 +265,8 @@ impl Situations {
         }
         self.triggered(events, model);
         self.after_on_terms(op, reply, events, model);
+        let parts_before = std::mem::take(&mut self.parts_before);
+        self.after_in_parts(&parts_before, op, reply, events, model);
         match reply {
             Reply::Created => self.created(op, events),
             Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) => {}
@@ -360,7 +366,8 @@ impl Situations {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
-            | Command::PlaceLinked { .. } => panic!("creates nothing"),
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. } => panic!("creates nothing"),
         });
     }
 
@@ -681,6 +688,9 @@ fn rejected(reject: &Reject) -> &'static str {
         | Reject::AmendsOneOfTwo { .. }
         | Reject::NotLinked
         | Reject::CannotLink { .. } => terms::rejected(reject).expect("it is one of those"),
+        Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => {
+            parts::rejected(reject).expect("it is one of those")
+        }
         Reject::BreaksRule(rule) => ruled::rejected(rule),
         Reject::Full => panic!("nothing is ever full in these markets"),
     }

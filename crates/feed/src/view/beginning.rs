@@ -108,6 +108,7 @@ impl View {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
                 self.orders.set_until(slot, until);
             }
+            StateItem::Iceberg { order, display, shown } => self.begin_iceberg(order, display, shown),
             StateItem::ClientOrder { order, id, done, .. } => {
                 if done.is_none() {
                     self.client_ids.insert(order, id);

@@ -82,6 +82,7 @@ impl Market {
     pub fn of_all_kinds(seed: u64) -> Market {
         let market = Market::new(seed);
         let workload = market.workload.with_all_kinds().with_own_commands().with_links().with_terms();
+        let workload = if seed % 4 < 2 { workload.with_icebergs() } else { workload };
         // Where symbols have rules less is traded.
         Market { workload: if seed % 3 == 2 { workload.with_rules() } else { workload }, ..market }
     }
@@ -219,6 +220,8 @@ impl Market {
             Event::AccountCreated { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
@@ -255,6 +258,7 @@ impl Market {
             for order in view.orders_of(index) {
                 let expected = self.model.order(order.order);
                 assert_eq!((order.waits, order.until), (expected.waits, expected.until));
+                assert_eq!(order.iceberg, expected.iceberg());
                 assert_eq!(view.partner(order.order), self.model.partner(order.order));
             }
         }

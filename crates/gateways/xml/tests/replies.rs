@@ -48,6 +48,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
         open: shares(1_050_000_000),
         waits: None,
         until: None,
+        iceberg: None,
         canceled: None,
         executions: 1..3,
     };
@@ -66,14 +67,22 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
             open: Shares::ZERO,
             waits: None,
             until: None,
+            iceberg: None,
             canceled,
             executions: 0..1,
         }),
         "<status id=\"7\"><canceled shares=\"0.00000005\" time=\"2\"/>\
          <executed shares=\"0.00000001\" price=\"0.00000001\" time=\"1\"/></status>",
     );
-    let done =
-        Status { order: OrderId(7), open: Shares::ZERO, waits: None, until: None, canceled: None, executions: 0..1 };
+    let done = Status {
+        order: OrderId(7),
+        open: Shares::ZERO,
+        waits: None,
+        until: None,
+        iceberg: None,
+        canceled: None,
+        executions: 0..1,
+    };
     check_status(
         "<query id='7'/>",
         Reply::Status(done),
@@ -91,6 +100,7 @@ fn a_cancel_tells_what_was_canceled_and_what_executed() {
             open: Shares::ZERO,
             waits: None,
             until: None,
+            iceberg: None,
             canceled,
             executions: 0..1,
         }),
@@ -153,8 +163,15 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
         "<transactions id='1'><query id='1'/><query id='2'/><order sym='S' amount='1' limit='1'/><query id='3'/>\
          <cancel id='4'/></transactions>",
     );
-    let status =
-        Status { order: OrderId(7), open: Shares::ZERO, waits: None, until: None, canceled: None, executions: 1..3 };
+    let status = Status {
+        order: OrderId(7),
+        open: Shares::ZERO,
+        waits: None,
+        until: None,
+        iceberg: None,
+        canceled: None,
+        executions: 1..3,
+    };
     let answers = [
         Answer::Reply(Reply::Status(status.clone())),
         Answer::Reply(Reply::Status(status.clone())),

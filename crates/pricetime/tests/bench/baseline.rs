@@ -63,8 +63,8 @@ impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelOrder, ChangeRules, CreateAccount, CreateOldSymbol, CreateSymbol,
-            ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled,
-            PlaceLinked, PlaceOrder,
+            ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg,
+            PlaceIfCanceled, PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -89,6 +89,7 @@ impl Both {
             | CreateOldSymbol { .. }
             | AmendOrder { .. }
             | PlaceLinked { .. }
+            | PlaceIceberg { .. }
             | ActivateReached
             | ExpireOrders
             | PlaceIfCanceled { .. }

@@ -1,7 +1,8 @@
 //! Orders, and the rules of symbols, as the XML protocol says them.
 
 use engine::{
-    Command, Deadline, FundsOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol, SymbolRules, Time,
+    Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol,
+    SymbolRules, Time,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -53,6 +54,11 @@ pub fn as_on_the_wire(command: Command) -> Command {
         let said = Command::PlaceOrder { account, order, client_id, until };
         return if plain == command { said } else { said.if_canceled().expect("it places an order") };
     }
+    if let Some(asked) = plain.as_iceberg() {
+        let until = asked.until.filter(|_| asked.order.kind.rests());
+        let said = IcebergOrder { until, ..asked }.command().expect("it rests");
+        return if plain == command { said } else { said.if_canceled().expect("it places an order") };
+    }
     let Command::PlaceByFunds { account, order, client_id } = plain else { return command };
     let steps = (order.funds.units() + DOLLAR_STEP - 1) / DOLLAR_STEP;
     let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
@@ -88,6 +94,8 @@ pub fn placing_attributes(command: &Command) -> String {
     let plain = command.unconditional().unwrap_or(*command);
     if let Command::PlaceOrder { order, until, .. } = plain {
         order_attributes(&order, until)
+    } else if let Some(IcebergOrder { order, display, until, .. }) = plain.as_iceberg() {
+        format!("{} display=\"{display}\"", order_attributes(&order, until))
     } else if let Command::PlaceByFunds { order, .. } = plain {
         funds_attributes(&order)
     } else {

@@ -122,7 +122,7 @@ fn refusals_have_the_codes_that_clients_know() {
         ("quantity=1", "quantity=92233720369", -1013),
         ("price=10", "price=1001", -2010),
         ("BUY", "SELL&newOrderRespType=MUCH", -1136),
-        ("BUY", "SELL&icebergQty=1", -1106),
+        ("BUY", "SELL&icebergQty=2", -2010),
         ("BUY", "SELL&selfTradePreventionMode=expire_taker", -1130),
         ("BUY", "SELL&selfTradePreventionMode=TRANSFER", -1013),
         ("BUY", "SELL&strategyId=1", -1106),

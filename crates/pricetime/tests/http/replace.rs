@@ -278,7 +278,7 @@ fn no_parameter_of_a_replacement_is_passed_over() {
         ("price=10", "price=0", -1013),
         ("price=10", "price=10&stopPrice=11", -1106),
         ("price=10", "price=10&trailingDelta=11", -1106),
-        ("price=10", "price=10&icebergQty=1", -1106),
+        ("price=10", "price=10&strategyId=1", -1106),
         ("price=10", "price=10&strategyId=1", -1106),
         ("price=10", "price=10&pegPriceType=PRIMARY_PEG", -1106),
         ("price=10", "price=10&orderId=1", -1106),

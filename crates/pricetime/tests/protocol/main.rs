@@ -8,6 +8,7 @@ mod common;
 mod check;
 mod demo;
 mod framing;
+mod icebergs;
 mod linked;
 mod requests;
 mod terms;

@@ -62,6 +62,8 @@ impl Past {
             }
             Event::AccountCreated { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }

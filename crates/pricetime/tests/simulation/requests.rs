@@ -129,7 +129,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CancelOrder { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
-            | Command::PlaceLinked { account, .. },
+            | Command::PlaceLinked { account, .. }
+            | Command::PlaceIceberg { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -170,6 +171,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
@@ -205,8 +207,8 @@ fn push_transaction(body: &mut String, op: &Op) {
         ) => {
             unreachable!("what is created is no transaction")
         }
-        Op::Command(Command::AmendOrder { .. } | Command::PlaceLinked { .. }) => {
-            unreachable!("this workload amends and links nothing")
+        Op::Command(Command::AmendOrder { .. } | Command::PlaceLinked { .. } | Command::PlaceIceberg { .. }) => {
+            unreachable!("this workload amends, links and hides nothing")
         }
         Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
             unreachable!("it stands behind its cancel")

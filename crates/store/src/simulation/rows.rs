@@ -10,6 +10,7 @@ use engine::{
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
+use crate::iceberg_rows::IcebergRows;
 use crate::stop_rows::{StopRows, Turn};
 
 /// A client order id stands for its order for so long after that is done.
@@ -31,7 +32,9 @@ pub(super) struct Rows {
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
     /// Orders that wait, and which turn they have if their trigger was reached.
     waiting: BTreeMap<OrderId, Option<Turn>>,
-    /// When orders that waited came to their books.
+    /// What orders show at a time, and hide now.
+    icebergs: BTreeMap<OrderId, (Shares, Shares)>,
+    /// When orders that waited came to their books, and parts of orders on show.
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
@@ -52,6 +55,7 @@ impl Rows {
             links: BTreeMap::new(),
             client_orders: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            icebergs: BTreeMap::new(),
             queued: BTreeMap::new(),
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
@@ -95,6 +99,7 @@ impl Rows {
             self.client_orders.remove(order);
         }
         self.write_stops(&effects.stops);
+        self.write_icebergs(&effects.icebergs);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
         self.head = effects.after;
@@ -115,6 +120,16 @@ impl Rows {
         self.waiting.extend(stops.waiting.iter().filter(|row| row.waits).map(|row| (row.order, row.reached)));
         self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
         self.watched.extend(stops.watched.iter().map(|row| (row.symbol, row.last)));
+    }
+
+    fn write_icebergs(&mut self, icebergs: &IcebergRows) {
+        self.icebergs.extend(icebergs.opened().iter().map(|row| (row.order, (row.display, Shares::ZERO))));
+        for row in icebergs.changed() {
+            if let Some((_, hidden)) = self.icebergs.get_mut(&row.order) {
+                *hidden = row.hidden;
+            }
+            self.queued.extend(row.turn.map(|turn| (row.order, turn)));
+        }
     }
 
     /// The market as a start reads it.
@@ -157,11 +172,17 @@ impl Rows {
         let mut ending: Vec<_> = open.filter_map(|row| Some((row.until?, row.order))).collect();
         ending.sort_unstable();
         items.extend(ending.into_iter().map(|(until, order)| StateItem::Deadline { order, until }));
+        for (&order, &(display, hidden)) in &self.icebergs {
+            let (open, waits) = (self.orders[&order].open, self.waiting.contains_key(&order));
+            let shown = if waits { Shares::ZERO } else { open.less(hidden.min(open)) };
+            items.extend((!open.is_zero()).then_some(StateItem::Iceberg { order, display, shown }));
+        }
         let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
         for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
             let OrderRow { account, until, .. } = self.orders[&order];
             let placed = self.orders[&order].placed();
-            items.push(StateItem::ClientOrder { order, id, account, placed, until, done });
+            let display = self.icebergs.get(&order).map(|iceberg| iceberg.0);
+            items.push(StateItem::ClientOrder { order, id, account, placed, until, display, done });
         }
         items
     }

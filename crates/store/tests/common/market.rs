@@ -83,6 +83,11 @@ impl Market {
         Market { workload: self.workload.with_links(), ..self }
     }
 
+    /// From now on some orders show a part of their shares at a time.
+    pub fn with_icebergs(self) -> Market {
+        Market { workload: self.workload.with_icebergs(), ..self }
+    }
+
     /// As a database from a time when it was not kept why orders were canceled.
     pub fn forget_reasons(&mut self) {
         self.canceled.values_mut().for_each(|(_, why)| *why = None);
@@ -200,6 +205,8 @@ impl Market {
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
+            | Event::DisplayGiven { .. }
+            | Event::TipShown { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

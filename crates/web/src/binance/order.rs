@@ -30,6 +30,8 @@ pub(super) struct Order {
     /// The other order of its list; none where it is in no list, or nobody knows.
     pub(super) linked: Option<OrderId>,
     pub(super) self_trade: SelfTrade,
+    /// How many shares it shows at a time; none of one that shows all, or is done.
+    pub(super) display: Option<Shares>,
     pub(super) executed: Shares,
     /// Why something of it was canceled; none where nothing was.
     pub(super) why: Option<CancelReason>,
@@ -52,8 +54,10 @@ impl Order {
         let Past { order: past, open, triggered, linked } = past;
         if let Some(open) = open {
             let open = Order::of(view, open, past.client_id);
-            let waits = view.open_order(past.order).is_some_and(|open| open.waits);
-            return Order { time: Some(past.time), waits, triggered: *triggered, linked: *linked, ..open };
+            let standing = view.open_order(past.order);
+            let waits = standing.is_some_and(|open| open.waits);
+            let display = standing.and_then(|open| open.iceberg).map(|iceberg| iceberg.display);
+            return Order { time: Some(past.time), waits, display, triggered: *triggered, linked: *linked, ..open };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {
@@ -69,6 +73,7 @@ impl Order {
             triggered: *triggered,
             linked: *linked,
             self_trade: past.self_trade,
+            display: None,
             executed: past.shares_now().less(canceled),
             why: past.ended.as_ref().and_then(|ended| why_canceled(past, ended)),
             money: past.ended.map(|ended| ended.money),
@@ -92,6 +97,7 @@ impl Order {
             triggered: open.triggered,
             linked: open.linked,
             self_trade: open.self_trade,
+            display: open.iceberg.map(|iceberg| iceberg.display),
             executed: open.shares.less(open.open),
             why: None,
             money: Some(open.money),
@@ -141,6 +147,11 @@ impl Order {
         numbers::price_or_zero(self.trigger.map(Trigger::price))
     }
 
+    /// Zero for one that shows all its shares.
+    pub(super) fn display_text(&self) -> String {
+        self.display.map_or_else(|| numbers::zero().to_owned(), numbers::shares)
+    }
+
     pub(super) fn type_name(&self) -> &'static str {
         type_name(self.kind, self.side, self.trigger)
     }
@@ -181,7 +192,7 @@ impl Order {
             "type": self.type_name(),
             "side": self.side_name(),
             "stopPrice": self.stop_price_text(),
-            "icebergQty": numbers::zero(),
+            "icebergQty": self.display_text(),
             "time": time,
             "updateTime": self.done.map_or(time, |done| unit.tell(done)),
             "isWorking": !self.waits,

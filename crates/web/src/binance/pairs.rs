@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use engine::{Distance, Money, Price, Shares, Symbol, SymbolRules};
+use engine::{Distance, ICEBERG_PARTS_MAX, Money, Price, Shares, Symbol, SymbolRules};
 use serde_json::{Value, json};
 
 use super::{names, numbers, self_trade};
@@ -42,7 +42,7 @@ fn about(rules: &SymbolRules, has_sets: bool) -> Value {
         "baseCommissionPrecision": 8,
         "quoteCommissionPrecision": 8,
         "orderTypes": names::ORDER_TYPES,
-        "icebergAllowed": false,
+        "icebergAllowed": true,
         "ocoAllowed": true,
         "otoAllowed": false,
         "quoteOrderQtyMarketAllowed": true,
@@ -74,6 +74,7 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
         // A market order is counted at the last price.
         json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": value_min != none.value_min,
             "maxNotional": most_value, "applyMaxToMarket": value_max != none.value_max, "avgPriceMins": 0}),
+        json!({"filterType": "ICEBERG_PARTS", "limit": ICEBERG_PARTS_MAX}),
     ];
     if rules.has_band() {
         let up = band_up.map_or_else(|| NO_MULTIPLIER_UP.to_owned(), |up| factor(10_000 + i64::from(up.hundredths())));

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use engine::{
-    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
+    AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId,
+    OrderKind, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
 };
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::past;
 use crate::site::Site;
 
 /// All parameters that an order may have. Any other one would ask for something that would not be done.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "symbol",
     "side",
     "type",
@@ -32,6 +32,7 @@ const KNOWN: [&str; 14] = [
     "stopPrice",
     "newClientOrderId",
     "newOrderRespType",
+    "icebergQty",
     self_trade::MODE,
     "recvWindow",
     "timestamp",
@@ -48,6 +49,8 @@ pub(super) struct Placing {
     amount: Amount,
     self_trade: SelfTrade,
     client_id: Option<ClientOrderId>,
+    /// How many shares it shows at a time, if not all.
+    display: Option<Shares>,
     tell: Tell,
 }
 
@@ -178,6 +181,7 @@ impl Placing {
             amount: amount_asked,
             self_trade: self_trade::read(asked)?,
             client_id: client_id.transpose()?,
+            display: display(asked, kind, has_time_in_force)?,
             tell,
         })
     }
@@ -200,7 +204,9 @@ impl Placing {
         match self.amount {
             Amount::Shares(shares) => {
                 let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-                Command::PlaceOrder { account, order, client_id, until: None }
+                let in_parts = |display| IcebergOrder { account, order, display, client_id, until: None }.command();
+                let iceberg = self.display.and_then(in_parts);
+                iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until: None })
             }
             Amount::Funds(funds) => {
                 let order = FundsOrder { symbol, side, funds, self_trade };
@@ -265,6 +271,7 @@ impl Placing {
         });
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
             told.extend(more);
+            told.extend(self.display.map(|display| ("icebergQty".to_owned(), json!(numbers::shares(display)))));
             if self.tell == Tell::Full {
                 told.insert("fills".to_owned(), fills.iter().map(fill_shape).collect());
             }
@@ -303,6 +310,18 @@ fn fill_shape(trade: &Trade) -> Value {
 /// A parameter that is a name for an order.
 pub(super) fn client_order_id(parameter: &str, text: &str) -> Result<ClientOrderId, Refusal> {
     ClientOrderId::parse(text.as_bytes()).map_err(|_| Refusal::illegal(parameter, "^[a-zA-Z0-9._:/-]{1,36}$"))
+}
+
+/// How many shares an order of this kind shows at a time, if not all.
+fn display(asked: &Parameters, kind: OrderKind, has_time_in_force: bool) -> Result<Option<Shares>, Refusal> {
+    match asked.text("icebergQty") {
+        None => Ok(None),
+        Some(_) if kind.rests() => quantity(asked, "icebergQty").map(Some),
+        Some(_) if has_time_in_force => {
+            Err(Refusal::new(-1115, "Invalid timeInForce. An order with icebergQty can only be GTC."))
+        }
+        Some(_) => Err(Refusal::not_required("icebergQty")),
+    }
 }
 
 /// A number of shares.

@@ -211,6 +211,11 @@ impl Refusal {
             Reject::NotLinked | Reject::CannotLink { .. } | Reject::DeadlinePassed { .. } => {
                 Refusal::new(-2010, format!("{reject}."))
             }
+            Reject::DisplayOutOfBounds { display, most, .. } if display > most => {
+                Refusal::new(-2010, "IcebergQty exceeds QTY.")
+            }
+            Reject::DisplayOutOfBounds { .. } => Refusal::filter("ICEBERG_PARTS"),
+            Reject::DisplayOffLot { .. } => Refusal::filter("LOT_SIZE"),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))

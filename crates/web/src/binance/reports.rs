@@ -189,7 +189,7 @@ impl Standing {
             "q": numbers::shares(self.shares),
             "p": order.price_text(),
             "P": order.stop_price_text(),
-            "F": numbers::zero(),
+            "F": order.display_text(),
             "g": order.list_number(),
             // Of the order that is canceled or amended; nothing else has an original.
             "C": if canceled { order.client_name() } else { String::new() },

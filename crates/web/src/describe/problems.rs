@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 43] = [
+const CODES: [(&str, u16, &str); 44] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -36,7 +36,8 @@ const CODES: [(&str, u16, &str); 43] = [
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
     ("off-tick", 422, "A limit or `stop` is not a multiple of the symbol's `tick`"),
-    ("off-lot", 422, "The shares are not a multiple of the symbol's `lot`"),
+    ("off-lot", 422, "The shares, or the `display`, are not a multiple of the symbol's `lot`"),
+    ("display-out-of-range", 422, "The `display` is less than a hundredth of the shares, or more than all"),
     ("shares-out-of-range", 422, "Fewer shares than the symbol's `min_shares`, or more than its `max_shares`"),
     (
         "value-out-of-range",
@@ -154,6 +155,8 @@ mod tests {
                 until: engine::Deadline::new(engine::Time(1)).expect("a time"),
                 now: engine::Time(2),
             },
+            Reject::DisplayOutOfBounds { display: Shares::MIN, least: Shares::MAX, most: Shares::MAX },
+            Reject::DisplayOffLot { display: Shares::MIN, lot: Shares::MAX },
             Reject::NotCanceled,
             Reject::Full,
         ];

@@ -58,9 +58,12 @@ pub(crate) async fn place(
         let field = match fault {
             PairFault::TakesAtOnce(Which::First) => FIRST,
             PairFault::TakesAtOnce(Which::Second) => SECOND,
-            PairFault::Funds | PairFault::Symbol | PairFault::Side | PairFault::Shares | PairFault::NeitherWaits => {
-                "orders"
-            }
+            PairFault::Funds
+            | PairFault::Display
+            | PairFault::Symbol
+            | PairFault::Side
+            | PairFault::Shares
+            | PairFault::NeitherWaits => "orders",
         };
         Problem::field(field, fault.to_string())
     })?;

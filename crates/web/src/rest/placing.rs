@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{
-    AccountId, ClientOrderId, Command, Deadline, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind, Price, Reply,
-    SelfTrade, Shares, Side, Symbol, Trigger,
+    AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Price, Reply, SelfTrade, Shares, Side, Symbol, Trigger,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -54,6 +54,10 @@ pub(crate) struct PlaceOrderBody {
     /// When what is open of the order is canceled. It belongs to an order that rests or waits.
     #[schema(value_type = Option<values::DeadlineAsked>)]
     until: Option<serde_json::Value>,
+    /// How many shares the order shows at a time, if not all. What it hides executes, too, behind all that is shown at its price. It
+    /// belongs to an order that rests.
+    #[schema(value_type = Option<values::SharesAsked>)]
+    display: Option<String>,
     /// A name by which the order can be sent again without being placed twice.
     #[schema(value_type = Option<values::ClientOrder>)]
     client_order_id: Option<String>,
@@ -116,7 +120,7 @@ impl From<SelfTradeName> for SelfTrade {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "deadline-passed", "funds-trade-nothing", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "deadline-passed", "funds-trade-nothing", "halted", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -152,6 +156,7 @@ pub(super) struct Placing {
     trigger: Option<Trigger>,
     self_trade: SelfTrade,
     until: Option<Deadline>,
+    display: Option<Shares>,
     amount: Amount,
 }
 
@@ -193,6 +198,11 @@ impl Placing {
             let why = "until belongs to an order that rests or waits, and this one is done at once";
             return Err(Problem::field("until", why));
         }
+        let display = asked.display.as_deref().map(input::display).transpose()?;
+        if display.is_some() && !kind.rests() {
+            let why = "display belongs to an order that rests, and this one is done at once";
+            return Err(Problem::field("display", why));
+        }
         let client_id = asked.client_order_id.as_deref().map(input::client_order_id).transpose()?;
         let amount = match (&asked.shares, &asked.funds) {
             (Some(shares), None) => Amount::Shares(input::order_shares(shares)?),
@@ -209,7 +219,7 @@ impl Placing {
                 return Err(Problem::field("funds", "shares and funds exclude each other".to_owned()));
             }
         };
-        Ok(Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, amount })
+        Ok(Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, display, amount })
     }
 
     pub(super) fn account(&self) -> AccountId {
@@ -219,12 +229,12 @@ impl Placing {
     pub(super) fn command(&self) -> Command {
         let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
         match self.amount {
-            Amount::Shares(shares) => Command::PlaceOrder {
-                account,
-                order: NewOrder { symbol, side, limit, shares, kind, trigger, self_trade },
-                client_id,
-                until,
-            },
+            Amount::Shares(shares) => {
+                let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+                let in_parts = |display| IcebergOrder { account, order, display, client_id, until }.command();
+                let iceberg = self.display.and_then(in_parts);
+                iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+            }
             Amount::Funds(funds) => {
                 let order = FundsOrder { symbol, side, funds, self_trade };
                 Command::PlaceByFunds { account, order, client_id }
@@ -242,7 +252,8 @@ impl Placing {
         };
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
-        Ok(PlacedShape::of(order, client_id, account.to_string(), &placed, until))
+        let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
+        Ok(PlacedShape { display: self.display.map(|display| display.to_string()), ..placed })
     }
 }
 

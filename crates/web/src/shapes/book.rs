@@ -90,7 +90,7 @@ impl QueuedShape {
             order_id: open.order.0,
             account: scene.view.account(open.account).id.to_string(),
             limit: open.limit.to_string(),
-            open: open.open.to_string(),
+            open: open.on_show().to_string(),
             time: scene.as_placed(open)?.placed_at().map(|time| time.0),
         })
     }

@@ -40,6 +40,10 @@ pub(crate) struct PlacedShape {
     /// When what is open of it is canceled.
     #[schema(value_type = Option<values::Time>, required = true)]
     pub(crate) until: Option<u64>,
+    /// How many shares it shows at a time; absent of one that shows all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Shares>)]
+    pub(crate) display: Option<String>,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
 }
@@ -65,6 +69,7 @@ impl PlacedShape {
             take_profit,
             self_trade: placed.self_trade.name(),
             until: micros(until),
+            display: None,
             shares: placed.shares.to_string(),
         }
     }
@@ -119,6 +124,14 @@ pub(crate) struct OrderShape {
     /// When what is open of it is canceled. None of an order that is done.
     #[schema(value_type = Option<values::Time>, required = true)]
     until: Option<u64>,
+    /// How many shares it shows at a time; absent of one that shows all, or is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Shares>)]
+    display: Option<String>,
+    /// How many of those that are open it shows now; absent of one that shows all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Shares>)]
+    shown: Option<String>,
     /// Whether it waits still: it stands in no book.
     waits: bool,
     #[schema(value_type = values::Shares)]
@@ -171,9 +184,10 @@ impl OrderShape {
                 // A database does not say it.
                 let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
                 let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
+                let iceberg = standing.and_then(|standing| standing.iceberg);
                 OrderShape::new(
                     Names::of(view, &open),
-                    &Open { waits, until, self_trade, ..open },
+                    &Open { waits, until, iceberg, self_trade, ..open },
                     client_id,
                     Shares::ZERO,
                     None,
@@ -207,6 +221,7 @@ impl OrderShape {
             (Some(_), false) => "canceled",
         };
         let [stop, take_profit] = trigger_texts(order.side, order.trigger);
+        let iceberg = order.iceberg.filter(|_| done.is_none());
         OrderShape {
             order_id: order.order.0,
             client_order_id: client_id.map(|id| id.to_string()),
@@ -220,6 +235,8 @@ impl OrderShape {
             self_trade: order.self_trade.name(),
             linked_with: order.linked.map(|partner| partner.0),
             until: micros(order.until.filter(|_| done.is_none())),
+            display: iceberg.map(|iceberg| iceberg.display.to_string()),
+            shown: iceberg.map(|iceberg| iceberg.shown.to_string()),
             waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),

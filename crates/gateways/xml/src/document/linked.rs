@@ -37,6 +37,7 @@ impl<'a> Grammar<'a, '_> {
                     PairFault::TakesAtOnce(Which::First) => one,
                     PairFault::TakesAtOnce(Which::Second) => other,
                     PairFault::Funds
+                    | PairFault::Display
                     | PairFault::Symbol
                     | PairFault::Side
                     | PairFault::Shares

@@ -7,6 +7,7 @@ mod escape;
 mod fault;
 mod fields;
 mod linked;
+mod order_display;
 mod order_fields;
 mod order_kind;
 mod order_terms;

@@ -8,17 +8,32 @@ use exchange::OnFailure;
 
 use super::fault::ChildFault;
 use super::fields::{client_order_id, decimal, given, symbol};
+use super::order_display;
 use super::order_kind::{self, order_kind};
 use super::order_terms;
 use super::reader::Value;
 
 /// How many attributes an order may have.
-pub(super) const ORDER_FIELDS: usize = 12;
+pub(super) const ORDER_FIELDS: usize = 13;
 
 /// The attributes that say what is to be placed; `client_id` is what the new order's client order id is called.
 pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
     let [kind, tif, post_only] = order_kind::NAMES;
-    ["sym", "amount", "limit", kind, tif, post_only, "funds", client_id, "stop", "take-profit", "self-trade", "until"]
+    [
+        "sym",
+        "amount",
+        "limit",
+        kind,
+        tif,
+        post_only,
+        "funds",
+        client_id,
+        "stop",
+        "take-profit",
+        "self-trade",
+        "until",
+        "display",
+    ]
 }
 
 /// The order that the values of these attributes ask for.
@@ -28,11 +43,13 @@ pub(super) fn order_command<'a>(
     client_id_name: &'static str,
     values: [Option<Value<'a>>; ORDER_FIELDS],
 ) -> Result<Command, ChildFault<'a>> {
-    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, self_trade, until] = values;
+    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, self_trade, until, display] =
+        values;
     let (kind, time) = order_kind([kind, tif, post_only])?;
     let self_trade = order_terms::self_trade(self_trade)?;
     let waits = stop.is_some() || take_profit.is_some();
     let until = order_terms::deadline(kind, time, waits, until)?;
+    let display = order_display::display(kind, display)?;
     let sym = given(sym, element, "sym")?;
     let client_id = client_id.map(|id| client_order_id(client_id_name, id)).transpose()?;
     if let Some(funds) = funds {
@@ -68,7 +85,7 @@ pub(super) fn order_command<'a>(
         }
     };
     let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-    Ok(Command::PlaceOrder { account, order, client_id, until })
+    Ok(order_display::placing(account, order, client_id, until, display))
 }
 
 /// Which order is meant; none if the id is none that an order may have.

@@ -272,6 +272,12 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"\" until=\"");
                 push_seconds(self.out, until.time());
             }
+            if let Some(iceberg) = status.iceberg {
+                self.out.extend_from_slice(b"\" display=\"");
+                self.out.extend_from_slice(iceberg.display.text().as_bytes());
+                self.out.extend_from_slice(b"\" shown=\"");
+                self.out.extend_from_slice(iceberg.shown.text().as_bytes());
+            }
             self.out.extend_from_slice(b"\"/>");
         }
         if let Some(canceled) = &status.canceled {

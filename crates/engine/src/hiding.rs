@@ -1,0 +1,163 @@
+//! Shows orders by parts: how many shares of one are on its book for all to see, and what follows when those are executed. The next part
+//! stands behind all other orders of its price, as if it had just been placed.
+
+use crate::amount::{Price, Shares};
+use crate::book::Level;
+use crate::command::{Command, Condition, NewOrder, Terms};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::icebergs::{Hiding, Iceberg, least_display};
+use crate::ids::{OrderId, SymbolIndex};
+use crate::manner::IcebergOrder;
+use crate::orders::Order;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::slab::NONE;
+
+impl Engine {
+    /// How an open order shows its shares; none for one that shows all.
+    pub fn iceberg(&self, order: OrderId) -> Option<Iceberg> {
+        let Hiding { display, .. } = self.icebergs.get(order)?;
+        let slot = self.orders.find(order)?;
+        let waits = self.stops.is_waiting(slot, self.orders.get(slot).level);
+        Some(Iceberg { display, shown: if waits { Shares::ZERO } else { self.orders.get(slot).open } })
+    }
+
+    /// All that is open of an order, shown or not.
+    #[inline]
+    pub(crate) fn open_of(&self, slot: u32) -> Shares {
+        let order = self.orders.get(slot);
+        match self.icebergs.get(order.id) {
+            None => order.open,
+            Some(Hiding { hidden, .. }) => order.open.plus(hidden),
+        }
+    }
+
+    /// What an open order hides of what is open of it: nothing if it shows all, or stands in no book.
+    #[cold]
+    pub fn hidden_shares(&self, order: OrderId) -> Shares {
+        self.icebergs.get(order).map_or(Shares::ZERO, |hiding| hiding.hidden)
+    }
+
+    /// Places an order that shows a part of its shares at a time.
+    #[cold]
+    pub(crate) fn place_iceberg(&mut self, command: &Command, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
+        let asked = command.as_iceberg().expect("invariant: whoever asks has one");
+        let IcebergOrder { account, ref order, display, client_id, until } = asked;
+        let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
+        self.place_on_terms(account, order, &Terms { client_id, until, condition, display: Some(display) }, events)
+    }
+
+    /// Errors: `DisplayOutOfBounds`, `DisplayOffLot`.
+    pub(crate) fn check_display(&self, asked: &NewOrder, display: Shares) -> Result<(), Reject> {
+        let (least, most) = (least_display(asked.shares), asked.shares);
+        if display < least || display > most {
+            return Err(Reject::DisplayOutOfBounds { display, least, most });
+        }
+        let rules = self.symbols.find(asked.symbol).and_then(|symbol| self.rules(symbol));
+        match rules.map(|rules| rules.lot).filter(|&lot| display.rounded_down(lot) != display) {
+            Some(lot) => Err(Reject::DisplayOffLot { display, lot }),
+            None => Ok(()),
+        }
+    }
+
+    /// The order that was just opened shows so many shares at a time.
+    #[cold]
+    pub(crate) fn give_display(&mut self, order: OrderId, display: Shares, events: &mut impl FnMut(Event)) {
+        self.icebergs.insert(order, display);
+        events(Event::DisplayGiven { order, display });
+    }
+
+    /// An order is about to rest on its book: it shows a part.
+    #[cold]
+    pub(crate) fn show_first(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        let order = self.orders.get_mut(slot);
+        let Some(hiding) = self.icebergs.get_mut(order.id) else { return };
+        let shown = order.open.min(hiding.display);
+        hiding.hidden = order.open.less(shown);
+        order.open = shown;
+        events(Event::TipShown { order: order.id, symbol, shares: shown, stands_last: true });
+    }
+
+    /// Nothing of an order is on show any more and some of it is open: the next part is, behind all orders of its price.
+    #[cold]
+    pub(crate) fn show_next(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        let order = self.orders.get_mut(slot);
+        let hiding = self.icebergs.get_mut(order.id).expect("invariant: it hides something");
+        let shown = hiding.hidden.min(hiding.display);
+        hiding.hidden = hiding.hidden.less(shown);
+        order.open = shown;
+        let order = order.id;
+        self.books.stand_last(slot, &mut self.orders);
+        events(Event::TipShown { order, symbol, shares: shown, stands_last: true });
+    }
+
+    /// Shares that an order showed were taken off it.
+    #[cold]
+    pub(crate) fn show_rest(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        let Order { id: order, open, level, .. } = *self.orders.get(slot);
+        let rests = level != NONE && !self.stops.is_waiting(slot, level);
+        if !rests || self.icebergs.get(order).is_none() {
+            return;
+        }
+        if open.is_zero() {
+            self.show_next(slot, symbol, events);
+        } else {
+            events(Event::TipShown { order, symbol, shares: open, stands_last: false });
+        }
+    }
+
+    /// Visits what the orders of a level hide, as if that were orders behind the others, until `visit` says that it has seen enough. Gives
+    /// whether it has not.
+    #[cold]
+    pub(crate) fn look_below(&self, level: &Level, visit: &mut impl FnMut(Price, &Order) -> bool) -> bool {
+        let mut slot = level.oldest;
+        while slot != NONE {
+            let order = self.orders.get(slot);
+            let open = self.hidden_shares(order.id);
+            if !open.is_zero() && !visit(level.price, &Order { open, ..*order }) {
+                return false;
+            }
+            slot = order.newer;
+        }
+        true
+    }
+
+    /// Has an open order that was imported show so much. Errors: what is wrong with it.
+    pub(crate) fn restore_iceberg(
+        &mut self,
+        order: OrderId,
+        display: Shares,
+        shown: Shares,
+    ) -> Result<(), &'static str> {
+        let Some(slot) = self.orders.find(order) else { return Err("a part shown of an order that is not open") };
+        let (open, waits) = (self.orders.get(slot).open, self.waits(slot).is_some());
+        if display < least_display(open) || shown > display.min(open) || shown.is_zero() != waits {
+            return Err("an order that shows an impossible part");
+        }
+        self.icebergs.insert(order, display);
+        if !waits {
+            self.orders.get_mut(slot).open = shown;
+            self.icebergs.get_mut(order).expect("invariant: it was inserted").hidden = open.less(shown);
+        }
+        Ok(())
+    }
+
+    /// All that an order hides is in its slot again: it leaves its book.
+    #[cold]
+    pub(crate) fn uncover(&mut self, slot: u32) {
+        let order = self.orders.get_mut(slot);
+        if let Some(hiding) = self.icebergs.get_mut(order.id) {
+            order.open = order.open.plus(std::mem::replace(&mut hiding.hidden, Shares::ZERO));
+        }
+    }
+
+    /// Takes shares off what an order hides, as many as it does. Gives how many are still to be taken off.
+    #[cold]
+    pub(crate) fn take_hidden(&mut self, order: OrderId, shares: Shares) -> Shares {
+        let Some(hiding) = self.icebergs.get_mut(order) else { return shares };
+        let taken = hiding.hidden.min(shares);
+        hiding.hidden = hiding.hidden.less(taken);
+        shares.less(taken)
+    }
+}

@@ -1,0 +1,33 @@
+//! How many shares of an order are on show at a time. Source: docs/PROTOCOL.md, orders that show a part.
+
+use engine::{AccountId, AmountError, ClientOrderId, Command, Deadline, IcebergOrder, NewOrder, OrderKind, Shares};
+
+use super::fault::ChildFault;
+use super::fields::decimal;
+use super::reader::Value;
+
+/// How many shares an order of this kind shows at a time; none for one that shows all.
+pub(super) fn display<'a>(kind: OrderKind, value: Option<Value<'a>>) -> Result<Option<Shares>, ChildFault<'a>> {
+    let Some(value) = value else { return Ok(None) };
+    if !kind.rests() {
+        return Err(ChildFault::Order("display belongs to an order that rests, and this one is done at once"));
+    }
+    let shares = decimal("display", &value.trimmed(), |display| match display.negative {
+        true => Err(AmountError::NotAboveZero),
+        false => display.order_shares(),
+    });
+    shares.map(Some)
+}
+
+/// Places an order that shows so many shares at a time, or all.
+pub(super) fn placing(
+    account: AccountId,
+    order: NewOrder,
+    client_id: Option<ClientOrderId>,
+    until: Option<Deadline>,
+    display: Option<Shares>,
+) -> Command {
+    let iceberg = display.map(|display| IcebergOrder { account, order, display, client_id, until });
+    let iceberg = iceberg.and_then(|iceberg| iceberg.command());
+    iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+}
