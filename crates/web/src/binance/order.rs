@@ -52,8 +52,11 @@ impl Order {
         let Past { order: past, open, triggered, linked } = past;
         if let Some(open) = open {
             let open = Order::of(view, open, past.client_id);
-            let waits = view.open_order(past.order).is_some_and(|open| open.waits);
-            return Order { time: Some(past.time), waits, triggered: *triggered, linked: *linked, ..open };
+            let standing = view.open_order(past.order);
+            let waits = standing.is_some_and(|open| open.waits);
+            // Of a list that was imported, only the state says it.
+            let linked = linked.or(standing.and_then(|open| open.linked));
+            return Order { time: Some(past.time), waits, triggered: *triggered, linked, ..open };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {
