@@ -230,6 +230,9 @@ impl History {
 
     /// As `linked_with`, after the command `through`.
     pub(crate) fn linked_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
+        if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {
+            return Ok(None);
+        }
         let partner = |note: &Note| match note.what {
             Noted::Linked(partner) => Some(partner),
             Noted::Triggered(_) => None,

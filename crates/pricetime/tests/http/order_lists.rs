@@ -110,10 +110,11 @@ fn two_orders_are_told_with_their_partners_and_the_same_after_restarts() {
 }
 
 #[test]
-fn canceling_one_cancels_both_and_refusals_name_the_order() {
+fn refusals_name_the_order_that_is_at_fault() {
     let folder = Folder::new("rest-order-lists-refused");
     let server = Launch::new(&folder.data()).start();
     server.ask(MARKET);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="1" limit="2"/></transactions>"#);
     let http = Http::new(server.http);
     let malformed = |first: Value, second: Value, field: &str| {
         let refused = place(&http, first, second);
@@ -144,7 +145,7 @@ fn canceling_one_cancels_both_and_refusals_name_the_order() {
 }
 
 #[test]
-fn an_order_that_would_trigger_at_once_leaves_nothing_of_the_other_one() {
+fn of_two_that_cannot_both_be_placed_there_is_none_and_canceling_one_cancels_both() {
     let folder = Folder::new("rest-order-lists-nothing");
     let server = Launch::new(&folder.data()).start();
     server.ask(MARKET);

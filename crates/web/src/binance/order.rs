@@ -57,7 +57,9 @@ impl Order {
             let standing = view.open_order(past.order);
             let waits = standing.is_some_and(|open| open.waits);
             let display = standing.and_then(|open| open.iceberg).map(|iceberg| iceberg.display);
-            return Order { time: Some(past.time), waits, display, triggered: *triggered, linked: *linked, ..open };
+            // Of a list that was imported, only the state says it.
+            let linked = linked.or(standing.and_then(|open| open.linked));
+            return Order { time: Some(past.time), waits, display, triggered: *triggered, linked, ..open };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {

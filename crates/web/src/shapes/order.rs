@@ -185,9 +185,11 @@ impl OrderShape {
                 let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
                 let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
                 let iceberg = standing.and_then(|standing| standing.iceberg);
+                // Of a pair that was imported, only the state says it.
+                let linked = open.linked.or(standing.and_then(|standing| standing.linked));
                 OrderShape::new(
                     Names::of(view, &open),
-                    &Open { waits, until, iceberg, self_trade, ..open },
+                    &Open { waits, until, iceberg, self_trade, linked, ..open },
                     client_id,
                     Shares::ZERO,
                     None,

@@ -26,7 +26,8 @@ impl<'a> Grammar<'a, '_> {
         let known = Fields::of(&self.reader, &[]).known("oco");
         let orders = if tag.empty { None } else { self.two_orders(account)? };
         let Some([(one, first), (other, second)]) = orders else {
-            return Ok(self.refused_pair(Span::default(), known.err().unwrap_or(NOT_TWO)));
+            self.refused_pair(Span::default(), known.err().unwrap_or(NOT_TWO));
+            return Ok(());
         };
         let ops = match (known, first, second) {
             (Err(why), ..) => Err((Span::default(), why)),
