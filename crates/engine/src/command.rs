@@ -3,6 +3,7 @@
 use std::num::NonZeroI64;
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::rules::SymbolRules;
 
@@ -311,6 +312,10 @@ pub enum Command {
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Give a symbol these rules in place of all that it has. They hold for what is placed or triggered from now on.
     ChangeRules { symbol: Symbol, rules: SymbolRules },
+    /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they pay.
+    ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
+    /// Put an account into a tier.
+    ChangeTier { account: AccountId, tier: Tier },
 }
 
 impl Command {
@@ -335,7 +340,9 @@ impl Command {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => None,
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => None,
         }
     }
 
@@ -359,7 +366,9 @@ impl Command {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
-            | Command::PlaceLinked { .. } => None,
+            | Command::PlaceLinked { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => None,
         }
     }
 }

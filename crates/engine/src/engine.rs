@@ -12,6 +12,7 @@ use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
+use crate::fee_schedule::FeeSchedule;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
 use crate::links::Links;
@@ -48,6 +49,7 @@ pub struct Engine {
     /// from that. Never walked through: its order depends on the hash.
     pub(crate) amended: HashMap<OrderId, Shares, FixedState>,
     pub(crate) links: Links,
+    pub(crate) fees: FeeSchedule,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -85,6 +87,7 @@ impl Engine {
             last_opened: Sequence::ZERO,
             deadlines: Deadlines::new(hasher.clone()),
             links: Links::new(),
+            fees: FeeSchedule::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -241,6 +244,8 @@ impl Engine {
                 Ok(Reply::Expired)
             }
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
+            Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
+            Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -287,7 +292,9 @@ impl Engine {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => return None,
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

@@ -10,6 +10,7 @@ mod amending;
 mod amount;
 mod book;
 mod canceling;
+mod charging;
 mod client_orders;
 mod command;
 mod counting;
@@ -17,6 +18,8 @@ mod deadlines;
 mod engine;
 mod event;
 mod export;
+mod fee_schedule;
+mod fees;
 mod id_index;
 mod ids;
 mod import;
@@ -45,6 +48,8 @@ pub use command::{
 };
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
+pub use fee_schedule::FeeSchedule;
+pub use fees::{Fee, FeeRate, Fees, Taken, Tier, TierError};
 pub use id_index::IdIndex;
 pub use ids::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Deadline, IdError, NAME_BYTES_MAX, OrderId,

@@ -462,6 +462,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
+            | Event::FeesTaken { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => 0,
         })

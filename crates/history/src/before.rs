@@ -146,6 +146,8 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Deadline { .. }
         | StateItem::Link { .. }
         | StateItem::Rules { .. }
+        | StateItem::Fees { .. }
+        | StateItem::Tier { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

@@ -4,8 +4,10 @@
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
     Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side,
-    Status, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    Status, Symbol, SymbolIndex, SymbolRules, Tier, Time, Trigger,
 };
+
+use crate::fees::Charged;
 
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
@@ -34,12 +36,15 @@ pub struct Model {
     pub(crate) just_opened: Option<OrderId>,
     /// Pairs of open orders of which one cancels the other.
     pub(crate) links: Vec<(OrderId, OrderId)>,
+    /// The fees of the symbols and tiers that have any, in no order that means anything.
+    pub(crate) fees: Vec<Charged>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub id: AccountId,
     pub balance: Money,
+    pub tier: Tier,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +135,7 @@ impl Model {
             has_canceled: false,
             just_opened: None,
             links: Vec::new(),
+            fees: Vec::new(),
         }
     }
 
@@ -187,6 +193,8 @@ impl Model {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
             }
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
+            Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
+            Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
         }
     }
 
@@ -216,7 +224,7 @@ impl Model {
             return Err(Reject::TooMuchMoney { issued: created });
         }
         let account = AccountIndex(self.accounts.len() as u32);
-        self.accounts.push(Account { id, balance });
+        self.accounts.push(Account { id, balance, tier: Tier::FIRST });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
         Ok(Reply::Created)

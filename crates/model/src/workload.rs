@@ -7,6 +7,7 @@ use engine::{
     OrderKind, OrderName, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolRules, Trigger,
 };
 
+use crate::drawn_fees;
 use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
 pub use crate::random::Random;
@@ -49,6 +50,8 @@ pub struct Workload {
     has_links: bool,
     /// Whether symbols are given rules.
     has_rules: bool,
+    /// Whether there are fees.
+    has_fees: bool,
 }
 
 impl Workload {
@@ -86,6 +89,7 @@ impl Workload {
             has_terms: false,
             has_links: false,
             has_rules: false,
+            has_fees: false,
         }
     }
 
@@ -122,6 +126,11 @@ impl Workload {
         Workload { has_rules: true, ..self }
     }
 
+    /// The same, in which fees and tiers change now and then.
+    pub fn with_fees(self) -> Workload {
+        Workload { has_fees: true, ..self }
+    }
+
     /// The kind of market that was drawn.
     pub fn flavour(&self) -> Flavour {
         self.flavour
@@ -138,6 +147,7 @@ impl Workload {
             2..3 if self.has_own_commands && self.random.percent(50) => Op::Command(self.own_command()),
             2..3 => self.create_symbol(),
             3..5 if self.has_rules => self.change_rules(model),
+            5..7 if self.has_fees => self.change_fees(),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
             9..65 => self.place_order(model),
@@ -442,6 +452,16 @@ impl Workload {
             _ => draw(&mut self.random, &self.prices, &self.sizes),
         };
         Op::Command(Command::ChangeRules { symbol, rules })
+    }
+
+    /// Sometimes an account's tier.
+    fn change_fees(&mut self) -> Op {
+        let tier = drawn_fees::tier(&mut self.random);
+        if self.random.percent(30) {
+            return Op::Command(Command::ChangeTier { account: self.account(), tier });
+        }
+        let (symbol, fees) = (self.symbol(), drawn_fees::draw(&mut self.random, &self.accounts));
+        Op::Command(Command::ChangeFees { symbol, tier, fees })
     }
 
     /// A market order for more than the book has: it ends where the band does, or the money for whole lots.

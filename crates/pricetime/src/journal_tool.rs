@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use engine::{AccountId, Command, Entry, FundsOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger};
+use engine::{AccountId, Command, Entry, Fees, FundsOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger};
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
 
@@ -130,6 +130,12 @@ fn describe(command: &Command) -> String {
             format!("amendment of account {account}: client order id {id} to {shares}")
         }
         Command::ChangeRules { symbol, rules } => format!("rules of {symbol}: {rules}"),
+        Command::ChangeFees { symbol, tier, fees: None } => format!("fees of {symbol}, tier {}: none", tier.number()),
+        Command::ChangeFees { symbol, tier, fees: Some(Fees { maker, taker, account }) } => format!(
+            "fees of {symbol}, tier {}: maker {maker} per cent, taker {taker} per cent, to account {account}",
+            tier.number()
+        ),
+        Command::ChangeTier { account, tier } => format!("tier of account {account}: {}", tier.number()),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),
         Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
@@ -203,8 +209,8 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 9] =
-    ["accounts", "symbols", "issues", "orders", "cancels", "activations", "amendments", "expirations", "rules"];
+const KINDS: [&str; 10] =
+    ["accounts", "symbols", "issues", "orders", "cancels", "activations", "amendments", "expirations", "rules", "fees"];
 
 /// Its place among [`KINDS`].
 fn kind(command: &Command) -> usize {
@@ -222,5 +228,6 @@ fn kind(command: &Command) -> usize {
         Command::AmendOrder { .. } => 6,
         Command::ExpireOrders => 7,
         Command::ChangeRules { .. } => 8,
+        Command::ChangeFees { .. } | Command::ChangeTier { .. } => 9,
     }
 }

@@ -5,12 +5,13 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, Money, NewOrder, OrderId, OrderKind,
-    Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, FeeRate, Money, NewOrder, OrderId,
+    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::fee_rows::FeeRows;
 use crate::notes::NoteRows;
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::StopRows;
@@ -56,6 +57,7 @@ pub struct Effects {
     pub(crate) notes: NoteRows,
     pub(crate) rules: Vec<RulesRow>,
     pub(crate) terms: TermRows,
+    pub(crate) fees: FeeRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -141,6 +143,8 @@ pub(crate) struct ExecutionRow {
     pub aggressor: Side,
     pub price: Price,
     pub shares: Shares,
+    pub buyer_fee: FeeRate,
+    pub seller_fee: FeeRate,
     pub sequence: Sequence,
     pub time: Time,
 }
@@ -193,6 +197,7 @@ impl Effects {
             notes: NoteRows::default(),
             rules: Vec::new(),
             terms: TermRows::default(),
+            fees: FeeRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -224,6 +229,7 @@ impl Effects {
         self.notes.clear();
         self.rules.clear();
         self.terms.clear();
+        self.fees.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -239,6 +245,9 @@ impl Effects {
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
             Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
+            Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
+            Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
+            Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
                 self.arriving = Some(Arriving { order, account, side: placed.side });
@@ -268,6 +277,7 @@ impl Effects {
                 };
                 let execution = self.after.next_execution;
                 self.after.next_execution += 1;
+                let [buyer_fee, seller_fee] = self.fees.taken(side);
                 self.executions.push(ExecutionRow {
                     execution,
                     symbol,
@@ -278,6 +288,8 @@ impl Effects {
                     aggressor: side,
                     price,
                     shares,
+                    buyer_fee,
+                    seller_fee,
                     sequence,
                     time,
                 });
@@ -341,7 +353,12 @@ impl Effects {
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len();
-        let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
+        let others = named
+            + self.stops.len()
+            + self.notes.rows().len()
+            + self.rules.len()
+            + self.terms.reduced().len()
+            + self.fees.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 
@@ -426,6 +443,13 @@ impl OrderRow {
     /// Whether it has a deadline or prevents self-trades.
     pub(crate) fn has_terms(&self) -> bool {
         self.self_trade != SelfTrade::Allowed || self.until.is_some()
+    }
+}
+
+impl ExecutionRow {
+    /// Whether somebody paid for it.
+    pub(crate) fn has_fees(&self) -> bool {
+        self.buyer_fee != FeeRate::ZERO || self.seller_fee != FeeRate::ZERO
     }
 }
 

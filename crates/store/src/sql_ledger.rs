@@ -81,6 +81,8 @@ impl Ledger for SqlLedger {
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
         }

@@ -1,11 +1,12 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
 //! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
-//! 0010_rules.sql and 0011_terms.sql.
+//! 0010_rules.sql, 0011_terms.sql and 0013_fees.sql.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
-use crate::effects::{CancellationRow, Effects, OrderRow};
+use crate::effects::{CancellationRow, Effects, ExecutionRow, OrderRow};
+use crate::fee_rows;
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
@@ -19,22 +20,30 @@ const STOP_PARAMETERS: usize = 29;
 const NOTE_PARAMETERS: usize = 8;
 /// Those of `pricetime.write_rules`, behind these.
 const RULES_PARAMETERS: usize = 10;
-/// Those of `pricetime.write_terms`, the last ones.
+/// Those of `pricetime.write_terms`, behind these.
 const TERM_PARAMETERS: usize = 21;
+/// Those of `pricetime.write_fees`, the last ones.
+const FEE_PARAMETERS: usize = 20;
 /// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 6] = [
+const FUNCTIONS: [(&str, usize); 7] = [
     ("write_batch", BATCH_PARAMETERS),
     ("write_client_orders", CLIENT_ORDER_PARAMETERS),
     ("write_stops", STOP_PARAMETERS),
     ("write_notes", NOTE_PARAMETERS),
     ("write_rules", RULES_PARAMETERS),
     ("write_terms", TERM_PARAMETERS),
+    ("write_fees", FEE_PARAMETERS),
 ];
-const PARAMETERS: usize =
-    BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS + NOTE_PARAMETERS + RULES_PARAMETERS + TERM_PARAMETERS;
+const PARAMETERS: usize = BATCH_PARAMETERS
+    + CLIENT_ORDER_PARAMETERS
+    + STOP_PARAMETERS
+    + NOTE_PARAMETERS
+    + RULES_PARAMETERS
+    + TERM_PARAMETERS
+    + FEE_PARAMETERS;
 
 /// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
-/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121)`.
+/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121), pricetime.write_fees(…, $141)`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=PARAMETERS;
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -48,10 +57,13 @@ pub(crate) fn write_batch() -> String {
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, fees, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     // Each order is inserted by one of three functions, and each cancellation by one of two.
+    // Each execution by one of two, too.
+    let is_free: fn(&ExecutionRow) -> bool = |row| !row.has_fees();
+    let has_fees: fn(&ExecutionRow) -> bool = ExecutionRow::has_fees;
     let is_plain: fn(&OrderRow) -> bool = |order| order.trigger.is_none() && !order.has_terms();
     let waits: fn(&OrderRow) -> bool = |order| order.trigger.is_some() && !order.has_terms();
     let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
@@ -75,7 +87,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     );
     all.extend(columns!(orders, if rests, row => row.order.0, row.open));
     all.extend(columns!(taken, row => row.order.0, row.shares));
-    all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
+    all.extend(columns!(executions, if is_free, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares));
     all.extend(
         columns!(cancellations, if was_asked, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares),
@@ -107,6 +119,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(terms.reduced(), row => row.order.0, row.shares));
     all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
         row.shares, u64::from(row.why.code())));
+    all.extend(columns!(fees.changed(), row => row.symbol.0, u64::from(row.tier.number()), row.maker(), row.taker(), row.account()));
+    all.extend(columns!(fees.moved(), row => row.account.0, u64::from(row.tier.number())));
+    all.extend(columns!(executions, if has_fees, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
+        row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
     assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

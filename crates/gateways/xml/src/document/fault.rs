@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::{AmountError, IdError, Reject, RulesFault};
+use engine::{AmountError, IdError, Reject, RulesFault, TierError};
 
 /// A whole document refused: nothing of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +144,7 @@ pub(super) enum ChildFault<'a> {
     UnknownOrder,
     /// Rules that no order could obey.
     Rules(RulesFault),
+    Tier(TierError),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -161,6 +162,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Id { field, error } => write!(f, "{field} {error}"),
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
             ChildFault::Rules(fault) => fault.fmt(f),
+            ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

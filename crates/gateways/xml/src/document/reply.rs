@@ -77,7 +77,7 @@ pub fn write_reply(
                 writer.element(part, answer());
                 writer.out.extend_from_slice(b"</replaced>");
             }
-            PartKind::Rules => writer.changed(part, answer()),
+            PartKind::Change => writer.changed(part, answer()),
             PartKind::Symbol => {
                 let answer = answer();
                 if refusal(answer).is_some() {
@@ -262,6 +262,10 @@ impl Writer<'_> {
             self.out.extend_from_slice(execution.shares.text().as_bytes());
             self.out.extend_from_slice(b"\" price=\"");
             self.out.extend_from_slice(execution.price.text().as_bytes());
+            if let Some(taken) = execution.taken() {
+                self.out.extend_from_slice(b"\" fee=\"");
+                self.out.extend_from_slice(taken.text().as_bytes());
+            }
             self.time(execution.time);
             if self.out.len() > bytes_end {
                 return false;
