@@ -13,6 +13,7 @@ mod binance_market;
 mod binance_past;
 mod binance_self_trade;
 mod binance_streams;
+mod fees;
 mod guard;
 mod large_market;
 mod one_market;
