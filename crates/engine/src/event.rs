@@ -4,7 +4,8 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{CancelReason, NewOrder, Trigger};
-use crate::fees::{Fee, Fees, Tier};
+use crate::fee::Fee;
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::rules::RulesPart;
 

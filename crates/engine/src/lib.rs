@@ -10,6 +10,7 @@ mod amending;
 mod amount;
 mod book;
 mod canceling;
+mod charge;
 mod charging;
 mod client_orders;
 mod command;
@@ -18,6 +19,7 @@ mod deadlines;
 mod engine;
 mod event;
 mod export;
+mod fee;
 mod fee_schedule;
 mod fees;
 mod id_index;
@@ -48,8 +50,9 @@ pub use command::{
 };
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
+pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;
-pub use fees::{Fee, FeeRate, Fees, Taken, Tier, TierError};
+pub use fees::{FeeRate, Fees, Tier, TierError};
 pub use id_index::IdIndex;
 pub use ids::{
     AccountId, AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Deadline, IdError, NAME_BYTES_MAX, OrderId,

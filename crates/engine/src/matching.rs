@@ -2,7 +2,7 @@
 //! it. Orders that wait for a price come here when they are triggered, from `triggering.rs`.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::charging::Charge;
+use crate::charge::Charge;
 use crate::client_orders::ClientOrder;
 use crate::command::{CancelReason, FundsOrder, NewOrder, OrderKind, SelfTrade, Side, Terms};
 use crate::counting::Counted;

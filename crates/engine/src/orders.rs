@@ -2,7 +2,7 @@
 //! Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};
-use crate::fees::Fee;
+use crate::fee::Fee;
 use crate::id_index::IdIndex;
 use crate::ids::{AccountIndex, OrderId, Time};
 use crate::reply::{Cancellation, DoneOrder, Execution};

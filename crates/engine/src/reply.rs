@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
-use crate::fees::Fee;
+use crate::fee::{Fee, Taken};
 use crate::ids::{AccountId, Deadline, OrderId, Time};
 use crate::reject::Reject;
 
@@ -71,6 +71,13 @@ pub struct Execution {
     pub time: Time,
     /// What the order paid for it.
     pub fee: Fee,
+}
+
+impl Execution {
+    /// What was taken of it.
+    pub fn taken(&self) -> Option<Taken> {
+        self.fee.taken(self.price, self.shares)
+    }
 }
 
 /// An order with nothing open, as whoever keeps it gives it: all that a query for it needs.

@@ -3,11 +3,9 @@
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side,
-    Status, Symbol, SymbolIndex, SymbolRules, Tier, Time, Trigger,
+    Fees, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares,
+    Side, Status, Symbol, SymbolIndex, SymbolRules, Tier, Time, Trigger,
 };
-
-use crate::fees::Charged;
 
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
@@ -37,7 +35,7 @@ pub struct Model {
     /// Pairs of open orders of which one cancels the other.
     pub(crate) links: Vec<(OrderId, OrderId)>,
     /// The fees of the symbols and tiers that have any, in no order that means anything.
-    pub(crate) fees: Vec<Charged>,
+    pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
 }
 
 #[derive(Clone, Debug)]

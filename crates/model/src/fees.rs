@@ -7,9 +7,6 @@ use engine::{
 
 use crate::exchange::{Model, Order};
 
-/// A tier's fees in a symbol.
-pub(crate) type Charged = (SymbolIndex, Tier, Fees<AccountIndex>);
-
 /// What an order pays for an execution, and to whom.
 #[derive(Clone, Copy)]
 pub(crate) struct Due {
