@@ -151,6 +151,8 @@
  * @property {string} price
  * @property {string} shares
  * @property {number} time
+ * @property {string} [fee]
+ * @property {"shares"|"dollars"} [fee_of]
  */
 
 /** Where the next older page begins; given back as it came. @typedef {string|number|null} Cursor */

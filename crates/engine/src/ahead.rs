@@ -57,7 +57,9 @@ impl Engine {
                     | Command::ExpireOrders
                     | Command::ChangeRules { .. }
                     | Command::FreeClientOrderId { .. }
-                    | Command::PlaceIceberg { .. },
+                    | Command::PlaceIceberg { .. }
+                    | Command::ChangeFees { .. }
+                    | Command::ChangeTier { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

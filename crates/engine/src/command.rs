@@ -3,6 +3,7 @@
 use std::num::NonZeroI64;
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::rules::SymbolRules;
 
@@ -328,6 +329,10 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
+    /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they pay.
+    ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
+    /// Put an account into a tier.
+    ChangeTier { account: AccountId, tier: Tier },
 }
 
 impl Command {
@@ -354,7 +359,9 @@ impl Command {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::ChangeRules { .. }
-            | Command::FreeClientOrderId { .. } => None,
+            | Command::FreeClientOrderId { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => None,
         }
     }
 
@@ -380,7 +387,9 @@ impl Command {
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
-            | Command::PlaceLinked { .. } => None,
+            | Command::PlaceLinked { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => None,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
+use crate::fee_schedule::FeeSchedule;
 use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
@@ -50,6 +51,7 @@ pub struct Engine {
     pub(crate) amended: HashMap<OrderId, Shares, FixedState>,
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
+    pub(crate) fees: FeeSchedule,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -88,6 +90,7 @@ impl Engine {
             deadlines: Deadlines::new(hasher.clone()),
             links: Links::new(),
             icebergs: Icebergs::new(),
+            fees: FeeSchedule::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -249,6 +252,8 @@ impl Engine {
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => self.free_client_order_id(account, id, events),
             Command::PlaceIceberg { .. } => self.place_iceberg(command, events),
+            Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
+            Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -298,7 +303,9 @@ impl Engine {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
-            | Command::PlaceIceberg { .. } => return None,
+            | Command::PlaceIceberg { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

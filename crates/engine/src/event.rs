@@ -4,6 +4,8 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{CancelReason, NewOrder, Side, Trigger};
+use crate::fee::Fee;
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::rules::RulesPart;
 
@@ -63,4 +65,10 @@ pub enum Event {
     ///
     /// [`SymbolRules::parts`]: crate::SymbolRules::parts
     RulesChanged { symbol: SymbolIndex, part: RulesPart },
+    /// The parties to the execution that is told next pay this; one of them pays something.
+    FeesTaken { maker: Fee, aggressor: Fee },
+    /// The accounts of a tier pay these fees from now on for executions in a symbol.
+    FeesChanged { symbol: SymbolIndex, tier: Tier, fees: Option<Fees<AccountIndex>> },
+    /// An account is of another tier from now on.
+    TierChanged { account: AccountIndex, tier: Tier },
 }

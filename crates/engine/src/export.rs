@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
+use crate::fees::Fees;
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountIndex, Deadline, SymbolIndex};
 use crate::reply::Execution;
@@ -54,6 +55,12 @@ impl Engine {
         for &ClientOrder { id, account, order, placed, until, display, done } in self.client_orders.standing(self.time)
         {
             visit(StateItem::ClientOrder { order, id, account, placed, until, display, done });
+        }
+        for (symbol, tier, fees) in self.fees.all() {
+            visit(StateItem::Fees { symbol, tier, fees });
+        }
+        for (account, tier) in self.fees.tiers() {
+            visit(StateItem::Tier { account, tier });
         }
     }
 
@@ -134,6 +141,10 @@ impl StateHash {
                 self.word(execution.shares.units() as u64);
                 self.word(execution.price.units() as u64);
                 self.word(execution.time.0);
+                if !execution.fee.is_none() {
+                    self.word(22);
+                    self.word(execution.fee.code().into());
+                }
             }
             StateItem::Watch { symbol, last } => {
                 self.word(14);
@@ -181,6 +192,18 @@ impl StateHash {
                     self.word(27);
                     self.word(display.units() as u64);
                 }
+            }
+            StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } } => {
+                self.word(20);
+                self.word(tier.number().into());
+                self.names(account, symbol);
+                self.word(maker.millionths().into());
+                self.word(taker.millionths().into());
+            }
+            StateItem::Tier { account, tier } => {
+                self.word(21);
+                self.word(account.0.into());
+                self.word(tier.number().into());
             }
         }
     }

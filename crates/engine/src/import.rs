@@ -6,6 +6,8 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
+use crate::fee::Fee;
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
@@ -42,6 +44,8 @@ pub struct Importer {
     last_deadline: Option<(Deadline, OrderId)>,
     last_link: Option<OrderId>,
     last_iceberg: Option<OrderId>,
+    last_fees: Option<(SymbolIndex, Tier)>,
+    last_tier: Option<AccountIndex>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -71,6 +75,8 @@ enum Stage {
     Deadlines,
     Icebergs,
     ClientOrders,
+    Fees,
+    Tiers,
 }
 
 impl Importer {
@@ -89,6 +95,8 @@ impl Importer {
             last_deadline: None,
             last_link: None,
             last_iceberg: None,
+            last_fees: None,
+            last_tier: None,
             found: Vec::new(),
         }
     }
@@ -177,6 +185,9 @@ impl Importer {
                 if execution.shares.is_zero() {
                     return Err("an execution of no shares");
                 }
+                if Fee::on(last.place.1, execution.fee.rate()) != execution.fee {
+                    return Err("a fee of another side's order");
+                }
                 self.engine.orders.restore_execution(last.slot, execution);
                 Ok(())
             }
@@ -216,6 +227,15 @@ impl Importer {
                 self.advance(Stage::ClientOrders)?;
                 self.check_names(account, placed.symbol)?;
                 self.add_client_order(ClientOrder { id, account, order, placed, until, display, done })
+            }
+            StateItem::Fees { symbol, tier, fees } => {
+                self.advance(Stage::Fees)?;
+                self.check_names(fees.account, symbol)?;
+                self.add_fees(symbol, tier, fees)
+            }
+            StateItem::Tier { account, tier } => {
+                self.advance(Stage::Tiers)?;
+                self.add_tier(account, tier)
             }
         }
     }
@@ -408,6 +428,28 @@ impl Importer {
             && placed.kind.rests()
             && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)
             && all <= i128::from(placed.shares.units())
+    }
+
+    fn add_fees(&mut self, symbol: SymbolIndex, tier: Tier, fees: Fees<AccountIndex>) -> Result<(), &'static str> {
+        if self.last_fees.replace((symbol, tier)).is_some_and(|last| last >= (symbol, tier)) {
+            return Err("fees before their turn, or twice");
+        }
+        if !fees.is_any() {
+            return Err("fees of nothing");
+        }
+        self.engine.fees.set(symbol, tier, Some(fees));
+        Ok(())
+    }
+
+    fn add_tier(&mut self, account: AccountIndex, tier: Tier) -> Result<(), &'static str> {
+        if self.last_tier.replace(account).is_some_and(|last| last >= account) {
+            return Err("the tier of an account before its turn, or twice");
+        }
+        if account.0 as usize >= self.engine.accounts.all().len() || tier == Tier::FIRST {
+            return Err("the tier of an account that was not listed, or everybody's");
+        }
+        self.engine.fees.set_tier(account, tier);
+        Ok(())
     }
 
     fn advance(&mut self, stage: Stage) -> Result<(), &'static str> {

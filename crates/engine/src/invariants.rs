@@ -3,6 +3,7 @@
 use crate::amount::{Money, Position};
 use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
+use crate::fees::Tier;
 use crate::icebergs::least_display;
 use crate::ids::SymbolIndex;
 use crate::rules::SymbolRules;
@@ -29,6 +30,8 @@ impl Engine {
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
+            StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
+            StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
             StateItem::Rules { symbol, rules } => {
                 assert!(
                     rules != SymbolRules::NONE && rules.check() == Ok(()),

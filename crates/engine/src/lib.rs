@@ -10,6 +10,8 @@ mod amending;
 mod amount;
 mod book;
 mod canceling;
+mod charge;
+mod charging;
 mod client_orders;
 mod command;
 mod counting;
@@ -17,6 +19,9 @@ mod deadlines;
 mod engine;
 mod event;
 mod export;
+mod fee;
+mod fee_schedule;
+mod fees;
 mod hiding;
 mod icebergs;
 mod id_index;
@@ -49,6 +54,9 @@ pub use command::{
 };
 pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
+pub use fee::{Fee, Taken};
+pub use fee_schedule::FeeSchedule;
+pub use fees::{FeeRate, Fees, Tier, TierError};
 pub use icebergs::{ICEBERG_PARTS_MAX, Iceberg, least_display};
 pub use id_index::IdIndex;
 pub use ids::{

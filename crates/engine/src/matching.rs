@@ -2,6 +2,7 @@
 //! it. Orders that wait for a price come here when they are triggered, from `triggering.rs`.
 
 use crate::amount::{Money, Position, Price, Shares};
+use crate::charge::Charge;
 use crate::client_orders::ClientOrder;
 use crate::command::{CancelReason, FundsOrder, NewOrder, OrderKind, SelfTrade, Side, Terms};
 use crate::counting::Counted;
@@ -22,9 +23,9 @@ const LOOKED_AT_MAX: usize = 1_000;
 pub(crate) struct Aggressor {
     pub(crate) slot: u32,
     order: OrderId,
-    account: AccountIndex,
-    symbol: SymbolIndex,
-    side: Side,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) side: Side,
     limit: Price,
     /// What it is still to execute.
     pub(crate) wanted: Shares,
@@ -35,7 +36,9 @@ pub(crate) struct Aggressor {
     /// A seller's proceeds, what a buyer paid less than it holds, or, below zero, what one paid that holds nothing; credited
     /// once, after the walk.
     money: Money,
-    /// Whether it met an order of its own account, so that what that account has was changed meanwhile.
+    /// What is taken of the shares that a buyer received.
+    fees: Shares,
+    /// Whether it met an order of its own account, or that got fees, so that what that account has was changed meanwhile.
     pub(crate) self_traded: bool,
     /// Whether what is left of it is canceled, because it met one.
     pub(crate) is_prevented: bool,
@@ -63,8 +66,8 @@ pub(crate) enum Before {
         lot: Shares,
     },
     Sell(Position),
-    /// Of a sell that held its shares before it came to its book, and told so.
-    HeldSell,
+    /// Of a sell that held its shares before it came to its book, and told so: without them.
+    HeldSell(Position),
 }
 
 impl Aggressor {
@@ -86,7 +89,7 @@ impl Before {
     fn funds(&self) -> Option<(Money, Shares)> {
         match *self {
             Before::Pay { funds, lot } => Some((funds, lot)),
-            Before::Buy(_) | Before::Sell(_) | Before::HeldSell => None,
+            Before::Buy(_) | Before::Sell(_) | Before::HeldSell(_) => None,
         }
     }
 }
@@ -337,6 +340,7 @@ impl Engine {
             funds: before.funds(),
             before,
             money: Money::ZERO,
+            fees: Shares::ZERO,
             self_traded: false,
             is_prevented: false,
             reduced: Shares::ZERO,
@@ -519,9 +523,26 @@ impl Engine {
         }
     }
 
-    /// One execution, at the maker's price: the aggressor keeps the improvement.
     #[inline(always)]
     fn execute(&mut self, aggressor: &mut Aggressor, maker: u32, price: Price, events: &mut impl FnMut(Event)) {
+        if self.fees.is_empty() {
+            self.execute_for(aggressor, maker, price, &Charge::NONE, events);
+        } else {
+            self.execute_charged(aggressor, maker, price, events);
+        }
+    }
+
+    /// One execution, at the maker's price: the aggressor keeps the improvement. Gives its shares. Each party is credited with what it
+    /// receives, less what it is charged.
+    #[inline(always)]
+    pub(crate) fn execute_for(
+        &mut self,
+        aggressor: &mut Aggressor,
+        maker: u32,
+        price: Price,
+        charge: &Charge,
+        events: &mut impl FnMut(Event),
+    ) -> Shares {
         let (maker_order, maker_account, maker_open) = {
             let order = self.orders.get(maker);
             (order.id, order.account, order.open)
@@ -534,12 +555,15 @@ impl Engine {
             self.cancel_partner(maker_order, &rested, events);
         }
         let shares = aggressor.wanted.min(maker_open);
-        let execution = Execution { shares, price, time: self.time };
+        let execution = Execution { shares, price, time: self.time, fee: charge.aggressor.fee };
         aggressor.wanted = aggressor.wanted.less(shares);
         self.orders.execute(aggressor.slot, execution);
-        let maker_left = self.orders.execute(maker, execution);
+        let maker_left = self.orders.execute(maker, Execution { fee: charge.maker.fee, ..execution });
         let symbol = aggressor.symbol;
         let hides = maker_left.is_zero() && !self.icebergs.is_empty() && !self.hidden_shares(maker_order).is_zero();
+        if !charge.is_none() {
+            events(Event::FeesTaken { maker: charge.maker.fee, aggressor: charge.aggressor.fee });
+        }
         events(Event::Executed {
             symbol,
             maker: maker_order,
@@ -558,14 +582,19 @@ impl Engine {
         match aggressor.side {
             Side::Buy => {
                 let held = if aggressor.funds.is_none() { aggressor.limit.times(shares) } else { Money::ZERO };
-                aggressor.money = aggressor.money.plus(held.minus(price.times(shares)));
-                self.credit_money(maker_account, price.times(shares), events);
+                let money = price.times(shares);
+                aggressor.money = aggressor.money.plus(held.minus(money));
+                aggressor.fees = aggressor.fees.plus(charge.aggressor.taken_of_shares(shares));
+                self.credit_money(maker_account, money.minus(charge.maker.taken_of_money(money)), events);
             }
             Side::Sell => {
-                aggressor.money = aggressor.money.plus(price.times(shares));
-                self.credit_shares(maker_account, symbol, shares.position(), events);
+                let money = price.times(shares);
+                aggressor.money = aggressor.money.plus(money.minus(charge.aggressor.taken_of_money(money)));
+                let received = shares.less(charge.maker.taken_of_shares(shares));
+                self.credit_shares(maker_account, symbol, received.position(), events);
             }
         }
+        shares
     }
 
     /// Credits the aggressor with what its executions came to, and reports what changed on its account.
@@ -577,7 +606,7 @@ impl Engine {
                 if balance != balance_before || money != Money::ZERO {
                     events(Event::BalanceChanged { account, balance });
                 }
-                let bought = placed.less(self.orders.get(aggressor.slot).open);
+                let bought = placed.less(self.orders.get(aggressor.slot).open).less(aggressor.fees);
                 if !bought.is_zero() {
                     self.credit_shares(account, symbol, bought.position(), events);
                 }
@@ -595,12 +624,15 @@ impl Engine {
                     events(Event::PositionChanged { account, symbol, shares });
                 }
             }
-            Before::HeldSell => {
+            Before::HeldSell(position_before) => {
                 if money != Money::ZERO {
                     self.credit_money(account, money, events);
                 }
                 if aggressor.self_traded {
-                    events(Event::PositionChanged { account, symbol, shares: self.positions.get(account, symbol) });
+                    let shares = self.positions.get(account, symbol);
+                    if shares != position_before {
+                        events(Event::PositionChanged { account, symbol, shares });
+                    }
                 }
             }
         }

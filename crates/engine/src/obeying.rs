@@ -207,7 +207,7 @@ impl Before {
     fn in_lots(self, lot: Shares) -> Before {
         match self {
             Before::Pay { funds, .. } => Before::Pay { funds, lot },
-            Before::Buy(_) | Before::Sell(_) | Before::HeldSell => self,
+            Before::Buy(_) | Before::Sell(_) | Before::HeldSell(_) => self,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};
+use crate::fee::Fee;
 use crate::id_index::IdIndex;
 use crate::ids::{AccountIndex, OrderId, Time};
 use crate::reply::{Cancellation, DoneOrder, Execution};
@@ -31,6 +32,8 @@ struct Record {
     time: Time,
     /// The one before it.
     earlier: u32,
+    /// What was paid for it.
+    fee: Fee,
 }
 
 /// All orders that the engine keeps.
@@ -101,7 +104,7 @@ impl Orders {
 
     /// Takes executed shares off an order and notes the execution; gives what is left open.
     pub(crate) fn execute(&mut self, slot: u32, execution: Execution) -> Shares {
-        self.note(slot, execution.shares, Some(execution.price), execution.time);
+        self.note(slot, execution.shares, Some(execution.price), execution.time, execution.fee);
         let order = &mut self.slots[slot];
         order.open = order.open.less(execution.shares);
         order.open
@@ -120,20 +123,20 @@ impl Orders {
 
     /// Notes an execution that an imported order had before; what is open stays.
     pub(crate) fn restore_execution(&mut self, slot: u32, execution: Execution) {
-        self.note(slot, execution.shares, Some(execution.price), execution.time);
+        self.note(slot, execution.shares, Some(execution.price), execution.time, execution.fee);
     }
 
     /// Takes all that is open off an order and notes the cancellation.
     pub(crate) fn cancel(&mut self, slot: u32, time: Time) -> Shares {
         let open = self.slots[slot].open;
         self.slots[slot].open = Shares::ZERO;
-        self.note(slot, open, None, time);
+        self.note(slot, open, None, time, Fee::NONE);
         open
     }
 
-    fn note(&mut self, slot: u32, shares: Shares, price: Option<Price>, time: Time) {
+    fn note(&mut self, slot: u32, shares: Shares, price: Option<Price>, time: Time, fee: Fee) {
         let last = &mut self.last_records[slot];
-        *last = self.records.insert(Record { shares, price, time, earlier: *last });
+        *last = self.records.insert(Record { shares, price, time, earlier: *last, fee });
     }
 
     /// Appends the order's executions, oldest first, and gives its cancellation.
@@ -158,7 +161,9 @@ impl Orders {
                 return None;
             }
             match record.price {
-                Some(price) => executions.push(Execution { shares: record.shares, price, time: record.time }),
+                Some(price) => {
+                    executions.push(Execution { shares: record.shares, price, time: record.time, fee: record.fee })
+                }
                 None => canceled = Some(Cancellation { shares: record.shares, time: record.time }),
             }
             next = record.earlier;

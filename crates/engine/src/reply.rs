@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
+use crate::fee::{Fee, Taken};
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountId, Deadline, OrderId, Time};
 use crate::reject::Reject;
@@ -11,7 +12,7 @@ use crate::reject::Reject;
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An account or symbol was created, shares were issued, or a symbol has the rules that were asked for.
+    /// An account or symbol was created, shares were issued, or a symbol, tier or account has what was asked for.
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
@@ -74,6 +75,15 @@ pub struct Execution {
     pub price: Price,
     /// When.
     pub time: Time,
+    /// What the order paid for it.
+    pub fee: Fee,
+}
+
+impl Execution {
+    /// What was taken of it.
+    pub fn taken(&self) -> Option<Taken> {
+        self.fee.taken(self.price, self.shares)
+    }
 }
 
 /// An order with nothing open, as whoever keeps it gives it: all that a query for it needs.

@@ -59,7 +59,7 @@ impl Engine {
         aggressor.before = match aggressor.before {
             Before::Buy(_) => Before::Buy(self.accounts.get(account).balance),
             Before::Pay { .. } => aggressor.before,
-            Before::Sell(_) | Before::HeldSell => Before::Sell(self.positions.get(account, placed.symbol)),
+            Before::Sell(_) | Before::HeldSell(_) => Before::Sell(self.positions.get(account, placed.symbol)),
         };
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
+use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::reply::Execution;
 use crate::rules::SymbolRules;
@@ -11,7 +12,9 @@ use crate::rules::SymbolRules;
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
 /// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
-/// first, and by order id at one time; the open orders that show a part of their shares, by order id; and the orders whose client order ids stand for them, by order id.
+/// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
+/// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; and the accounts of another tier than the
+/// first, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -56,4 +59,8 @@ pub enum StateItem {
         display: Option<Shares>,
         done: Option<Time>,
     },
+    /// What the accounts of a tier pay for executions in a symbol.
+    Fees { symbol: SymbolIndex, tier: Tier, fees: Fees<AccountIndex> },
+    /// An account of another tier than the first.
+    Tier { account: AccountIndex, tier: Tier },
 }

@@ -68,7 +68,7 @@ impl Engine {
             Before::Sell(_) => {
                 events(Event::PositionChanged { account, symbol, shares: self.positions.get(account, symbol) });
             }
-            Before::Pay { .. } | Before::HeldSell => {}
+            Before::Pay { .. } | Before::HeldSell(_) => {}
         }
         Ok(Reply::Opened(order))
     }
@@ -103,7 +103,7 @@ impl Engine {
                     Before::Pay { funds: self.accounts.get(account).balance, lot }
                 }
                 Side::Buy => Before::Buy(self.accounts.get(account).balance),
-                Side::Sell => Before::HeldSell,
+                Side::Sell => Before::HeldSell(self.positions.get(account, placed.symbol)),
             };
             self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
         }

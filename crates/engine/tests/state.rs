@@ -3,16 +3,21 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Importer, Money, NewOrder, Op, OrderId, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
-    Time, Trigger,
+    Fee, FeeRate, Importer, Money, NewOrder, Op, OrderId, Position, Price, SelfTrade, Sequence, Shares, Side,
+    StateItem, Symbol, Tier, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload =
-        Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules().with_icebergs();
+    let mut workload = Workload::with_client_orders(seed)
+        .with_all_kinds()
+        .with_terms()
+        .with_links()
+        .with_rules()
+        .with_icebergs()
+        .with_fees();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -102,6 +107,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             match which {
                 0 => execution.price = Price::from_units(execution.price.units() / 2 + 1).unwrap(),
                 1 => execution.time = Time(execution.time.0 + 1),
+                2 => execution.fee = Fee::from_code(execution.fee.code() ^ 1).unwrap_or(Fee::NONE),
                 _ => execution.shares = Shares::from_units(execution.shares.units() / 2).unwrap(),
             }
             StateItem::Execution(execution)
@@ -176,6 +182,20 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::ClientOrder { order, id, account, placed, until, display, done }
         }
+        StateItem::Fees { mut symbol, mut tier, mut fees } => {
+            match random.below(5) {
+                0 => symbol.0 += 1,
+                1 => tier = Tier::new(tier.number() ^ 1).unwrap(),
+                2 => fees.account.0 += 1,
+                3 => fees.maker = FeeRate::from_millionths(fees.maker.millionths() / 2).unwrap(),
+                _ => fees.taker = FeeRate::from_millionths(fees.taker.millionths() / 2).unwrap(),
+            }
+            StateItem::Fees { symbol, tier, fees }
+        }
+        StateItem::Tier { account, tier } => match which {
+            0 => StateItem::Tier { account: engine::AccountIndex(account.0 + 1), tier },
+            _ => StateItem::Tier { account, tier: Tier::new(tier.number() ^ 1).unwrap() },
+        },
     }
 }
 

@@ -200,7 +200,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. },
+            | Command::PlaceIceberg { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -13,6 +13,8 @@ pub enum Kind {
     CreateSymbol,
     IssueShares,
     ChangeRules,
+    /// Fees of a symbol, or the tier of an account.
+    ChangeFees,
     Order,
     Cancel,
     Amend,
@@ -43,11 +45,12 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
         Kind::ChangeRules,
+        Kind::ChangeFees,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -62,6 +65,7 @@ impl Kind {
             Kind::CreateSymbol => "create_symbol",
             Kind::IssueShares => "issue_shares",
             Kind::ChangeRules => "change_rules",
+            Kind::ChangeFees => "change_fees",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -77,6 +81,7 @@ impl Kind {
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
+            Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
             // An id is freed for the order behind it. Nobody asks for the last two.
             Op::Command(
                 Command::PlaceOrder { .. }

@@ -47,6 +47,9 @@ impl Ahead<'_> {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
+            | Event::FeesTaken { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
@@ -78,6 +81,9 @@ impl Ahead<'_> {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
+            | Event::FeesTaken { .. }
             | Event::BalanceChanged { .. }
             | Event::OrderTriggered { .. }
             | Event::OrderReduced { .. }

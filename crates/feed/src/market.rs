@@ -217,7 +217,7 @@ impl Series {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{AccountIndex, OrderId, Sequence, Shares};
+    use engine::{AccountIndex, Fee, OrderId, Sequence, Shares};
 
     use super::*;
 
@@ -234,6 +234,8 @@ mod tests {
             aggressor_order: OrderId(2),
             maker_account: AccountIndex(0),
             aggressor_account: AccountIndex(1),
+            maker_fee: Fee::NONE,
+            aggressor_fee: Fee::NONE,
         }
     }
 

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Money, NewOrder, OrderId, Position, Price, Sequence,
-    Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Money, NewOrder, OrderId, Position,
+    Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Note, Noted, PastOrder, Trade};
@@ -44,6 +44,10 @@ pub struct View {
     client_ids: HashMap<OrderId, ClientOrderId>,
     /// Orders of which one cancels the other, both ways.
     links: HashMap<OrderId, OrderId>,
+    /// Who pays which fees.
+    fees: FeeSchedule,
+    /// What the maker and the aggressor of the next execution pay.
+    due: [Fee; 2],
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
     arriving: Option<Arriving>,
     /// How many notes this command has made.
@@ -151,6 +155,10 @@ impl View {
     /// The first symbol that is this one in any case and is not all capitals.
     pub fn find_symbol_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
         self.names.find_with_small_letters(name)
+    }
+
+    pub fn fees(&self) -> &FeeSchedule {
+        &self.fees
     }
 
     pub fn open_orders(&self) -> usize {
@@ -287,6 +295,9 @@ impl View {
                 self.listings[symbol.0 as usize].rules.set(part);
                 self.changed.add(symbol);
             }
+            Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
+            Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
+            Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));
@@ -389,6 +400,7 @@ impl View {
     fn executed(&mut self, symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares) {
         let (maker_slot, aggressor_slot) = (self.find(maker), self.find(aggressor));
         let Terms { side, account: aggressor_account, .. } = self.orders.terms(aggressor_slot);
+        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.due, [Fee::NONE; 2]);
         let trade = Trade {
             id: self.next_trade,
             symbol,
@@ -401,6 +413,8 @@ impl View {
             aggressor_order: aggressor,
             maker_account: self.orders.terms(maker_slot).account,
             aggressor_account,
+            maker_fee,
+            aggressor_fee,
         };
         let paid = self.take_shares(aggressor_slot, shares, trade.money());
         self.arriving.iter_mut().for_each(|arriving| arriving.paid = paid);

@@ -465,6 +465,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
+            | Event::FeesTaken { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => 0,
         })

@@ -147,6 +147,8 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Link { .. }
         | StateItem::Rules { .. }
         | StateItem::Iceberg { .. }
+        | StateItem::Fees { .. }
+        | StateItem::Tier { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

@@ -102,7 +102,9 @@ impl History {
             let Some(number) = executions.at else { return Ok(false) };
             let (record, before) = self.execution_before(executions.order, number, &mut executions.near)?;
             let trade = record.trade;
-            executions.read.push(Execution { shares: trade.shares, price: trade.price, time: trade.time });
+            let side =
+                if trade.aggressor_order == executions.order { trade.aggressor } else { trade.aggressor.opposite() };
+            executions.read.push(trade.execution(side));
             executions.at = before;
         }
         Ok(executions.at.is_some())

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, Engine, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem,
+    AccountId, AccountIndex, CancelReason, Engine, Fee, Money, NewOrder, OrderId, Sequence, Shares, Side, StateItem,
     SymbolIndex, Time,
 };
 use foldhash::fast::RandomState;
@@ -32,6 +32,8 @@ pub(crate) struct Followed {
     pub(crate) notes: u32,
     /// What was taken off open orders.
     pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
+    /// What the maker and the aggressor of the next execution pay.
+    pub(crate) fees: [Fee; 2],
 }
 
 /// An order of which this command has canceled all that was open.
@@ -73,6 +75,7 @@ impl Followed {
             canceled: Vec::new(),
             notes: 0,
             reduced: HashMap::default(),
+            fees: [Fee::NONE; 2],
         };
         let mut last = None;
         engine.export(&mut |item| match item {
@@ -90,6 +93,8 @@ impl Followed {
             | StateItem::Deadline { .. }
             | StateItem::Link { .. }
             | StateItem::Rules { .. }
+            | StateItem::Fees { .. }
+            | StateItem::Tier { .. }
             | StateItem::Stop { .. }
             | StateItem::Iceberg { .. }
             | StateItem::ClientOrder { .. } => {}

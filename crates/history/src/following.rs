@@ -1,8 +1,8 @@
 //! Makes orders, trades and candles of events, and writes them to the history. It needs no engine for that.
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Money, OrderId, Price, Sequence, Shares, SymbolIndex,
-    Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, Money, OrderId, Price, Sequence, Shares,
+    SymbolIndex, Time,
 };
 use exchange::EventBatch;
 
@@ -68,6 +68,7 @@ impl History {
                 self.followed.arriving = Some(Arriving::of(order, account, &placed));
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
+            Event::FeesTaken { maker, aggressor } => self.followed.fees = [maker, aggressor],
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
@@ -88,12 +89,15 @@ impl History {
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 self.linked([order, partner], (account, symbol, side))?;
             }
-            // When an order's client order id is free again, when it would end, and how it shows its shares, is the engine's business.
+            // When an order's client order id is free again, when it would end, how it shows its shares, and who pays which
+            // fees, is the engine's business.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
@@ -111,6 +115,7 @@ impl History {
         shares: Shares,
     ) -> Result<(), HistoryError> {
         let Followed { sequence, time, .. } = self.followed;
+        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.followed.fees, [Fee::NONE; 2]);
         let arriving = self
             .followed
             .arriving
@@ -128,6 +133,8 @@ impl History {
             aggressor_order: arriving.order,
             maker_account,
             aggressor_account: arriving.account,
+            maker_fee,
+            aggressor_fee,
         };
         arriving.open = arriving.open.less(shares);
         arriving.paid = arriving.paid.plus(trade.money());

@@ -4,8 +4,8 @@
 //! read.
 
 use engine::{
-    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, NewOrder, OrderId, OrderKind, Price, SelfTrade, Sequence,
-    Shares, Side, SymbolIndex, Time, Trigger,
+    AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Fee, FeeRate, NewOrder, OrderId, OrderKind, Price,
+    SelfTrade, Sequence, Shares, Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::candle::Candle;
@@ -54,6 +54,11 @@ const ENDED_TIME_AT: usize = ENDING_AT + 32;
 const ENDED_SEQUENCE_AT: usize = ENDING_AT + 40;
 const TRADE_TIME_AT: usize = 32;
 const TRADE_SEQUENCE_AT: usize = 40;
+/// A trade's sequence, its orders and a link have so many bits. In those above them are ten of the bits of a fee's rate.
+const NUMBER_BITS: u32 = 54;
+const RATE_BITS: u32 = u64::BITS - NUMBER_BITS;
+const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+const _: () = assert!(FeeRate::MAX_MILLIONTHS < 1 << (2 * RATE_BITS), "a rate fits two of them");
 
 /// Orders. Links are ids of orders.
 pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
@@ -189,8 +194,10 @@ fn strip_trade(at: u64, record: &mut [u8; TRADE_BYTES], _: Sequence) -> Option<(
     TradeRecord::decode(at, at + 1, record)?;
     let side = number(record, TRADE_SUM_AT) as u32 & SELL;
     record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&side.to_le_bytes());
-    let newest =
-        Newest { time: Time(number(record, TRADE_TIME_AT)), sequence: Sequence(number(record, TRADE_SEQUENCE_AT)) };
+    let newest = Newest {
+        time: Time(number(record, TRADE_TIME_AT)),
+        sequence: Sequence(number(record, TRADE_SEQUENCE_AT) & NUMBER_MASK),
+    };
     Some((newest, false))
 }
 
@@ -416,6 +423,8 @@ impl TradeRecord {
             Side::Buy => 0,
             Side::Sell => SELL,
         };
+        let (maker_high, maker_low) = halves(trade.maker_fee);
+        let (aggressor_high, aggressor_low) = halves(trade.aggressor_fee);
         let mut bytes = Vec::with_capacity(TRADE_BYTES);
         Put(&mut bytes)
             .u32(trade.symbol.0)
@@ -425,13 +434,13 @@ impl TradeRecord {
             .i64(trade.price.units())
             .i64(trade.shares.units())
             .u64(trade.time.0)
-            .u64(trade.sequence.0)
-            .u64(trade.maker_order.0)
-            .u64(trade.aggressor_order.0)
+            .u64(with_high(trade.sequence.0, maker_high))
+            .u64(with_high(trade.maker_order.0, maker_low))
+            .u64(with_high(trade.aggressor_order.0, aggressor_high))
             .link(*of_symbol)
             .link(*of_maker)
             .link(*of_aggressor)
-            .link(*of_maker_order);
+            .u64(with_high(of_maker_order.unwrap_or(0), aggressor_low));
         let sealed = side | (sum(at, &bytes) & !SELL);
         bytes[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
         fixed(bytes)
@@ -449,28 +458,53 @@ impl TradeRecord {
         let symbol = SymbolIndex(take.u32()?);
         let (maker_account, aggressor_account) = (AccountIndex(take.u32()?), AccountIndex(take.u32()?));
         let aggressor = if take.u32()? == SELL { Side::Sell } else { Side::Buy };
-        let (price, shares, time, sequence) = (take.price()?, take.shares()?, take.time()?, take.sequence()?);
-        let (maker_order, aggressor_order) = (OrderId(take.u64()?), OrderId(take.u64()?));
+        let (price, shares, time) = (take.price()?, take.shares()?, take.time()?);
+        let [(sequence, maker_high), (maker_order, maker_low), (aggressor_order, aggressor_high)] =
+            [take.u64()?, take.u64()?, take.u64()?].map(without_high);
+        let (of_symbol, of_maker, of_aggressor) = (take.link()?, take.link()?, take.link()?);
+        let (of_maker_order, aggressor_low) = without_high(take.u64()?);
+        let of_maker_order = (of_maker_order > 0).then_some(of_maker_order);
         let trade = Trade {
             id,
             symbol,
             price,
             shares,
             time,
-            sequence,
+            sequence: Sequence(sequence),
             aggressor,
-            maker_order,
-            aggressor_order,
+            maker_order: OrderId(maker_order),
+            aggressor_order: OrderId(aggressor_order),
             maker_account,
             aggressor_account,
+            maker_fee: fee(aggressor.opposite(), maker_high, maker_low)?,
+            aggressor_fee: fee(aggressor, aggressor_high, aggressor_low)?,
         };
-        let (of_symbol, of_maker, of_aggressor) = (take.link()?, take.link()?, take.link()?);
-        let of_maker_order = take.link()?;
         // Chains that go on from here go back.
         let links = [of_symbol, of_maker, of_aggressor, of_maker_order];
         let goes_back = links.into_iter().flatten().all(|before| before < id);
         goes_back.then_some(TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order })
     }
+}
+
+/// The higher and the lower half of a fee's rate.
+fn halves(fee: Fee) -> (u64, u64) {
+    let rate = u64::from(fee.rate().millionths());
+    (rate >> RATE_BITS, rate & ((1 << RATE_BITS) - 1))
+}
+
+fn fee(side: Side, high: u64, low: u64) -> Option<Fee> {
+    let millionths = u32::try_from((high << RATE_BITS) | low).ok()?;
+    Some(Fee::on(side, FeeRate::from_millionths(millionths)?))
+}
+
+/// A number with half of a rate above it.
+fn with_high(number: u64, half: u64) -> u64 {
+    assert!(number <= NUMBER_MASK, "invariant: there are fewer than 2^54 commands");
+    number | (half << NUMBER_BITS)
+}
+
+fn without_high(number: u64) -> (u64, u64) {
+    (number & NUMBER_MASK, number >> NUMBER_BITS)
 }
 
 /// A candle and the one before it.

@@ -1,6 +1,6 @@
 //! One execution, as everybody may see it.
 
-use engine::{AccountIndex, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
+use engine::{AccountIndex, Execution, Fee, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
 /// Two orders executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,28 @@ pub struct Trade {
     pub aggressor_order: OrderId,
     pub maker_account: AccountIndex,
     pub aggressor_account: AccountIndex,
+    /// What the maker's account paid, and what the aggressor's did.
+    pub maker_fee: Fee,
+    pub aggressor_fee: Fee,
 }
 
 impl Trade {
     /// What was paid.
     pub fn money(&self) -> Money {
         self.price.times(self.shares)
+    }
+
+    /// What the order of this side paid.
+    pub fn fee(&self, side: Side) -> Fee {
+        match side == self.aggressor {
+            true => self.aggressor_fee,
+            false => self.maker_fee,
+        }
+    }
+
+    /// What the order of this side got of it, and paid.
+    pub fn execution(&self, side: Side) -> Execution {
+        Execution { shares: self.shares, price: self.price, time: self.time, fee: self.fee(side) }
     }
 
     /// The order of this side.

@@ -1,9 +1,10 @@
 //! Done orders as bytes, and the rows of the archive of the version before, which neighbouring orders share. It does
 //! not know in which file they are. Source: docs/JOURNAL.md, the archive of the version before.
 
-use engine::{Cancellation, DoneOrder, Execution, OrderId, Time};
+use engine::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::fees_codec::{put_fee, take_fee};
 use crate::fields::{put_account, take_account, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_bytes, take_u64};
 
@@ -63,6 +64,9 @@ pub fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
         put_u64(out, execution.time.0.wrapping_sub(before));
         before = execution.time.0;
     }
+    if done.executions.iter().any(|execution| !execution.fee.is_none()) {
+        done.executions.iter().for_each(|execution| put_fee(out, execution.fee));
+    }
 }
 
 /// Reads an order's fields.
@@ -84,7 +88,15 @@ pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecErr
     for _ in 0..count {
         let (shares, price) = (take_shares(bytes)?, take_price(bytes)?);
         before = before.wrapping_add(take_u64(bytes)?);
-        executions.push(Execution { shares, price, time: Time(before) });
+        executions.push(Execution { shares, price, time: Time(before), fee: Fee::NONE });
+    }
+    if !bytes.is_empty() {
+        for execution in &mut executions {
+            execution.fee = take_fee(bytes)?;
+        }
+        if executions.iter().all(|execution| execution.fee.is_none()) {
+            return Err(CodecError::OutOfBounds("fee"));
+        }
     }
     if !bytes.is_empty() {
         return Err(CodecError::TrailingBytes);
@@ -105,10 +117,13 @@ mod tests {
 
     fn done() -> impl Strategy<Value = DoneOrder> {
         let shares = || (1..=i64::MAX).prop_map(|units| Shares::from_units(units).unwrap());
-        let execution = (shares(), 1..=i64::MAX, any::<u64>()).prop_map(|(shares, price, time)| Execution {
+        let fee =
+            prop_oneof![3 => Just(Fee::NONE), 1 => (0u32..=1_000_000).prop_map(|code| Fee::from_code(code).unwrap())];
+        let execution = (shares(), 1..=i64::MAX, any::<u64>(), fee).prop_map(|(shares, price, time, fee)| Execution {
             shares,
             price: Price::from_units(price).unwrap(),
             time: Time(time),
+            fee,
         });
         let canceled = proptest::option::of((shares(), any::<u64>()))
             .prop_map(|canceled| canceled.map(|(shares, time)| Cancellation { shares, time: Time(time) }));

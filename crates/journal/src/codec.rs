@@ -2,10 +2,11 @@
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
-    ClientOrderId, Command, FundsOrder, IcebergOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Position,
-    SelfTrade, Side, Trigger,
+    ClientOrderId, Command, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId, OrderKind, OrderName,
+    Position, SelfTrade, Side, Trigger,
 };
 
+use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
 use crate::fields::{
     put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount, take_balance,
     take_client_order_id, take_issue, take_price, take_shares, take_symbol, take_terms,
@@ -47,6 +48,9 @@ const CHANGE_RULES: u8 = 16;
 const FREE_CLIENT_ORDER_ID: u8 = 33;
 /// An order that shows a part of its shares at a time. How many follows, and then the order as one that shows all.
 const ICEBERG: u8 = 30;
+/// The fees of a tier in a symbol: both rates, and, if one is above zero, the account that gets them.
+const CHANGE_FEES: u8 = 24;
+const CHANGE_TIER: u8 = 25;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -166,6 +170,21 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(CHANGE_RULES);
             put_symbol(out, symbol);
             put_rules(out, rules);
+        }
+        Command::ChangeFees { symbol, tier, fees } => {
+            out.push(CHANGE_FEES);
+            put_symbol(out, symbol);
+            put_tier(out, tier);
+            put_rates(out, fees.map_or([FeeRate::ZERO; 2], |fees| [fees.maker, fees.taker]));
+            if let Some(fees) = fees {
+                assert!(fees.is_any(), "invariant: fees of nothing are read as none");
+                put_account(out, fees.account);
+            }
+        }
+        Command::ChangeTier { account, tier } => {
+            out.push(CHANGE_TIER);
+            put_account(out, account);
+            put_tier(out, tier);
         }
         Command::PlaceLinked { account, order, client_id, until } => {
             out.push(LINKED);
@@ -287,6 +306,13 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             asked.command().ok_or(CodecError::OutOfBounds("order that shows a part"))
         }
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
+        CHANGE_FEES => {
+            let (symbol, tier, [maker, taker]) = (take_symbol(bytes)?, take_tier(bytes)?, take_rates(bytes)?);
+            let is_any = maker != FeeRate::ZERO || taker != FeeRate::ZERO;
+            let account = is_any.then(|| take_account(bytes)).transpose()?;
+            Ok(Command::ChangeFees { symbol, tier, fees: account.map(|account| Fees { maker, taker, account }) })
+        }
+        CHANGE_TIER => Ok(Command::ChangeTier { account: take_account(bytes)?, tier: take_tier(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.
         IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED))) => {
             Err(CodecError::OutOfBounds("command on a condition"))

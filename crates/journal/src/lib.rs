@@ -14,6 +14,7 @@ mod cut;
 mod damages;
 mod disk;
 mod error;
+mod fees_codec;
 mod fields;
 mod guard;
 mod in_place;

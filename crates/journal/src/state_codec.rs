@@ -2,10 +2,11 @@
 //! It does not know files. Source: docs/JOURNAL.md, state items.
 
 use engine::{
-    AccountIndex, Deadline, Execution, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade, Sequence, Side,
-    StateItem, SymbolIndex, Time, Trigger,
+    AccountIndex, Deadline, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade, Sequence,
+    Side, StateItem, SymbolIndex, Time, Trigger,
 };
 
+use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
     price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
     take_client_order_id, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
@@ -45,6 +46,11 @@ const RULES: u8 = 15;
 const ICEBERG: u8 = 27;
 /// A client's order that shows a part of its shares at a time: how many follows, and then the item as one without.
 const IN_PARTS: u8 = 28;
+/// The fees of a symbol and tier that have any, and the tier of an account that is of another than the first.
+const FEES: u8 = 21;
+const TIER: u8 = 22;
+/// An execution that was paid for. The fee stands behind the rest.
+const CHARGED_EXECUTION: u8 = 23;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -90,10 +96,13 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, open.units().unsigned_abs());
         }
         StateItem::Execution(execution) => {
-            out.push(EXECUTION);
+            out.push(if execution.fee.is_none() { EXECUTION } else { CHARGED_EXECUTION });
             put_u64(out, execution.shares.units().unsigned_abs());
             put_u64(out, execution.price.units().unsigned_abs());
             put_u64(out, execution.time.0);
+            if !execution.fee.is_none() {
+                put_fee(out, execution.fee);
+            }
         }
         StateItem::Watch { symbol, last } => {
             out.push(WATCH);
@@ -109,6 +118,18 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(RULES);
             put_u64(out, u64::from(symbol.0));
             put_rules(out, rules);
+        }
+        StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } } => {
+            out.push(FEES);
+            put_u64(out, u64::from(symbol.0));
+            put_tier(out, tier);
+            put_rates(out, [maker, taker]);
+            put_u64(out, u64::from(account.0));
+        }
+        StateItem::Tier { account, tier } => {
+            out.push(TIER);
+            put_u64(out, u64::from(account.0));
+            put_tier(out, tier);
         }
         StateItem::Deadline { order, until } => {
             out.push(DEADLINE);
@@ -240,7 +261,13 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             shares: take_shares(bytes)?,
             price: take_price(bytes)?,
             time: Time(take_u64(bytes)?),
+            fee: Fee::NONE,
         })),
+        CHARGED_EXECUTION => {
+            let (shares, price, time) = (take_shares(bytes)?, take_price(bytes)?, Time(take_u64(bytes)?));
+            let fee = Some(take_fee(bytes)?).filter(|fee| !fee.is_none()).ok_or(CodecError::OutOfBounds("fee"))?;
+            Ok(StateItem::Execution(Execution { shares, price, time, fee }))
+        }
         WATCH => Ok(StateItem::Watch {
             symbol: SymbolIndex(take_index(bytes)?),
             last: match take_u64(bytes)? {
@@ -249,6 +276,12 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             },
         }),
         RULES => Ok(StateItem::Rules { symbol: SymbolIndex(take_index(bytes)?), rules: take_rules(bytes)? }),
+        FEES => {
+            let (symbol, tier) = (SymbolIndex(take_index(bytes)?), take_tier(bytes)?);
+            let ([maker, taker], account) = (take_rates(bytes)?, AccountIndex(take_index(bytes)?));
+            Ok(StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } })
+        }
+        TIER => Ok(StateItem::Tier { account: AccountIndex(take_index(bytes)?), tier: take_tier(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;
             let order = OrderId(take_u64(bytes)?);

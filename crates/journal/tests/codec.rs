@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
-    OrderKind, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, IcebergOrder, Money,
+    NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -79,6 +79,8 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), client_order_id(), amended())
             .prop_map(|(account, id, shares)| Command::AmendOrder { account, order: id.into(), shares }),
         2 => (symbol(), rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
+        2 => (symbol(), tier(), fees()).prop_map(|(symbol, tier, fees)| Command::ChangeFees { symbol, tier, fees }),
+        1 => (account(), tier()).prop_map(|(account, tier)| Command::ChangeTier { account, tier }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
@@ -94,6 +96,16 @@ fn command() -> impl Strategy<Value = Command> {
 }
 
 /// Each rule in half of the cases. Those that no order could obey are none.
+fn tier() -> impl Strategy<Value = Tier> {
+    (0..Tier::COUNT).prop_map(|number| Tier::new(number).unwrap())
+}
+
+fn fees() -> impl Strategy<Value = Option<Fees>> {
+    let rate = || up_to(1_000_000).prop_map(|millionths| FeeRate::from_millionths(millionths as u32).unwrap());
+    let fees = (rate(), rate(), account()).prop_map(|(maker, taker, account)| Fees { maker, taker, account });
+    fees.prop_map(|fees| Some(fees).filter(Fees::is_any))
+}
+
 fn rules() -> impl Strategy<Value = SymbolRules> {
     let above_zero = || proptest::option::of(up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1));
     let value = || proptest::option::of(up_to(SymbolRules::VALUE_MAX.units().unsigned_abs()));
@@ -207,6 +219,30 @@ fn rules_have_one_encoding_and_bounds() {
     assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
     assert_eq!(refused(&[0x80, 4]), CodecError::OutOfBounds("rules"));
     assert_eq!(refused(&[0x80, 1, 0x90, 0x4e]), CodecError::OutOfBounds("rules"));
+}
+
+#[test]
+fn fees_have_one_encoding() {
+    let (symbol, account) = (Symbol::parse(b"S").unwrap(), AccountId::parse(b"7").unwrap());
+    let rate = |millionths| FeeRate::from_millionths(millionths).unwrap();
+    let encoded = |command| {
+        let mut bytes = Vec::new();
+        encode(&command, &mut bytes);
+        bytes
+    };
+    let tier = Tier::new(3).unwrap();
+    let fees = Some(Fees { maker: rate(0), taker: rate(1_000), account });
+    assert_eq!(
+        encoded(Command::ChangeFees { symbol, tier, fees }),
+        [24, 1, b'S', 3, 0, 0xe8, 7, 0xc1, 3],
+        "the tier, both rates in millionths, the account"
+    );
+    assert_eq!(encoded(Command::ChangeFees { symbol, tier, fees: None }), [24, 1, b'S', 3, 0, 0]);
+    assert_eq!(encoded(Command::ChangeTier { account, tier }), [25, 0xc1, 3, 3]);
+    let refused = |bytes: &[u8]| decode(&mut &bytes[..]).unwrap_err();
+    assert_eq!(refused(&[24, 1, b'S', 16, 0, 0]), CodecError::OutOfBounds("tier"));
+    assert_eq!(refused(&[25, 0xc1, 3, 16]), CodecError::OutOfBounds("tier"));
+    assert_eq!(refused(&[24, 1, b'S', 3, 0xc1, 0x84, 0x3d, 0]), CodecError::OutOfBounds("rate of a fee"));
 }
 
 #[test]

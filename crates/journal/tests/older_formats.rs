@@ -8,8 +8,8 @@ mod common;
 
 use common::{append, entry, recover, segment_names};
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Entry, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Entry, Execution, Fee, Money, NewOrder, OrderId, OrderKind, Position,
+    Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{FORMAT_VERSION, JournalPoint, snapshot};
@@ -255,6 +255,7 @@ fn items_of_format_1() -> Vec<StateItem> {
             shares: Shares::from_units(units(4)).unwrap(),
             price: Price::from_units(units(4)).unwrap(),
             time: Time(4 << 20),
+            fee: Fee::NONE,
         }),
         order(5, Side::Buy),
         order(6, Side::Sell),

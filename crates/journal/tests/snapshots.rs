@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Money, NewOrder, OrderId,
+    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Tier,
+    Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -32,6 +33,7 @@ fn item(number: u64) -> StateItem {
             shares: Shares::from_units(units).unwrap(),
             price: Price::from_units(units).unwrap(),
             time: Time(number << 20),
+            fee: Fee::NONE,
         }),
         side @ (7 | 8) => StateItem::ClientOrder {
             order: OrderId(number),
@@ -251,13 +253,16 @@ proptest! {
         let trigger = Trigger::from_code(if value & 2 == 0 { above_zero } else { -above_zero });
         let stop = NewOrder { symbol, side, limit: price, shares, kind, trigger, self_trade: SelfTrade::ALL[(number % 5) as usize] };
         let until = Deadline::from_code(value % 3);
+        let rate = FeeRate::from_millionths((number % 1_000_001) as u32).unwrap();
+        let tier = Tier::new((value % 16) as u8).unwrap();
         let written = [
             StateItem::Head { sequence: Sequence(number), time: Time(value), next_order: OrderId(number) },
             StateItem::Account { id: AccountId::parse(number.to_string().as_bytes()).unwrap(), balance: Money::from_units(amount) },
             StateItem::Symbol { name: Symbol::parse(number.to_string().as_bytes()).unwrap(), issued: Position::from_units(amount) },
             StateItem::Position { account, symbol, shares: Position::from_units(amount) },
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
-            StateItem::Execution(Execution { shares, price, time: Time(number) }),
+            StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::NONE }),
+            StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::on(side, rate) }),
             StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), until: None, display: None, done: None },
             StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: Some(shares), done: Some(Time(value)) },
             StateItem::Watch { symbol, last: None },
@@ -270,6 +275,8 @@ proptest! {
             StateItem::Link { order: OrderId(number), partner: OrderId(value) },
             StateItem::Iceberg { order: OrderId(number), display: shares, shown: shares },
             StateItem::Iceberg { order: OrderId(number), display: shares, shown: Shares::ZERO },
+            StateItem::Fees { symbol, tier, fees: Fees { maker: rate, taker: FeeRate::MAX, account } },
+            StateItem::Tier { account, tier },
             StateItem::Deadline { order: OrderId(number), until: Deadline::from_code(number.clamp(1, Deadline::LAST.0)).unwrap() },
         ];
         let disk = SimulatedDisk::new();

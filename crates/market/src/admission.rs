@@ -199,7 +199,9 @@ impl Admission {
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
-            | Command::ChangeRules { .. } => Ok(()),
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
                 self.symbol(engine, bounds, symbol)

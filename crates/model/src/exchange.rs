@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side,
-    Status, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    Fees, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares,
+    Side, Status, Symbol, SymbolIndex, SymbolRules, Tier, Time, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -34,12 +34,15 @@ pub struct Model {
     pub(crate) just_opened: Option<OrderId>,
     /// Pairs of open orders of which one cancels the other.
     pub(crate) links: Vec<(OrderId, OrderId)>,
+    /// The fees of the symbols and tiers that have any, in no order that means anything.
+    pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub id: AccountId,
     pub balance: Money,
+    pub tier: Tier,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +138,7 @@ impl Model {
             has_canceled: false,
             just_opened: None,
             links: Vec::new(),
+            fees: Vec::new(),
         }
     }
 
@@ -205,6 +209,8 @@ impl Model {
                 events.push(Event::ClientOrderIdFreed { order });
                 Ok(Reply::Freed(order))
             }
+            Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
+            Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
         }
     }
 
@@ -234,7 +240,7 @@ impl Model {
             return Err(Reject::TooMuchMoney { issued: created });
         }
         let account = AccountIndex(self.accounts.len() as u32);
-        self.accounts.push(Account { id, balance });
+        self.accounts.push(Account { id, balance, tier: Tier::FIRST });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
         Ok(Reply::Created)

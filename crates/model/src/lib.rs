@@ -3,8 +3,10 @@
 //! events) and none of its code, and knows nothing of how the engine keeps its books.
 
 mod amending;
+mod drawn_fees;
 mod drawn_rules;
 mod exchange;
+mod fees;
 mod icebergs;
 mod instruments;
 mod links;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use engine::{
-    CancelReason, Event, Execution, Money, NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side,
+    CancelReason, Event, Execution, Fee, Money, NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side,
     SymbolIndex,
 };
 
@@ -68,30 +68,38 @@ impl Model {
             }
             wanted = wanted.less(shares);
             self.cancel_partner(maker, events);
+            let money = price.times(shares);
+            let [maker_due, due] =
+                [(maker, true), (id, false)].map(|(id, is_maker)| self.due(id, is_maker, shares, money));
             let shown = &mut self.orders[maker.0 as usize - 1].shown;
             *shown = shown.less(shares);
-            self.execute(maker, price, shares);
-            self.execute(id, price, shares);
+            self.execute(maker, price, shares, maker_due.fee);
+            self.execute(id, price, shares, due.fee);
             self.reach(symbol, price);
             let maker_account = self.order(maker).account;
             let maker_done = self.order(maker).open.is_zero();
+            if !maker_due.fee.is_none() || !due.fee.is_none() {
+                events.push(Event::FeesTaken { maker: maker_due.fee, aggressor: due.fee });
+            }
             events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
             self.show_next(maker, events);
             self.say_if_client_order_is_done(maker, events);
             match side {
                 Side::Buy => {
-                    self.credit_money(maker_account, price.times(shares));
+                    self.credit_money(maker_account, money.minus(maker_due.money));
                     events.push(self.balance_changed(maker_account));
                     let held = if pays_as_it_goes { Money::ZERO } else { limit.times(shares) };
-                    money_due = money_due.plus(held.minus(price.times(shares)));
-                    shares_due = shares_due.plus(shares.position());
+                    money_due = money_due.plus(held.minus(money));
+                    shares_due = shares_due.plus(shares.less(due.shares).position());
                 }
                 Side::Sell => {
-                    self.credit_shares(maker_account, symbol, shares.position());
+                    self.credit_shares(maker_account, symbol, shares.less(maker_due.shares).position());
                     events.push(self.position_changed(maker_account, symbol));
-                    money_due = money_due.plus(price.times(shares));
+                    money_due = money_due.plus(money.minus(due.money));
                 }
             }
+            self.pay_out(&maker_due, symbol, events);
+            self.pay_out(&due, symbol, events);
         }
         self.credit_money(account, money_due);
         self.credit_shares(account, symbol, shares_due);
@@ -100,7 +108,13 @@ impl Model {
         {
             // Said where it is not as before the order, and where a maker of the same account was told otherwise.
             let told = events[told_before..].iter().rfind(|told| is_of_the_same(told, &now)).copied();
-            if now != before || told.is_some_and(|told| told != now) {
+            // Who received nothing, because the fees took all of it, is not told so.
+            let received_nothing = match (now, side) {
+                (Event::BalanceChanged { .. }, Side::Sell) => money_due == Money::ZERO,
+                (Event::PositionChanged { .. }, Side::Buy) => shares_due == Position::ZERO,
+                _ => false,
+            };
+            if (now != before && !received_nothing) || told.is_some_and(|told| told != now) {
                 events.push(now);
             }
         }
@@ -142,11 +156,11 @@ impl Model {
         matching.into_iter().map(|maker| maker.id).collect()
     }
 
-    fn execute(&mut self, order: OrderId, price: Price, shares: Shares) {
+    fn execute(&mut self, order: OrderId, price: Price, shares: Shares, fee: Fee) {
         let time = self.time;
         let executed = &mut self.orders[order.0 as usize - 1];
         executed.open = executed.open.less(shares);
-        executed.executions.push(Execution { shares, price, time });
+        executed.executions.push(Execution { shares, price, time, fee });
         if executed.open.is_zero() {
             self.open.retain(|&open| open != order);
         }

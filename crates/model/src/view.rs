@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Deadline, Money, NewOrder, OrderId, Position, Price, Side, StateItem,
-    Symbol, SymbolIndex, SymbolRules, Time,
+    Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };
 
-use crate::exchange::{Model, Order};
+use crate::exchange::{Account, Model, Order};
 use crate::links::held_money;
 
 /// All that is open at one price on one side of a book.
@@ -179,6 +179,11 @@ impl Model {
         items.extend(deadlines.into_iter().map(|(until, order)| StateItem::Deadline { order, until }));
         items.extend(self.iceberg_items());
         items.extend(self.client_orders().map(|(id, order)| client_order_item(id, order)));
+        let mut fees = self.fees.clone();
+        fees.sort_by_key(|&(symbol, tier, _)| (symbol, tier));
+        items.extend(fees.into_iter().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
+        let tiers = (0..).map(AccountIndex).zip(&self.accounts).filter(|(_, account)| account.tier != Tier::FIRST);
+        items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
         items
     }
 

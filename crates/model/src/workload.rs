@@ -8,6 +8,7 @@ use engine::{
     Trigger,
 };
 
+use crate::drawn_fees;
 use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
 pub use crate::random::Random;
@@ -52,6 +53,8 @@ pub struct Workload {
     has_rules: bool,
     /// Whether orders show a part of their shares at a time.
     has_icebergs: bool,
+    /// Whether there are fees.
+    has_fees: bool,
 }
 
 impl Workload {
@@ -90,6 +93,7 @@ impl Workload {
             has_links: false,
             has_rules: false,
             has_icebergs: false,
+            has_fees: false,
         }
     }
 
@@ -132,6 +136,11 @@ impl Workload {
         Workload { has_icebergs: true, ..self }
     }
 
+    /// The same, in which fees and tiers change now and then.
+    pub fn with_fees(self) -> Workload {
+        Workload { has_fees: true, ..self }
+    }
+
     /// The kind of market that was drawn.
     pub fn flavour(&self) -> Flavour {
         self.flavour
@@ -149,6 +158,7 @@ impl Workload {
             2..3 => self.create_symbol(),
             3..5 if self.has_rules => self.change_rules(model),
             3..9 if self.has_own_commands && self.random.percent(10) => self.free_client_order_id(model),
+            5..7 if self.has_fees => self.change_fees(),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
             9..65 => self.place_order(model),
@@ -521,6 +531,16 @@ impl Workload {
             _ => draw(&mut self.random, &self.prices, &self.sizes),
         };
         Op::Command(Command::ChangeRules { symbol, rules })
+    }
+
+    /// Sometimes an account's tier.
+    fn change_fees(&mut self) -> Op {
+        let tier = drawn_fees::tier(&mut self.random);
+        if self.random.percent(30) {
+            return Op::Command(Command::ChangeTier { account: self.account(), tier });
+        }
+        let (symbol, fees) = (self.symbol(), drawn_fees::draw(&mut self.random, &self.accounts));
+        Op::Command(Command::ChangeFees { symbol, tier, fees })
     }
 
     /// A market order for more than the book has: it ends where the band does, or the money for whole lots.

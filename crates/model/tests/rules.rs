@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution,
+    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, DOLLAR, Entry, Event, Execution, Fee,
     Money, NewOrder, OrderDifference, OrderId, Position, Price, Query, Reject, Reply, Sequence, Shares, Side, Symbol,
     SymbolIndex, Time,
 };
@@ -139,7 +139,8 @@ fn the_worked_example_comes_out_as_the_protocol_says() {
     let reply = x.model.query(&Query { account: account(0), order: OrderId(1).into() }, &mut executions);
     let Reply::Status(status) = reply else { panic!("{reply:?}") };
     assert_eq!((status.open, status.canceled), (shares(100), None));
-    let expected = Execution { shares: shares(200), price: price(125), time: Time(x.sequence * 1_000_000) };
+    let expected =
+        Execution { shares: shares(200), price: price(125), time: Time(x.sequence * 1_000_000), fee: Fee::NONE };
     assert_eq!(executions[status.executions], [expected]);
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::{
-    AccountId, Command, Entry, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger,
+    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
@@ -133,6 +133,12 @@ fn describe(command: &Command) -> String {
         }
         Command::ChangeRules { symbol, rules } => format!("rules of {symbol}: {rules}"),
         Command::FreeClientOrderId { account, id } => format!("account {account}: client order id {id} is free again"),
+        Command::ChangeFees { symbol, tier, fees: None } => format!("fees of {symbol}, tier {}: none", tier.number()),
+        Command::ChangeFees { symbol, tier, fees: Some(Fees { maker, taker, account }) } => format!(
+            "fees of {symbol}, tier {}: maker {maker} per cent, taker {taker} per cent, to account {account}",
+            tier.number()
+        ),
+        Command::ChangeTier { account, tier } => format!("tier of account {account}: {}", tier.number()),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),
         Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
@@ -212,7 +218,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "accounts",
     "symbols",
     "issues",
@@ -223,6 +229,7 @@ const KINDS: [&str; 10] = [
     "expirations",
     "rules",
     "freed ids",
+    "fees",
 ];
 
 /// Its place among [`KINDS`].
@@ -243,5 +250,6 @@ fn kind(command: &Command) -> usize {
         Command::ExpireOrders => 7,
         Command::ChangeRules { .. } => 8,
         Command::FreeClientOrderId { .. } => 9,
+        Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
     }
 }

@@ -155,6 +155,8 @@ fn trade(row: &TradeRow) -> Trade {
         aggressor_order,
         maker_account,
         aggressor_account,
+        maker_fee: row.fee(aggressor.opposite()),
+        aggressor_fee: row.fee(aggressor),
     }
 }
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem, SymbolIndex,
-    SymbolRules, Trigger,
+    AccountIndex, Engine, FeeSchedule, Fees, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem,
+    SymbolIndex, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -98,6 +98,9 @@ pub struct SymbolState {
     /// What its orders have to obey, by name; there is none where it has no rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesState>,
+    /// What its executions cost, by tier; there is none where they cost nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fees: Vec<FeesState>,
 }
 
 /// The rules of a symbol: each that has an amount, by its name, and whether it trades.
@@ -110,12 +113,24 @@ pub struct RulesState {
     text: String,
 }
 
+/// What the accounts of a tier pay, in per cent of what they receive, and to which account.
+#[derive(Debug, Serialize)]
+pub struct FeesState {
+    pub tier: u8,
+    pub maker: String,
+    pub taker: String,
+    pub account: String,
+}
+
 /// One account.
 #[derive(Debug, Serialize)]
 pub struct AccountState {
     pub id: String,
     pub balance: String,
     pub held: String,
+    /// Which fees it pays; everybody is of tier 0 who was not put into another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<u8>,
     pub positions: Vec<PositionState>,
 }
 
@@ -187,6 +202,9 @@ pub struct ExecutionState {
     pub shares: String,
     pub price: String,
     pub time: u64,
+    /// What the order paid: shares of a buy, dollars of a sell; none where it paid nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fee: Option<String>,
 }
 
 /// Shares free and held, of one account in one symbol.
@@ -204,6 +222,7 @@ struct Gathered {
     accounts: Vec<(String, Money, Money)>,
     symbols: Vec<(String, Holding, Position)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    fees: FeeSchedule,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
     done: Vec<DoneClientOrderState>,
@@ -225,6 +244,7 @@ impl State {
             accounts,
             symbols,
             rules,
+            fees,
             holdings,
             mut orders,
             done,
@@ -265,13 +285,18 @@ impl State {
                 money: balance.plus(held).to_string(),
                 symbols: (0..)
                     .zip(symbols)
-                    .map(|(at, symbol)| SymbolState::of(symbol, rules.get(&SymbolIndex(at))))
+                    .map(|(at, symbol)| {
+                        let fees = fees_of(&fees, SymbolIndex(at), &accounts);
+                        SymbolState { fees, ..SymbolState::of(symbol, rules.get(&SymbolIndex(at))) }
+                    })
                     .collect(),
             },
             accounts: accounts
                 .into_iter()
                 .zip(positions)
-                .map(|((id, balance, held), positions)| AccountState {
+                .zip((0..).map(AccountIndex))
+                .map(|(((id, balance, held), positions), at)| AccountState {
+                    tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     id,
                     balance: balance.to_string(),
                     held: held.to_string(),
@@ -295,9 +320,13 @@ impl State {
                 "  {}: {} shares issued ({} held by sells){rules}\n",
                 symbol.symbol, symbol.issued, symbol.held
             );
+            for FeesState { tier, maker, taker, account } in &symbol.fees {
+                text += &format!("    fees of tier {tier}: maker {maker} %, taker {taker} %, to account {account}\n");
+            }
         }
         for account in &self.accounts {
-            text += &format!("account {}: balance {} (held {})\n", account.id, account.balance, account.held);
+            let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
+            text += &format!("account {}: balance {} (held {}){tier}\n", account.id, account.balance, account.held);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -356,8 +385,22 @@ impl SymbolState {
     fn of((symbol, holding, issued): (String, Holding, Position), rules: Option<&SymbolRules>) -> SymbolState {
         let Holding { shares, held } = holding;
         let rules = rules.map(RulesState::of);
-        SymbolState { symbol, shares: shares.to_string(), held: held.to_string(), issued: issued.to_string(), rules }
+        let (shares, held, issued) = (shares.to_string(), held.to_string(), issued.to_string());
+        SymbolState { symbol, shares, held, issued, rules, fees: Vec::new() }
     }
+}
+
+fn fees_of(fees: &FeeSchedule, symbol: SymbolIndex, accounts: &[(String, Money, Money)]) -> Vec<FeesState> {
+    let of = |tier: Tier| Some((tier, fees.get(symbol, tier)?));
+    Tier::all()
+        .filter_map(of)
+        .map(|(tier, Fees { maker, taker, account })| FeesState {
+            tier: tier.number(),
+            maker: maker.to_string(),
+            taker: taker.to_string(),
+            account: accounts[account.0 as usize].0.clone(),
+        })
+        .collect()
 }
 
 impl RulesState {
@@ -392,6 +435,8 @@ impl Gathered {
                 self.deadlines.insert(order.0, until.time().seconds());
             }
             StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
+            StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
+            StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
@@ -399,6 +444,7 @@ impl Gathered {
                     shares: execution.shares.to_string(),
                     price: execution.price.to_string(),
                     time: execution.time.seconds(),
+                    fee: execution.taken().map(|taken| taken.text().as_str().to_owned()),
                 });
             }
             StateItem::ClientOrder { order, id, done: None, .. } => {

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use common::client::frame;
 use common::folder::Folder;
-use common::order_xml::{as_on_the_wire, on_failure_attribute, placing_attributes, rules_attributes, seconds};
+use common::order_xml::{
+    as_on_the_wire, fees_element, on_failure_attribute, placing_attributes, rules_attributes, seconds,
+};
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
@@ -47,7 +49,7 @@ impl Oracle {
             model: Model::new(),
             // Where symbols have rules, less of the rest is met.
             workload: match seed % 3 {
-                0 => Workload::new(seed).with_all_kinds().with_terms(),
+                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
             },
@@ -172,6 +174,15 @@ impl Oracle {
                 }
                 return;
             }
+            Command::ChangeFees { .. } | Command::ChangeTier { .. } => {
+                let (element, echo) = fees_element(&command).expect("it is one of these");
+                write!(children, "<{element}{echo}/>").unwrap();
+                match self.apply(command).0 {
+                    Reply::Created => write!(answers, "<changed{echo}/>").unwrap(),
+                    refused => write_answer(answers, &echo, &refused, &[]),
+                }
+                return;
+            }
             Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::PlaceIceberg { .. } => {
                 let echo = placing_attributes(&command);
                 write!(children, "<order{echo}/>").unwrap();
@@ -254,7 +265,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::IssueShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
-            | Command::ChangeRules { .. },
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. },
         ) => None,
     }
 }
@@ -298,8 +311,9 @@ fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, execu
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();
     }
-    for Execution { shares, price, .. } in &executions[status.executions.clone()] {
-        write!(children, "<executed shares=\"{shares}\" price=\"{price}\" time=\"T\"/>").unwrap();
+    for execution @ Execution { shares, price, .. } in &executions[status.executions.clone()] {
+        let fee = execution.taken().map(|taken| format!(" fee=\"{}\"", taken.text().as_str())).unwrap_or_default();
+        write!(children, "<executed shares=\"{shares}\" price=\"{price}\"{fee} time=\"T\"/>").unwrap();
     }
     write!(out, "<{name}{echo}>{children}</{name}>").unwrap();
 }
@@ -390,9 +404,22 @@ fn compare_state(state: &Value, model: &Model) {
                 let found = (&told["id"], &told["waits_for"], &told["open"]);
                 assert_eq!(found, (&order.0.into(), &waits_for.into(), &placed.shares.to_string().into()));
             }
-            StateItem::Execution(Execution { shares, price, .. }) => {
+            StateItem::Fees { symbol, tier, fees } => {
+                let all = state["totals"]["symbols"][symbol.0 as usize]["fees"].as_array().unwrap();
+                let told = all.iter().find(|told| told["tier"] == tier.number()).unwrap();
+                let (maker, taker) = (fees.maker.to_string(), fees.taker.to_string());
+                let account = accounts[fees.account.0 as usize].to_string();
+                assert_eq!(
+                    (&told["maker"], &told["taker"], &told["account"]),
+                    (&maker.into(), &taker.into(), &account.into())
+                );
+            }
+            StateItem::Tier { account, tier } => assert_eq!(told[account.0 as usize]["tier"], tier.number()),
+            StateItem::Execution(execution @ Execution { shares, price, .. }) => {
                 let told = executions.next().expect("an execution of the model");
                 assert_eq!((&told["shares"], &told["price"]), (&shares.to_string().into(), &price.to_string().into()));
+                let fee = execution.taken().map(|taken| taken.text().as_str().to_owned());
+                assert_eq!(told.get("fee").and_then(Value::as_str), fee.as_deref());
             }
             StateItem::ClientOrder { .. } => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
         }

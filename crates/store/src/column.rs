@@ -5,13 +5,16 @@ use std::error::Error;
 use std::fmt;
 
 use bytes::{BufMut, BytesMut};
-use engine::{AccountId, ClientOrderId, Distance, Money, Position, Price, Shares, Symbol, Time};
+use engine::{AccountId, ClientOrderId, Distance, FeeRate, Money, Position, Price, Shares, Symbol, Time};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, put_numeric};
 
 /// A hundredth of a per cent, in units of 10^-8 per cent.
 pub(crate) const HUNDREDTH: i128 = 1_000_000;
+
+/// A millionth of a whole, in units of 10^-8 per cent.
+pub(crate) const MILLIONTH: i128 = 10_000;
 
 /// Microseconds from 1970, where our time begins, to 2000, where PostgreSQL's does.
 pub(crate) const YEAR_2000_US: i64 = 946_684_800_000_000;
@@ -185,6 +188,14 @@ impl Put for Money {
 impl Put for Distance {
     fn put(&self, out: &mut BytesMut) -> IsNull {
         put_numeric(i128::from(self.hundredths()) * HUNDREDTH, SHARE_GROUPS, out);
+        IsNull::No
+    }
+}
+
+/// In per cent.
+impl Put for FeeRate {
+    fn put(&self, out: &mut BytesMut) -> IsNull {
+        put_numeric(i128::from(self.millionths()) * MILLIONTH, SHARE_GROUPS, out);
         IsNull::No
     }
 }

@@ -5,12 +5,13 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, Money, NewOrder, OrderId, OrderKind,
-    Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, FeeRate, Money, NewOrder, OrderId,
+    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::fee_rows::FeeRows;
 use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
@@ -64,6 +65,7 @@ pub struct Effects {
     pub(crate) icebergs: IcebergRows,
     /// How many orders came to an end of a queue after they were placed.
     turns: u64,
+    pub(crate) fees: FeeRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -149,6 +151,8 @@ pub(crate) struct ExecutionRow {
     pub aggressor: Side,
     pub price: Price,
     pub shares: Shares,
+    pub buyer_fee: FeeRate,
+    pub seller_fee: FeeRate,
     pub sequence: Sequence,
     pub time: Time,
 }
@@ -205,6 +209,7 @@ impl Effects {
             links: LinkRows::default(),
             icebergs: IcebergRows::default(),
             turns: 0,
+            fees: FeeRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -240,6 +245,7 @@ impl Effects {
         self.links.clear();
         self.icebergs.clear();
         self.turns = 0;
+        self.fees.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -255,6 +261,9 @@ impl Effects {
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
             Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
+            Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
+            Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
+            Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
                 self.arriving = Some(Arriving { order, account, side: placed.side });
@@ -286,6 +295,7 @@ impl Effects {
                 };
                 let execution = self.after.next_execution;
                 self.after.next_execution += 1;
+                let [buyer_fee, seller_fee] = self.fees.taken(side);
                 self.executions.push(ExecutionRow {
                     execution,
                     symbol,
@@ -296,6 +306,8 @@ impl Effects {
                     aggressor: side,
                     price,
                     shares,
+                    buyer_fee,
+                    seller_fee,
                     sequence,
                     time,
                 });
@@ -379,6 +391,7 @@ impl Effects {
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         let others = others + self.links.len();
         let others = others + self.icebergs.len();
+        let others = others + self.fees.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 
@@ -469,6 +482,13 @@ impl OrderRow {
     /// Whether it has a deadline or prevents self-trades.
     pub(crate) fn has_terms(&self) -> bool {
         self.self_trade != SelfTrade::Allowed || self.until.is_some()
+    }
+}
+
+impl ExecutionRow {
+    /// Whether somebody paid for it.
+    pub(crate) fn has_fees(&self) -> bool {
+        self.buyer_fee != FeeRate::ZERO || self.seller_fee != FeeRate::ZERO
     }
 }
 

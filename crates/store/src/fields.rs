@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use engine::{Distance, Money, OrderKind, Position, Price, Shares, Time, Trigger};
+use engine::{Distance, FeeRate, Money, OrderKind, Position, Price, Shares, Time, Trigger};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
-use crate::column::{HUNDREDTH, YEAR_2000_US};
+use crate::column::{HUNDREDTH, MILLIONTH, YEAR_2000_US};
 use crate::error::StoreError;
 use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, take_numeric};
 
@@ -134,6 +134,15 @@ impl Take<'_> for Distance {
         let units = take_numeric(raw, SHARE_GROUPS)?;
         let hundredths = u32::try_from(units / HUNDREDTH).ok().filter(|_| units % HUNDREDTH == 0);
         Distance::from_hundredths(hundredths?)
+    }
+}
+
+/// In per cent.
+impl Take<'_> for FeeRate {
+    fn take(raw: &[u8]) -> Option<FeeRate> {
+        let units = take_numeric(raw, SHARE_GROUPS)?;
+        let millionths = u32::try_from(units / MILLIONTH).ok().filter(|_| units % MILLIONTH == 0);
+        FeeRate::from_millionths(millionths?)
     }
 }
 

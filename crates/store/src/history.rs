@@ -15,6 +15,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::column::{Column, Put, Single};
 use crate::error::{ErrorClass, StoreError, classify, final_error, with_cause};
+use crate::fee_rows;
 use crate::fields::Fields;
 use crate::schema;
 use crate::session::{Connector, Purpose, Session};
@@ -36,24 +37,24 @@ const ORDERS: &str = "
     WHERE NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = o.id)";
 /// Their executions, oldest first.
 const EXECUTIONS: &str = "
-    SELECT u.id, 0 AS later, i.ordinal, i.shares, i.price, i.time
+    SELECT u.id, 0 AS later, i.ordinal, i.shares, i.price, i.time, OF_IMPORTED
         FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.imported_executions i ON i.order_id = u.id
-    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time FROM unnest($1::bigint[]) AS u(id)
+    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time, OF_BUY FROM unnest($1::bigint[]) AS u(id)
         CROSS JOIN LATERAL (SELECT x.* FROM pricetime.executions x WHERE x.buy_order = u.id OFFSET 0) e
-    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time FROM unnest($1::bigint[]) AS u(id)
+    UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time, OF_SELL FROM unnest($1::bigint[]) AS u(id)
         CROSS JOIN LATERAL (SELECT x.* FROM pricetime.executions x WHERE x.sell_order = u.id OFFSET 0) e
     ORDER BY 1, 2, 3";
 /// Those of some accounts' orders, in any order, and no more of them than are asked for.
 const EXECUTIONS_WITHIN: &str = "
-    SELECT u.id, x.later, x.ordinal, x.shares, x.price, x.time
+    SELECT u.id, x.later, x.ordinal, x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate
     FROM unnest($1::bigint[], $2::text[]) AS u(id, asker)
     CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = u.id LIMIT 1) o
     JOIN pricetime.accounts a ON a.number = o.account AND a.id = u.asker
     CROSS JOIN LATERAL (
-        SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time
+        SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time, OF_IMPORTED
             FROM pricetime.imported_executions i WHERE i.order_id = u.id
-        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time FROM pricetime.executions e WHERE e.buy_order = u.id
-        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time FROM pricetime.executions e WHERE e.sell_order = u.id
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_BUY FROM pricetime.executions e WHERE e.buy_order = u.id
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = u.id
     ) x
     LIMIT $3";
 
@@ -174,16 +175,17 @@ impl Link {
     async fn open(connector: &Connector) -> Result<Link, tokio_postgres::Error> {
         let session = connector.open(Purpose::LookUp).await?;
         let client = &session.client;
-        let (orders, executions) = (client.prepare(ORDERS).await?, client.prepare(EXECUTIONS).await?);
-        let executions_within = client.prepare(EXECUTIONS_WITHIN).await?;
+        let (orders, executions) = (client.prepare(ORDERS).await?, client.prepare(&fee_rows::named(EXECUTIONS)).await?);
+        let executions_within = client.prepare(&fee_rows::named(EXECUTIONS_WITHIN)).await?;
         let first_order = client.prepare(FIRST_ORDER).await?;
         Ok(Link { session, orders, executions, executions_within, first_order })
     }
 
     /// Of a connection whose schema was looked at.
     pub(crate) async fn new(session: Session) -> Result<Link, StoreError> {
-        let (orders, executions) = (session.prepare(ORDERS, ACTION).await?, session.prepare(EXECUTIONS, ACTION).await?);
-        let executions_within = session.prepare(EXECUTIONS_WITHIN, ACTION).await?;
+        let (orders, executions) =
+            (session.prepare(ORDERS, ACTION).await?, session.prepare(&fee_rows::named(EXECUTIONS), ACTION).await?);
+        let executions_within = session.prepare(&fee_rows::named(EXECUTIONS_WITHIN), ACTION).await?;
         let first_order = session.prepare(FIRST_ORDER, ACTION).await?;
         Ok(Link { session, orders, executions, executions_within, first_order })
     }
@@ -286,7 +288,7 @@ impl FoundExecution {
         let later = row.try_get(1).map_err(|_| StoreError::Unreadable { column: "later".to_owned() })?;
         fields.skip(1);
         let ordinal = fields.next()?;
-        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
+        let execution = fee_rows::execution(&mut fields)?;
         Ok(FoundExecution { order, later, ordinal, execution })
     }
 }
@@ -301,7 +303,7 @@ fn assemble(
         let mut fields = Fields::of(row);
         let order = OrderId(fields.next()?);
         fields.skip(2);
-        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
+        let execution = fee_rows::execution(&mut fields)?;
         // None: an order that is open, or was when the first statement looked.
         if let Some(done) = done.get_mut(&order) {
             done.executions.push(execution);

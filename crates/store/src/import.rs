@@ -17,6 +17,7 @@ use tokio_postgres::types::ToSql;
 use crate::column::{Parameter, Single, columns};
 use crate::effects::Head;
 use crate::error::StoreError;
+use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::parts;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
@@ -74,8 +75,13 @@ const WAITING: &str = "
     FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[])
         AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal)";
 const EXECUTIONS: &str = "
-    INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[])";
+    INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time, share_fee_rate, money_fee_rate)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[], $6::numeric[], $7::numeric[])";
+const FEES: &str = "
+    INSERT INTO pricetime.fees (symbol, tier, maker, taker, account)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])";
+const TIERS: &str =
+    "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CANCELLATIONS: &str = "
     INSERT INTO pricetime.cancellations (order_id, account, shares, time, why)
     SELECT u.*, NULL::smallint FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::timestamptz[]) AS u";
@@ -134,6 +140,8 @@ struct Rows {
     icebergs: Vec<(OrderId, Shares, Shares)>,
     /// Of open orders, as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
+    fees: Vec<FeesRow>,
+    tiers: Vec<TierRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
@@ -279,6 +287,8 @@ impl Rows {
             }
             StateItem::Watch { symbol, last } => self.watched.push((symbol, last)),
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
+            StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
+            StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.add_open(order, account, placed);
                 let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
@@ -365,7 +375,8 @@ impl Rows {
         let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.price(),
             row.trigger.is_from_below(), row.is_reached, row.ordinal);
         execute(session, WAITING, waiting).await?;
-        let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time);
+        let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time,
+            fee_rows::columns_of(row.2.fee)[0], fee_rows::columns_of(row.2.fee)[1]);
         execute(session, EXECUTIONS, executions).await?;
         execute(session, CANCELLATIONS, columns!(&self.cancellations, row => row.0.0, row.1.0, row.2, row.3)).await?;
         let client_orders = columns!(&self.client_orders, row => row.0.0, row.1.0, row.2, row.3);
@@ -373,6 +384,10 @@ impl Rows {
         let terms = columns!(&self.terms, row => row.0.0, row.1.kind.name(), row.1.trigger.map(Trigger::price),
             row.1.trigger.map(Trigger::is_from_below), row.1.self_trade.name(), row.1.shares);
         execute(session, TERMS, terms).await?;
+        let fees = columns!(&self.fees, row => row.symbol.0, u64::from(row.tier.number()), row.maker(), row.taker(), row.account());
+        execute(session, FEES, fees).await?;
+        let tiers = columns!(&self.tiers, row => row.account.0, u64::from(row.tier.number()));
+        execute(session, TIERS, tiers).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -387,6 +402,8 @@ impl Rows {
         self.links.clear();
         self.icebergs.clear();
         self.terms.clear();
+        self.fees.clear();
+        self.tiers.clear();
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ mod committer;
 mod effects;
 mod error;
 mod export;
+mod fee_rows;
 mod fields;
 mod history;
 mod iceberg_rows;

@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
+use crate::fee_rows;
 use crate::fields::Fields;
 use crate::kept::NOTHING_GOES;
 use crate::pages::side;
@@ -71,11 +72,11 @@ const EXECUTIONS: &str = "
     WITH part AS MATERIALIZED (
         SELECT o.id FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id WHERE r.open < o.shares
     )
-    SELECT part.id, 0 AS later, i.ordinal, i.shares, i.price, i.time
+    SELECT part.id, 0 AS later, i.ordinal, i.shares, i.price, i.time, OF_IMPORTED
         FROM part JOIN pricetime.imported_executions i ON i.order_id = part.id
-    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time
+    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time, OF_BUY
         FROM part JOIN pricetime.executions e ON e.buy_order = part.id
-    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time
+    UNION ALL SELECT part.id, 1, e.id, e.shares, e.price, e.time, OF_SELL
         FROM part JOIN pricetime.executions e ON e.sell_order = part.id
     ORDER BY 1, 2, 3";
 
@@ -88,6 +89,9 @@ const CLIENT_ORDERS: &str = "
     WHERE NOT c.freed
         AND (c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours')
     ORDER BY o.id";
+
+const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
+const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
 /// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.
 pub(crate) async fn load(session: &Session, hash_seed: u64, done_orders: DoneOrders) -> Result<Loaded, StoreError> {
@@ -149,6 +153,7 @@ pub(crate) async fn visit_state(
     visit_deadlines(session, visit).await?;
     visit_icebergs(session, visit).await?;
     visit_client_orders(session, visit).await?;
+    visit_fees(session, visit).await?;
     Ok(standing)
 }
 
@@ -157,11 +162,10 @@ async fn visit_orders(
     visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut executions: HashMap<OrderId, Vec<Execution>> = HashMap::new();
-    each_row(session, EXECUTIONS, &mut |fields| {
+    each_row(session, &fee_rows::named(EXECUTIONS), &mut |fields| {
         let order = OrderId(fields.next()?);
         fields.skip(2);
-        let execution = Execution { shares: fields.next()?, price: fields.next()?, time: fields.next()? };
-        executions.entry(order).or_default().push(execution);
+        executions.entry(order).or_default().push(fee_rows::execution(fields)?);
         Ok(())
     })
     .await?;
@@ -230,6 +234,21 @@ async fn visit_client_orders(
         let (account, placed) = placed(fields)?;
         let (until, display) = (term_rows::until(fields)?, fields.maybe()?);
         visit(StateItem::ClientOrder { order, id, account, placed, until, display, done: fields.maybe()? })
+    })
+    .await
+}
+
+async fn visit_fees(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, FEES, &mut |fields| {
+        let (symbol, tier, fees) = fee_rows::take_fees(fields)?;
+        visit(StateItem::Fees { symbol, tier, fees })
+    })
+    .await?;
+    each_row(session, TIERS, &mut |fields| {
+        visit(StateItem::Tier { account: AccountIndex(fields.next()?), tier: fee_rows::tier(fields)? })
     })
     .await
 }

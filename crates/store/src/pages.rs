@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Sequence, Shares, Side,
-    SymbolIndex, Time, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Fee, FeeRate, Money, OrderId, OrderKind, Price, SelfTrade, Sequence,
+    Shares, Side, SymbolIndex, Time, Trigger,
 };
 
 use crate::column::{Column, Put, Single};
 use crate::error::{StoreError, Told};
+use crate::fee_rows;
 use crate::fields::Fields;
 use crate::kept::{Gone, Kept, RowsOf};
 use crate::reader::{Given, Reader, Seen, each};
@@ -50,6 +51,17 @@ pub struct TradeRow {
     pub buyer: AccountIndex,
     /// See `buyer`.
     pub seller: AccountIndex,
+    /// What was paid for it: of the shares by the buyer, of the dollars by the seller.
+    pub buyer_fee: FeeRate,
+    /// See `buyer_fee`.
+    pub seller_fee: FeeRate,
+}
+
+impl TradeRow {
+    /// What the order of this side paid.
+    pub fn fee(&self, side: Side) -> Fee {
+        Fee::on(side, if side == Side::Buy { self.buyer_fee } else { self.seller_fee })
+    }
 }
 
 /// An order as it was placed.
@@ -133,7 +145,7 @@ pub struct Of {
 
 pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
-    e.buyer, e.seller";
+    e.buyer, e.seller, e.buyer_fee_rate, e.seller_fee_rate";
 
 /// When order `o` was triggered, and the order that it was linked with; null where it never was, or was before there were notes.
 const BEFELL: &str = "
@@ -469,7 +481,7 @@ pub(crate) fn side(buys: bool) -> Side {
 }
 
 pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError> {
-    Ok(TradeRow {
+    let mut trade = TradeRow {
         id: fields.next()?,
         symbol: SymbolIndex(fields.next()?),
         price: fields.next()?,
@@ -481,7 +493,11 @@ pub(crate) fn trade_row(fields: &mut Fields<'_>) -> Result<TradeRow, StoreError>
         sell_order: OrderId(fields.next()?),
         buyer: AccountIndex(fields.next()?),
         seller: AccountIndex(fields.next()?),
-    })
+        buyer_fee: FeeRate::ZERO,
+        seller_fee: FeeRate::ZERO,
+    };
+    [trade.buyer_fee, trade.seller_fee] = fee_rows::rates(fields)?;
+    Ok(trade)
 }
 
 pub(crate) fn client_id(fields: &mut Fields<'_>) -> Result<Option<ClientOrderId>, StoreError> {

@@ -33,6 +33,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, name: "0012_freed_ids.sql", sql: include_str!("../migrations/0012_freed_ids.sql") },
     Migration { version: 13, name: "0013_links.sql", sql: include_str!("../migrations/0013_links.sql") },
     Migration { version: 14, name: "0014_icebergs.sql", sql: include_str!("../migrations/0014_icebergs.sql") },
+    Migration { version: 15, name: "0015_fees.sql", sql: include_str!("../migrations/0015_fees.sql") },
 ];
 
 /// What `migrate` did.

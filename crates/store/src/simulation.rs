@@ -96,8 +96,12 @@ impl World {
         let mut random = Random::new(seed);
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
-        let workload =
-            Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_links().with_rules();
+        let workload = Workload::with_client_orders(random.any())
+            .with_all_kinds()
+            .with_terms()
+            .with_links()
+            .with_rules()
+            .with_fees();
         let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }

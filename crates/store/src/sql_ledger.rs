@@ -83,6 +83,8 @@ impl Ledger for SqlLedger {
             | Command::PlaceIceberg { .. }
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
         }

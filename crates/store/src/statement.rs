@@ -4,13 +4,14 @@
 use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
-use crate::effects::{CancellationRow, Effects, OrderRow};
+use crate::effects::{CancellationRow, Effects, ExecutionRow, OrderRow};
+use crate::fee_rows;
 use crate::notes::{Kind, NoteRow};
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 9] = [
+const FUNCTIONS: [(&str, usize); 10] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -20,6 +21,7 @@ const FUNCTIONS: [(&str, usize); 9] = [
     ("write_freed_ids", 1),
     ("write_links", 10),
     ("write_icebergs", 7),
+    ("write_fees", 20),
 ];
 
 fn parameter_count() -> usize {
@@ -51,11 +53,15 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         terms,
         links,
         icebergs,
+        fees,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     // Each order is inserted by one of three functions, and each cancellation by one of two.
+    // Each execution by one of two, too.
+    let is_free: fn(&ExecutionRow) -> bool = |row| !row.has_fees();
+    let has_fees: fn(&ExecutionRow) -> bool = ExecutionRow::has_fees;
     let is_plain: fn(&OrderRow) -> bool = |order| order.trigger.is_none() && !order.has_terms();
     let waits: fn(&OrderRow) -> bool = |order| order.trigger.is_some() && !order.has_terms();
     let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
@@ -79,7 +85,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     );
     all.extend(columns!(orders, if rests, row => row.order.0, row.open));
     all.extend(columns!(taken, row => row.order.0, row.shares));
-    all.extend(columns!(executions, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
+    all.extend(columns!(executions, if is_free, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares));
     all.extend(
         columns!(cancellations, if was_asked, row => row.order.0, row.account.0, row.time, row.sequence.0, row.shares),
@@ -122,6 +128,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(icebergs.changed(), row => row.order.0, row.hidden));
     all.extend(columns!(icebergs.changed(), if |row| row.turn.is_some(), row => row.order.0,
         row.turn.map(|turn| turn.sequence.0), row.turn.map(|turn| turn.nth)));
+    all.extend(columns!(fees.changed(), row => row.symbol.0, u64::from(row.tier.number()), row.maker(), row.taker(), row.account()));
+    all.extend(columns!(fees.moved(), row => row.account.0, u64::from(row.tier.number())));
+    all.extend(columns!(executions, if has_fees, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
+        row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -119,14 +119,23 @@ const UNDO: &[(i64, &str)] = &[
     // Its view and its function took the place of others: see `take_back`.
     (
         14,
-        "DROP VIEW pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
-             pricetime.account_summary;
+        "DROP VIEW pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades, pricetime.account_summary;
          DROP FUNCTION pricetime.write_icebergs; DROP TABLE pricetime.icebergs;
          DROP INDEX pricetime.executions_by_buy_order;
          DO $$ DECLARE part regclass; BEGIN
             FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'pricetime.executions'::regclass LOOP
                 EXECUTE format('ALTER TABLE %s ADD UNIQUE (buy_order, sell_order)', part);
             END LOOP; END $$",
+    ),
+    // Its view took the place of another: see `take_back`.
+    (
+        15,
+        "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
+            pricetime.account_summary;
+         DROP FUNCTION pricetime.write_fees; DROP FUNCTION pricetime.share_fee; DROP FUNCTION pricetime.money_fee;
+         DROP TABLE pricetime.fees, pricetime.account_tiers;
+         ALTER TABLE pricetime.executions DROP COLUMN buyer_fee_rate, DROP COLUMN seller_fee_rate;
+         ALTER TABLE pricetime.imported_executions DROP COLUMN share_fee_rate, DROP COLUMN money_fee_rate",
     ),
 ];
 

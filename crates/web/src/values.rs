@@ -88,6 +88,12 @@ values! {
     BalanceAsked "BalanceAsked" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "1000");
     /// Percent above zero: at most 2 decimals, at most 10000, below a price at most 99.99.
     Distance "Distance" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "10");
+    /// Percent of what is received: at most 4 decimals, at most 100.
+    FeeRate "FeeRate" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "0.1");
+    /// A class of accounts that pay the same fees: 0 to 15.
+    Tier "Tier" number(0, 0);
+    /// Of what a fee was taken: of the shares that were bought, or of the dollars that shares were sold for.
+    FeeOf "FeeOf" one_of(&["shares", "dollars"]);
     /// Which way an order goes.
     Side "Side" one_of(&["buy", "sell"]);
     /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. The

@@ -19,6 +19,7 @@ import { tabs } from "./tabs.js";
 
 const direction = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "up" : "down");
 const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲ Buy" : "▼ Sell");
+const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${group(fee)} ${fee_of === "shares" ? symbol : "$"}` : "–");
 
 /** A cancel-all is asked twice, and forgotten after so long. */
 const SURE_MS = 4_000;
@@ -227,6 +228,7 @@ const executionColumns = [
   { head: "Price", text: (execution) => group(execution.price), kind: "number" },
   { head: "Shares", text: (execution) => group(execution.shares), kind: "number" },
   { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide" },
+  { head: "Fee", text: feeOf, kind: "number wide" },
   { head: "Role", text: (execution) => execution.role, kind: "wide" },
   { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number" },
 ];

@@ -305,6 +305,9 @@ impl Maker {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesTaken { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Importer, Op, OrderId,
-    OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, SymbolRules, Time,
+    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Fee, Importer, Op,
+    OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, SymbolRules, Tier, Time,
 };
 use model::Model;
 use model::workload::Random;
@@ -160,6 +160,11 @@ impl Duel {
         if (0..self.model.symbols().count() as u32).any(|at| self.engine.rules(SymbolIndex(at)).is_some()) {
             self.situations.count("state: imported with rules");
         }
+        if (0..self.model.symbols().count() as u32)
+            .any(|at| Tier::all().any(|tier| self.engine.fees(SymbolIndex(at), tier).is_some()))
+        {
+            self.situations.count("state: imported with fees");
+        }
         if self.model.open_orders().any(|order| order.waits) {
             self.situations.count("state: imported with orders that wait");
         }
@@ -282,7 +287,7 @@ impl Drop for Duel {
 }
 
 /// Stands in the list before each answer, which must leave it alone and count it in its range.
-const EARLIER: Execution = Execution { shares: Shares::ZERO, price: Price::MAX, time: Time::ZERO };
+const EARLIER: Execution = Execution { shares: Shares::ZERO, price: Price::MAX, time: Time::ZERO, fee: Fee::NONE };
 
 fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {
     let (mut executions, mut events) = (vec![EARLIER], Vec::new());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Money, NewOrder, OrderId, Position, Shares,
-    SymbolIndex, SymbolRules, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Money, NewOrder, OrderId, Position, Shares,
+    SymbolIndex, SymbolRules, Tier, Trigger,
 };
 use model::Model;
 
@@ -26,6 +26,9 @@ pub struct Mirror {
     /// How many shares orders show at a time, and how many they show now. Those of done orders are left.
     displays: BTreeMap<OrderId, Shares>,
     shown: BTreeMap<OrderId, Shares>,
+    fees: BTreeMap<(SymbolIndex, Tier), Fees<AccountIndex>>,
+    /// Those that were told.
+    tiers: BTreeMap<AccountIndex, Tier>,
 }
 
 impl Mirror {
@@ -37,6 +40,19 @@ impl Mirror {
             }
             Event::RulesChanged { symbol, part } => {
                 self.rules.get_mut(&symbol).expect("a symbol is there before its rules").set(part);
+            }
+            Event::FeesChanged { symbol, tier, fees } => {
+                let before = match fees {
+                    Some(fees) => self.fees.insert((symbol, tier), fees),
+                    None => self.fees.remove(&(symbol, tier)),
+                };
+                assert_ne!(before, fees, "what is told has changed");
+            }
+            Event::TierChanged { account, tier } => {
+                assert_ne!(self.tiers.insert(account, tier).unwrap_or_default(), tier, "what is told has changed");
+            }
+            Event::FeesTaken { maker, aggressor } => {
+                assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
             }
             Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
@@ -123,6 +139,7 @@ impl Mirror {
         assert_eq!(self.balances.len(), model.accounts().count(), "accounts heard of");
         for (&account, &balance) in &self.balances {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
+            assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");
             for symbol in (0..model.symbols().count() as u32).map(SymbolIndex) {
                 let heard = self.positions.get(&(account, symbol)).copied().unwrap_or(Position::ZERO);
                 let message = "as events told it";
@@ -131,6 +148,9 @@ impl Mirror {
         }
         for (&symbol, &rules) in &self.rules {
             assert_eq!(rules, model.rules(symbol), "the rules of {symbol:?} as events told them");
+            for tier in Tier::all() {
+                assert_eq!(self.fees.get(&(symbol, tier)).copied(), model.fees(symbol, tier), "the fees of {symbol:?}");
+            }
         }
         assert_eq!(self.open.len(), model.open_orders().len(), "open orders heard of");
         for order in model.open_orders() {

@@ -1,6 +1,7 @@
 //! What the comparisons with the model share: the duel of engine and model, what is counted in it, and the run of many
 //! markets. Included by tests and by an example.
 
+mod charged;
 pub mod duel;
 pub mod mirror;
 mod parts;
@@ -43,6 +44,9 @@ impl Market {
         // Every other one without any, so that what they keep from happening happens.
         if self.seed & 2 == 0 {
             workload = workload.with_rules();
+        }
+        if self.seed & 24 == 8 {
+            workload = workload.with_fees();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

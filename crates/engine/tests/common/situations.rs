@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{parts, ruled, terms};
+use super::{charged, parts, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -148,7 +148,7 @@ pub const ALL: [&str; 131] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL)
+    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL).chain(charged::ALL)
 }
 
 /// How often each was met.
@@ -247,6 +247,7 @@ impl Situations {
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
+        charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -350,8 +351,8 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
-            // Counted with all that rules are about.
-            Command::ChangeRules { .. } => return,
+            // Counted with all that rules and fees are about.
+            Command::ChangeRules { .. } | Command::ChangeFees { .. } | Command::ChangeTier { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"

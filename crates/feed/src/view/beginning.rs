@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Engine, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem, SymbolIndex, Time,
-    Trigger,
+    AccountIndex, Engine, Fee, FeeSchedule, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem,
+    SymbolIndex, Time, Trigger,
 };
 use history::History;
 
@@ -45,6 +45,8 @@ impl View {
             recalled: Vec::new(),
             client_ids: HashMap::new(),
             links: HashMap::new(),
+            fees: FeeSchedule::new(),
+            due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
             news: Vec::new(),
@@ -103,6 +105,8 @@ impl View {
             }
             StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
             StateItem::Watch { .. } | StateItem::Link { .. } => {}
+            StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
+            StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

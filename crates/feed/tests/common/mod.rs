@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, NewOrder,
-    Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Fee, Money,
+    NewOrder, Op, OrderId, OrderKind, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
@@ -58,6 +58,8 @@ pub struct Market {
     pub entries: Vec<Entry>,
     /// All batches, for replays.
     pub batches: Vec<Turn>,
+    /// Of the next execution.
+    pub fees: [Fee; 2],
 }
 
 impl Market {
@@ -75,6 +77,7 @@ impl Market {
             notes: Vec::new(),
             entries: Vec::new(),
             batches: Vec::new(),
+            fees: [Fee::NONE; 2],
         }
     }
 
@@ -84,7 +87,8 @@ impl Market {
         let workload = market.workload.with_all_kinds().with_own_commands().with_links().with_terms();
         let workload = if seed % 4 < 2 { workload.with_icebergs() } else { workload };
         // Where symbols have rules less is traded.
-        Market { workload: if seed % 3 == 2 { workload.with_rules() } else { workload }, ..market }
+        let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
+        Market { workload: if seed % 4 == 1 { workload.with_fees() } else { workload }, ..market }
     }
 
     /// A turn of a few commands.
@@ -169,7 +173,9 @@ impl Market {
         let mut done = Vec::new();
         match event {
             Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
+            Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+                let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.fees, [Fee::NONE; 2]);
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,
@@ -183,6 +189,8 @@ impl Market {
                     aggressor_order: aggressor,
                     maker_account: maker_order.account,
                     aggressor_account: aggressor_order.account,
+                    maker_fee,
+                    aggressor_fee,
                 });
                 done = vec![maker, aggressor];
             }
@@ -227,6 +235,8 @@ impl Market {
             | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

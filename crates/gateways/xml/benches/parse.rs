@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{Cancellation, Execution, OrderId, Price, Reply, Shares, Status, Time};
+use engine::{Cancellation, Execution, Fee, OrderId, Price, Reply, Shares, Status, Time};
 use exchange::Answer;
 use quick_xml::events::Event;
 use xml::{Documents, Limits, ReplyLimits, write_reply};
@@ -128,6 +128,7 @@ fn executions() -> Vec<Execution> {
         shares: shares(whole),
         price: Price::from_units(price).unwrap(),
         time: Time(1_700_000_000_000_000),
+        fee: Fee::NONE,
     };
     vec![execution(200, 12_700_000_000), execution(17, 12_567_000_000)]
 }

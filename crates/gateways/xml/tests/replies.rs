@@ -4,7 +4,7 @@
 mod common;
 
 use common::{LIMITS, REPLY_LIMITS, accept, parse};
-use engine::{Cancellation, Execution, OrderId, Price, Reply, Shares, Status, Time};
+use engine::{Cancellation, Execution, Fee, FeeRate, OrderId, Price, Reply, Shares, Side, Status, Time};
 use exchange::Answer;
 use xml::{Documents, ReplyLimits, write_reply};
 
@@ -17,6 +17,7 @@ fn execution(share_units: i64, price_units: i64, seconds: u64) -> Execution {
         shares: shares(share_units),
         price: Price::from_units(price_units).unwrap(),
         time: Time(seconds * 1_000_000 + 999_999),
+        fee: Fee::NONE,
     }
 }
 
@@ -193,4 +194,24 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
     ));
     assert!(limited(first.len() - 1).starts_with("<results><error id=\"1\">reply too large</error>"));
     assert_eq!(limited(whole.len()), whole);
+}
+
+/// A buyer pays in shares, a seller in dollars; what was not paid for is told as ever.
+#[test]
+fn an_execution_tells_its_fee() {
+    let rate = FeeRate::from_millionths(2_500).unwrap();
+    let fees = [Fee::NONE, Fee::on(Side::Buy, rate), Fee::on(Side::Sell, rate)];
+    let executions: Vec<Execution> =
+        executions().into_iter().zip(fees).map(|(execution, fee)| Execution { fee, ..execution }).collect();
+    let (order, open) = (OrderId(7), Shares::ZERO);
+    let status = Status { order, open, waits: None, until: None, iceberg: None, canceled: None, executions: 0..3 };
+    let documents = parse("<transactions id='1'><query id='7'/></transactions>");
+    let mut out = Vec::new();
+    write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &executions, &REPLY_LIMITS);
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "<results><status id=\"7\"><executed shares=\"0.00000001\" price=\"0.00000001\" time=\"1\"/>\
+         <executed shares=\"200\" price=\"127\" fee=\"0.5\" time=\"1700000000\"/>\
+         <executed shares=\"0.1\" price=\"145.67\" fee=\"0.0364175\" time=\"1700000001\"/></status></results>\n"
+    );
 }

@@ -62,9 +62,9 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelOrder, ChangeRules, CreateAccount, CreateOldSymbol, CreateSymbol,
-            ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg,
-            PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeRules, ChangeTier, CreateAccount,
+            CreateOldSymbol, CreateSymbol, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
+            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -95,7 +95,9 @@ impl Both {
             | PlaceIfCanceled { .. }
             | PlaceByFundsIfCanceled { .. }
             | FreeClientOrderId { .. }
-            | ChangeRules { .. } => {
+            | ChangeRules { .. }
+            | ChangeFees { .. }
+            | ChangeTier { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

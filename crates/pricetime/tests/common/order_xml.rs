@@ -1,7 +1,7 @@
 //! Orders, and the rules of symbols, as the XML protocol says them.
 
 use engine::{
-    Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol,
+    Command, Deadline, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol,
     SymbolRules, Time,
 };
 
@@ -80,6 +80,22 @@ pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
     let said = |rule: Rule| Some(format!(" {}=\"{}\"", rule.name(), rules.amount(rule)?.as_str()));
     let amounts: String = Rule::ALL.into_iter().filter_map(said).collect();
     format!(" sym=\"{symbol}\"{amounts}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
+}
+
+/// The element that changes fees or a tier, and its attributes, in the order in which a reply repeats them; none for another command.
+pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
+    match *command {
+        Command::ChangeFees { symbol, tier, fees } => {
+            let said =
+                |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");
+            let said = fees.map(said).unwrap_or_default();
+            Some(("fees", format!(" sym=\"{symbol}\" tier=\"{}\"{said}", tier.number())))
+        }
+        Command::ChangeTier { account, tier } => {
+            Some(("tier", format!(" id=\"{account}\" tier=\"{}\"", tier.number())))
+        }
+        _ => None,
+    }
 }
 
 /// The attributes of an `<order>` for money.

@@ -15,6 +15,7 @@ mod binance_order_lists;
 mod binance_past;
 mod binance_self_trade;
 mod binance_streams;
+mod fees;
 mod guard;
 mod icebergs;
 mod large_market;

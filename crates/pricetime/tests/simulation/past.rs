@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AccountIndex, ClientOrderId, Entry, Event, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
+use engine::{AccountIndex, ClientOrderId, Entry, Event, Fee, Money, NewOrder, OrderId, Shares, SymbolIndex, Time};
 use feed::{Candle, History, HistoryError, Interval, PastOrder, ReadModel, Trade};
 use model::Model;
 
@@ -17,12 +17,14 @@ pub struct Past {
     named: BTreeMap<OrderId, ClientOrderId>,
     /// When, and what was canceled.
     ended: BTreeMap<OrderId, (Time, Shares)>,
+    /// Of the next execution.
+    fees: [Fee; 2],
 }
 
 impl Past {
     pub fn of(entries: &[Entry]) -> Past {
         let (placed, named, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut past = Past { model: Model::new(), trades: Vec::new(), placed, named, ended };
+        let mut past = Past { model: Model::new(), trades: Vec::new(), placed, named, ended, fees: [Fee::NONE; 2] };
         for entry in entries {
             let mut events = Vec::new();
             past.model.apply(entry, &mut Vec::new(), &mut events);
@@ -38,7 +40,9 @@ impl Past {
             }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
+            Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+                let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.fees, [Fee::NONE; 2]);
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,
@@ -52,6 +56,8 @@ impl Past {
                     aggressor_order: aggressor,
                     maker_account: maker_order.account,
                     aggressor_account: aggressor_order.account,
+                    maker_fee,
+                    aggressor_fee,
                 });
                 // The model is ahead of the event by the rest of its command, which opens no order again.
                 for (order, open) in [(maker, maker_order.open), (aggressor, aggressor_order.open)] {
@@ -72,6 +78,8 @@ impl Past {
             | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

@@ -9,7 +9,7 @@ use model::Model;
 use model::workload::{Random, Workload};
 use xml::{Documents, Limits};
 
-use super::order_xml::{as_on_the_wire, placing_attributes, rules_attributes};
+use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
 /// Money has 16 decimals, a balance over the wire at most 8.
@@ -26,7 +26,7 @@ impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
         Clients {
-            workload: Workload::with_client_orders(seed).with_all_kinds().with_rules(),
+            workload: Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
             random: Random::new(!seed),
         }
     }
@@ -139,7 +139,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::IssueShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
-            | Command::ChangeRules { .. },
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. },
         ) => None,
     }
 }
@@ -158,6 +160,10 @@ fn push_create(body: &mut String, op: &Op) {
         Op::Command(Command::CreateSymbol { symbol }) => write!(body, "<symbol sym=\"{symbol}\"/>").unwrap(),
         Op::Command(Command::ChangeRules { symbol, rules }) => {
             write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
+        }
+        Op::Command(command @ (Command::ChangeFees { .. } | Command::ChangeTier { .. })) => {
+            let (element, attributes) = fees_element(command).unwrap();
+            write!(body, "<{element}{attributes}/>").unwrap();
         }
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             let account = format!("<account id=\"{account}\">{shares}</account>");
@@ -203,7 +209,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::IssueShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
-            | Command::ChangeRules { .. },
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. },
         ) => {
             unreachable!("what is created is no transaction")
         }

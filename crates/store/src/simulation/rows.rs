@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Position,
-    Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Money, NewOrder,
+    OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -38,6 +38,7 @@ pub(super) struct Rows {
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    fees: FeeSchedule,
 }
 
 impl Rows {
@@ -59,6 +60,7 @@ impl Rows {
             queued: BTreeMap::new(),
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
+            fees: FeeSchedule::new(),
         }
     }
 
@@ -102,6 +104,8 @@ impl Rows {
         self.write_icebergs(&effects.icebergs);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
+        effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
+        effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
@@ -184,6 +188,8 @@ impl Rows {
             let display = self.icebergs.get(&order).map(|iceberg| iceberg.0);
             items.push(StateItem::ClientOrder { order, id, account, placed, until, display, done });
         }
+        items.extend(self.fees.all().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
+        items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
         items
     }
 
@@ -201,7 +207,10 @@ impl Rows {
 
     fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {
         let rows = self.executions.iter().filter(move |row| row.buy == order || row.sell == order);
-        rows.map(|&ExecutionRow { shares, price, time, .. }| Execution { shares, price, time })
+        rows.map(move |&ExecutionRow { buy, shares, price, time, buyer_fee, seller_fee, .. }| {
+            let fee = if buy == order { Fee::on(Side::Buy, buyer_fee) } else { Fee::on(Side::Sell, seller_fee) };
+            Execution { shares, price, time, fee }
+        })
     }
 }
 

@@ -73,6 +73,11 @@ impl Market {
         Market { workload: self.workload.with_rules(), ..self }
     }
 
+    /// From now on fees and tiers change now and then.
+    pub fn with_fees(self) -> Market {
+        Market { workload: self.workload.with_fees(), ..self }
+    }
+
     /// From now on with orders of all kinds and on all terms.
     pub fn with_all_kinds(self) -> Market {
         Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
@@ -202,6 +207,9 @@ impl Market {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::FeesTaken { .. }
+            | Event::FeesChanged { .. }
+            | Event::TierChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }

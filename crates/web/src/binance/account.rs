@@ -7,6 +7,7 @@ use engine::{AccountIndex, OrderId, Position, Side, SymbolIndex};
 use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
+use super::fees::{self, Rates};
 use super::history::{TRADES, Wanted, gather};
 use super::market::Answer;
 use super::meant::of_account;
@@ -47,14 +48,14 @@ enum Balances {
 
 fn about(scene: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value {
     let view = &scene.view;
+    let rates = Rates::highest(view, account);
+    let [maker, taker] = rates.basis_points();
     json!({
-        "makerCommission": 0,
-        "takerCommission": 0,
+        "makerCommission": maker,
+        "takerCommission": taker,
         "buyerCommission": 0,
         "sellerCommission": 0,
-        "commissionRates": {
-            "maker": numbers::zero(), "taker": numbers::zero(), "buyer": numbers::zero(), "seller": numbers::zero(),
-        },
+        "commissionRates": rates.with_sides(),
         "canTrade": true,
         "canWithdraw": false,
         "canDeposit": false,
@@ -115,7 +116,6 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
     let trades = gather(wanted, |before| past::trades_of_account(from, of, before, TRADES.1));
     let trades = trades.await?;
     let shown = site.look(move |scene| {
-        let pair = names::pair(scene.view.listing(symbol).name);
         let sides = |trade: &Trade| {
             let took = [
                 (trade.maker_account == account).then_some(trade.aggressor.opposite()),
@@ -124,25 +124,28 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
             let its = took.into_iter().flatten();
             its.filter(|side| order.is_none_or(|order| trade.order(*side).0 == order)).collect::<Vec<_>>()
         };
-        let shapes =
-            trades.iter().flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&pair, trade, side, unit)));
+        let shapes = trades
+            .iter()
+            .flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&scene.view, trade, side, unit)));
         shapes.collect::<Value>()
     });
     Ok(Json(shown.await?))
 }
 
 /// A trade as one of its two sides sees it.
-fn own_shape(pair: &str, trade: &Trade, side: Side, unit: TimeUnit) -> Value {
+fn own_shape(view: &View, trade: &Trade, side: Side, unit: TimeUnit) -> Value {
+    let name = view.listing(trade.symbol).name;
+    let (commission, asset) = fees::commission(trade, side, name.as_str());
     json!({
-        "symbol": pair,
+        "symbol": names::pair(name),
         "id": trade.id,
         "orderId": trade.order(side).0,
         "orderListId": -1,
         "price": numbers::price(trade.price),
         "qty": numbers::shares(trade.shares),
         "quoteQty": numbers::money(trade.money()),
-        "commission": numbers::zero(),
-        "commissionAsset": names::DOLLARS,
+        "commission": commission,
+        "commissionAsset": asset,
         "time": unit.tell(trade.time),
         "isBuyer": side == Side::Buy,
         "isMaker": side != trade.aggressor,

@@ -11,6 +11,7 @@ mod cancel;
 mod cancel_restriction;
 mod client_names;
 mod events;
+mod fees;
 mod history;
 mod klines;
 mod list_events;

@@ -36,6 +36,10 @@ pub(super) fn position(position: Position) -> String {
     eight(position.units())
 }
 
+pub(super) fn millionths(millionths: u32) -> String {
+    eight(i128::from(millionths) * 100)
+}
+
 pub(super) fn zero() -> String {
     eight(0)
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::json;
 
+use super::fees::Rates;
 use super::market::Answer;
 use super::parameters::Parameters;
 use super::place::Placing;
@@ -15,7 +16,7 @@ const COMPUTE_RATES: &str = "computeCommissionRates";
 
 /// Checks an order and does not place it; tells what it would cost, if that is asked for.
 pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.account(&site)?;
+    let account = asked.account(&site)?;
     let placing = Placing::read(&asked, &[COMPUTE_RATES])?;
     let tells_rates = match asked.text(COMPUTE_RATES) {
         None | Some("false") => false,
@@ -23,8 +24,14 @@ pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer 
         Some(_) => return Err(Refusal::invalid(COMPUTE_RATES, "it is true or false")),
     };
     site.ascertain().await?;
-    match site.look(move |scene| scene.view.find_symbol(placing.symbol)).await? {
-        Some(_) if tells_rates => Ok(Json(wallet::order_commission())),
+    let found = site.look(move |scene| {
+        let view = &scene.view;
+        let symbol = view.find_symbol(placing.symbol)?;
+        let account = view.find_account(account);
+        Some(account.map_or(Rates::default(), |account| Rates::of(view, account, symbol)))
+    });
+    match found.await? {
+        Some(rates) if tells_rates => Ok(Json(wallet::order_commission(rates))),
         Some(_) => Ok(Json(json!({}))),
         None => Err(Refusal::unknown_symbol()),
     }

@@ -15,7 +15,7 @@ use super::order::{canceled_status, price_text, side_name, time_in_force, type_n
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers, self_trade};
+use super::{client_names, fees, names, numbers, self_trade};
 use crate::hub::Hub;
 use crate::past;
 use crate::site::Site;
@@ -273,7 +273,7 @@ impl Placing {
             told.extend(more);
             told.extend(self.display.map(|display| ("icebergQty".to_owned(), json!(numbers::shares(display)))));
             if self.tell == Tell::Full {
-                told.insert("fills".to_owned(), fills.iter().map(fill_shape).collect());
+                told.insert("fills".to_owned(), fills.iter().map(|trade| fill_shape(trade, name)).collect());
             }
         }
         Ok(told)
@@ -297,12 +297,14 @@ fn open_status(executed: Position) -> &'static str {
     if executed == Position::ZERO { "NEW" } else { "PARTIALLY_FILLED" }
 }
 
-fn fill_shape(trade: &Trade) -> Value {
+/// Of an order that was just placed.
+fn fill_shape(trade: &Trade, symbol: Symbol) -> Value {
+    let (commission, asset) = fees::commission(trade, trade.aggressor, symbol.as_str());
     json!({
         "price": numbers::price(trade.price),
         "qty": numbers::shares(trade.shares),
-        "commission": numbers::zero(),
-        "commissionAsset": names::DOLLARS,
+        "commission": commission,
+        "commissionAsset": asset,
         "tradeId": trade.id,
     })
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::list_events::Lists;
 use super::order::{Order, canceled_status, time_in_force};
-use super::{names, numbers};
+use super::{fees, names, numbers};
 
 /// What the stream of an account was told.
 #[derive(Debug)]
@@ -178,6 +178,10 @@ impl Standing {
         // One with a price to wait for waits when it is placed, whatever became of it by now.
         let waits = order.waits || (kind == "NEW" && order.trigger.is_some());
         let working = if waits { None } else { order.working_since() };
+        let paid = match &happened {
+            Happened::Executed(trade, side) => fees::paid(trade, *side, order.name.as_str()),
+            Happened::Placed | Happened::Reduced(_) | Happened::Canceled(..) => None,
+        };
         let mut report = json!({
             "e": "executionReport",
             "E": numbers::now(),
@@ -200,8 +204,8 @@ impl Standing {
             "l": numbers::shares(shares),
             "z": numbers::shares(self.executed),
             "L": numbers::price_or_zero(price),
-            "n": "0",
-            "N": Value::Null,
+            "n": paid.as_ref().map_or("0", |(amount, _)| amount),
+            "N": paid.as_ref().map(|(_, asset)| asset),
             "T": time,
             "t": id,
             "I": 0,

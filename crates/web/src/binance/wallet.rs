@@ -1,5 +1,5 @@
 //! What clients ask before they trade: whether the exchange runs, what its fees are, and which assets there are. Nothing is
-//! deposited or withdrawn here, and nothing costs a fee.
+//! deposited or withdrawn here.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,6 +9,7 @@ use exchange::State as Condition;
 use feed::View;
 use serde_json::{Value, json};
 
+use super::fees::Rates;
 use super::market::{Answer, Chosen, look_at_some, of_symbol};
 use super::meant::of_account;
 use super::parameters::Parameters;
@@ -35,16 +36,19 @@ pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Ans
 
 /// Of one pair, or of all.
 pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    asked.account(&site)?;
+    let account = asked.account(&site)?;
     asked.only_signed(&["symbol"])?;
     let chosen = match asked.text("symbol") {
         Some(_) => Chosen::Some([of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?].into()),
         None => Chosen::AllFrom(SymbolIndex(0)),
     };
-    pieces::answer(&site, Frame::bare(), chosen, |site, chosen| async move {
-        let (shapes, next) = look_at_some(&site, chosen, |view, symbol| {
+    pieces::answer(&site, Frame::bare(), chosen, move |site, chosen| async move {
+        let (shapes, next) = look_at_some(&site, chosen, move |view, symbol| {
             let pair = names::pair(view.listing(symbol).name);
-            json!({"symbol": pair, "makerCommission": "0", "takerCommission": "0"})
+            let account = view.find_account(account);
+            let rates = account.map_or(Rates::default(), |account| Rates::of(view, account, symbol));
+            let [maker, taker] = rates.texts();
+            json!({"symbol": pair, "makerCommission": maker, "takerCommission": taker})
         })
         .await?;
         Ok(Piece::of(shapes, next))
@@ -56,17 +60,15 @@ pub(super) async fn commission(State(site): State<Site>, asked: Parameters) -> A
     let account = asked.account(&site)?;
     asked.only_signed(&["symbol"])?;
     let pair = asked.needed("symbol")?.to_owned();
-    let pair = of_account(&site, account, move |scene, _| {
+    let (pair, rates) = of_account(&site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
-        Ok(names::pair(scene.view.listing(symbol).name))
+        Ok((names::pair(scene.view.listing(symbol).name), Rates::of(&scene.view, account, symbol)))
     })
     .await?;
-    let none = json!({
-        "maker": numbers::zero(), "taker": numbers::zero(), "buyer": numbers::zero(), "seller": numbers::zero(),
-    });
+    let none = Rates::default().with_sides();
     Ok(Json(json!({
         "symbol": pair,
-        "standardCommission": none,
+        "standardCommission": rates.with_sides(),
         "specialCommission": none,
         "taxCommission": none,
         "discount": no_discount(),
@@ -83,10 +85,10 @@ fn no_discount() -> Value {
 }
 
 /// What one order would cost.
-pub(super) fn order_commission() -> Value {
-    let none = json!({"maker": numbers::zero(), "taker": numbers::zero()});
+pub(super) fn order_commission(rates: Rates) -> Value {
+    let none = Rates::default().alone();
     json!({
-        "standardCommissionForOrder": none,
+        "standardCommissionForOrder": rates.alone(),
         "specialCommissionForOrder": none,
         "taxCommissionForOrder": none,
         "discount": no_discount(),

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod amend;
+mod fees;
 mod order_lists;
 mod orders;
 mod placing;
@@ -32,8 +33,10 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(symbols::candles))
         .routes(routes!(symbols::issue))
         .routes(routes!(symbols::change_rules))
+        .routes(routes!(fees::of, fees::change))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::one))
+        .routes(routes!(fees::change_tier))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
         .routes(routes!(placing::place))

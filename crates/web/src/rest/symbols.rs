@@ -316,7 +316,7 @@ pub(crate) async fn change_rules(
 }
 
 /// What `show` makes of a symbol, if there is one of this name.
-async fn of_symbol<T: Send + 'static>(
+pub(super) async fn of_symbol<T: Send + 'static>(
     site: &Site,
     name: &str,
     show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Problem> + Send + 'static,

@@ -1,6 +1,6 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Position, SymbolIndex};
+use engine::{AccountIndex, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,6 +19,10 @@ pub(crate) struct AccountShape {
     positions: Vec<HoldingShape>,
     #[schema(value_type = values::Count)]
     open_orders: u32,
+    /// Which fees it pays; there is none of an account that was not put into a tier.
+    #[schema(value_type = Option<values::Tier>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<u8>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -48,6 +52,7 @@ impl AccountShape {
 
     /// With `limit` of its positions behind those in `after`.
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
+        let tier = view.fees().tier(account);
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -65,6 +70,7 @@ impl AccountShape {
             held: account.held.to_string(),
             positions: page.iter().map(shape).collect(),
             open_orders: account.open_orders,
+            tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             sequence: view.sequence().0,
             next,
         }

@@ -2,6 +2,7 @@
 
 mod account;
 mod book;
+mod fees;
 mod order;
 mod report;
 mod rules;
@@ -12,6 +13,7 @@ use engine::Side;
 
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
+pub(crate) use fees::{FeesShape, tier};
 pub(crate) use order::{OrderShape, PlacedShape};
 pub(crate) use report::ReportShape;
 pub(crate) use rules::RulesShape;

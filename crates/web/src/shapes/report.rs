@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
+use super::fees::PaidShape;
 use super::order::{limit_text, trigger_texts};
 use super::side_name;
 use super::trade::role;
@@ -74,6 +75,8 @@ pub(crate) struct ExecutedReport {
     price: String,
     #[schema(value_type = values::Shares)]
     shares: String,
+    #[serde(flatten)]
+    paid: PaidShape,
 }
 
 /// An execution had reached what an order waited for: it is active from now on.
@@ -164,6 +167,7 @@ impl ReportShape {
                 role: role(trade, *side),
                 price: trade.price.to_string(),
                 shares: trade.shares.to_string(),
+                paid: PaidShape::of(trade.fee(*side), trade.price, trade.shares),
             }),
             Report::Noted(note) => match note.what {
                 Noted::Triggered(trigger) => {

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
+use super::fees::PaidShape;
 use super::side_name;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -75,6 +76,8 @@ pub(crate) struct ExecutionShape {
     shares: String,
     #[schema(value_type = values::Time)]
     time: u64,
+    #[serde(flatten)]
+    paid: PaidShape,
 }
 
 impl ExecutionShape {
@@ -93,6 +96,7 @@ impl ExecutionShape {
             price: trade.price.to_string(),
             shares: trade.shares.to_string(),
             time: trade.time.0,
+            paid: PaidShape::of(trade.fee(side), trade.price, trade.shares),
         }
     }
 }

@@ -53,8 +53,8 @@ pub(super) enum PartKind {
     SymbolWithAccounts,
     /// One op that issues shares of the symbol before it.
     Issued,
-    /// One op that changes the rules of a symbol.
-    Rules,
+    /// One op that changes rules, fees or a tier.
+    Change,
     /// The op that cancels an order to be replaced. The next part is its `ReplaceOrder`.
     ReplaceCancel,
     /// The op that places an order in the stead of that one.

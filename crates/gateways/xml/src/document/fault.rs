@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::{AmountError, IdError, Reject, RulesFault};
+use engine::{AmountError, IdError, Reject, RulesFault, TierError};
 use exchange::PairFault;
 
 /// A whole document refused: nothing of it takes effect.
@@ -147,6 +147,7 @@ pub(super) enum ChildFault<'a> {
     Rules(RulesFault),
     /// Two orders that cannot be linked.
     Pair(PairFault),
+    Tier(TierError),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -165,6 +166,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
             ChildFault::Rules(fault) => fault.fmt(f),
             ChildFault::Pair(fault) => fault.fmt(f),
+            ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

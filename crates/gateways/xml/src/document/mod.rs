@@ -5,6 +5,7 @@ mod chars;
 mod documents;
 mod escape;
 mod fault;
+mod fees;
 mod fields;
 mod linked;
 mod order_display;

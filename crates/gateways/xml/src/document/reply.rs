@@ -82,7 +82,7 @@ pub fn write_reply(
                 let first = first_of_two.take().expect("invariant: the first of two orders stands before the second");
                 writer.linked([first, (part, answer())]);
             }
-            PartKind::Rules => writer.changed(part, answer()),
+            PartKind::Change => writer.changed(part, answer()),
             PartKind::Symbol => {
                 let answer = answer();
                 if refusal(answer).is_some() {
@@ -290,6 +290,10 @@ impl Writer<'_> {
             self.out.extend_from_slice(execution.shares.text().as_bytes());
             self.out.extend_from_slice(b"\" price=\"");
             self.out.extend_from_slice(execution.price.text().as_bytes());
+            if let Some(taken) = execution.taken() {
+                self.out.extend_from_slice(b"\" fee=\"");
+                self.out.extend_from_slice(taken.text().as_bytes());
+            }
             self.time(execution.time);
             if self.out.len() > bytes_end {
                 return false;

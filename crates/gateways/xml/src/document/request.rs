@@ -10,6 +10,7 @@ use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
 use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, Refusal, Why};
+use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
@@ -74,6 +75,8 @@ impl<'a> Grammar<'a, '_> {
                 b"account" => self.create_account(&tag)?,
                 b"symbol" => self.create_symbol(&tag)?,
                 b"rules" => self.change_rules(&tag)?,
+                b"fees" => self.change(&tag, &FEES_NAMES, fees_command)?,
+                b"tier" => self.change(&tag, &TIER_NAMES, tier_command)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }
@@ -97,10 +100,20 @@ impl<'a> Grammar<'a, '_> {
 
     fn change_rules(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
         const NAMES: [&str; RULES_FIELDS] = rules_names();
-        let fields = Fields::of(&self.reader, &NAMES);
+        self.change(tag, &NAMES, rules_command)
+    }
+
+    /// An element without content that changes something, as its attributes say.
+    fn change<const N: usize>(
+        &mut self,
+        tag: &Tag<'a>,
+        names: &'static [&'static str; N],
+        command: impl FnOnce(&Fields<'a, N>) -> Result<Command, ChildFault<'a>>,
+    ) -> Result<(), Refusal<'a>> {
+        let fields = Fields::of(&self.reader, names);
         let start = self.documents.text.len();
-        self.echo_all(&NAMES, &fields.values);
-        self.part(PartKind::Rules, Span::default(), start, rules_command(&fields).map(Op::Command));
+        self.echo_all(names, &fields.values);
+        self.part(PartKind::Change, Span::default(), start, command(&fields).map(Op::Command));
         self.expect_empty(tag)
     }
 

@@ -55,7 +55,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::ChangeRules { .. },
+            | Command::ChangeRules { .. }
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

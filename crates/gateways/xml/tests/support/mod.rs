@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, Command, DoneOrder, Execution, Op, OrderId, OrderName, Price, Reject, Reply, Shares, Status, Time,
+    AccountId, Command, DoneOrder, Execution, Fee, Op, OrderId, OrderName, Price, Reject, Reply, Shares, Status, Time,
 };
 use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
 use socket2::{Domain, Socket, Type};
@@ -167,6 +167,7 @@ fn execution() -> Execution {
         shares: Shares::from_units(units).unwrap(),
         price: Price::from_units(units).unwrap(),
         time: Time(1_000_000),
+        fee: Fee::NONE,
     }
 }
 

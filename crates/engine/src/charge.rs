@@ -1,0 +1,53 @@
+//! What both parties to one execution are charged. It knows neither books nor who pays which rate.
+
+use crate::amount::{Money, Shares};
+use crate::command::Side;
+use crate::fee::Fee;
+use crate::fees::FeeRate;
+use crate::ids::AccountIndex;
+
+/// What both parties to an execution pay.
+#[derive(Clone, Copy)]
+pub(crate) struct Charge {
+    pub(crate) maker: Due,
+    pub(crate) aggressor: Due,
+}
+
+/// What one party pays.
+#[derive(Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) fee: Fee,
+    /// Who gets it. None if nobody does, because there is none or because who pays it would get it: then it is kept.
+    pub(crate) to: Option<AccountIndex>,
+}
+
+impl Charge {
+    pub(crate) const NONE: Charge = Charge { maker: Due::NONE, aggressor: Due::NONE };
+
+    #[inline(always)]
+    pub(crate) fn is_none(&self) -> bool {
+        self.maker.fee.is_none() && self.aggressor.fee.is_none()
+    }
+}
+
+impl Due {
+    const NONE: Due = Due { fee: Fee::NONE, to: None };
+
+    pub(crate) fn new(side: Side, payer: AccountIndex, fees: Option<(FeeRate, AccountIndex)>) -> Due {
+        let Some((rate, to)) = fees else { return Due::NONE };
+        let fee = Fee::on(side, rate);
+        Due { fee, to: Some(to).filter(|&to| !fee.is_none() && to != payer) }
+    }
+
+    /// What is taken of the shares that a buyer received.
+    #[inline(always)]
+    pub(crate) fn taken_of_shares(&self, shares: Shares) -> Shares {
+        if self.to.is_none() { Shares::ZERO } else { self.fee.of_shares(shares) }
+    }
+
+    /// What is taken of the dollars that a seller received.
+    #[inline(always)]
+    pub(crate) fn taken_of_money(&self, money: Money) -> Money {
+        if self.to.is_none() { Money::ZERO } else { self.fee.of_money(money) }
+    }
+}

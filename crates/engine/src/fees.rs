@@ -1,0 +1,167 @@
+//! Fees: rates, the tiers of accounts that pay them, and who gets them. It knows neither accounts nor books; what a rate comes to stands in
+//! `fee.rs`, who pays which in `fee_schedule.rs`, and how it is taken in `charging.rs`.
+
+use std::fmt;
+
+use crate::amount::{AmountError, Decimal, DecimalText};
+use crate::ids::AccountId;
+
+/// Decimals of a rate: it is a percentage.
+const RATE_DECIMALS: u32 = 4;
+/// Units of 10^-8 in one of a rate.
+const UNITS_OF_A_RATE: u128 = 10_000;
+/// A whole, in millionths.
+const WHOLE: i128 = 1_000_000;
+
+/// What part of what it receives a party pays: millionths, from none to all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FeeRate(u32);
+
+impl FeeRate {
+    /// Nothing.
+    pub const ZERO: FeeRate = FeeRate(0);
+    /// All of it, 100 per cent.
+    pub const MAX: FeeRate = FeeRate(FeeRate::MAX_MILLIONTHS);
+    /// The same, in millionths.
+    pub const MAX_MILLIONTHS: u32 = 1_000_000;
+
+    /// Of so many millionths; none beyond all of them.
+    pub fn from_millionths(millionths: u32) -> Option<FeeRate> {
+        Some(FeeRate(millionths)).filter(|rate| *rate <= FeeRate::MAX)
+    }
+
+    /// In millionths.
+    pub fn millionths(self) -> u32 {
+        self.0
+    }
+
+    /// A percentage as it was read. Errors: `Negative`, `AboveMaximum`, and `MoreDecimalsThan` beyond four.
+    pub fn of(percent: Decimal) -> Result<FeeRate, AmountError> {
+        if percent.negative {
+            return Err(AmountError::Negative);
+        }
+        if !percent.units.is_multiple_of(UNITS_OF_A_RATE) {
+            return Err(AmountError::MoreDecimalsThan { most: RATE_DECIMALS });
+        }
+        let millionths = u32::try_from(percent.units.wrapping_div(UNITS_OF_A_RATE)).ok();
+        let too_high = AmountError::AboveMaximum { maximum: FeeRate::MAX.text() };
+        millionths.and_then(FeeRate::from_millionths).ok_or(too_high)
+    }
+
+    /// As a percentage, the shortest decimal.
+    pub fn text(self) -> DecimalText {
+        DecimalText::new(self.0.into(), RATE_DECIMALS)
+    }
+
+    /// So much of these units, rounded up. No more than all of them, because a rate is at most 100 per cent.
+    pub(crate) fn of_units(self, units: i128) -> i128 {
+        let (whole, rest) = (units.wrapping_div(WHOLE), units.wrapping_rem(WHOLE));
+        let of_rest = rest.saturating_mul(self.0.into()).saturating_add(WHOLE).saturating_sub(1).wrapping_div(WHOLE);
+        whole.saturating_mul(self.0.into()).saturating_add(of_rest)
+    }
+}
+
+impl fmt::Display for FeeRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text().as_str())
+    }
+}
+
+/// A class of accounts, which pay the same rates. Everybody is of the first one who was not put into another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tier(u8);
+
+impl Tier {
+    /// Everybody's.
+    pub const FIRST: Tier = Tier(0);
+    /// How many there are.
+    pub const COUNT: u8 = 16;
+
+    /// None beyond the last one.
+    pub fn new(number: u8) -> Option<Tier> {
+        (number < Tier::COUNT).then_some(Tier(number))
+    }
+
+    /// A number as it was read. Errors: what is wrong with it.
+    pub fn parse(text: &[u8]) -> Result<Tier, TierError> {
+        let digits = !text.is_empty() && text.len() <= 2 && text.iter().all(u8::is_ascii_digit);
+        let number = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+        number.and_then(Tier::new).ok_or(TierError)
+    }
+
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Tier> {
+        (0..Tier::COUNT).map(Tier)
+    }
+}
+
+/// A text that is no tier. Its `Display` follows the field's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TierError;
+
+impl fmt::Display for TierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is not a whole number from 0 to {}", Tier::COUNT.wrapping_sub(1))
+    }
+}
+
+impl std::error::Error for TierError {}
+
+/// What the accounts of a tier pay for executions in a symbol, and to whom. One of the rates is above zero: otherwise there are no fees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fees<A = AccountId> {
+    /// Of whose order was on the book first.
+    pub maker: FeeRate,
+    /// Of whose order came to it: the aggressor.
+    pub taker: FeeRate,
+    /// The account that gets them.
+    pub account: A,
+}
+
+impl<A> Fees<A> {
+    /// Whether one of the rates is above zero.
+    pub fn is_any(&self) -> bool {
+        self.maker != FeeRate::ZERO || self.taker != FeeRate::ZERO
+    }
+
+    /// The same, to an account that goes by another name.
+    pub fn to<B>(&self, account: B) -> Fees<B> {
+        Fees { maker: self.maker, taker: self.taker, account }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn percent(text: &str) -> Result<FeeRate, String> {
+        FeeRate::of(Decimal::parse(text.as_bytes()).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_rate_is_a_percentage_of_four_decimals() {
+        assert_eq!(percent("0.1").unwrap().millionths(), 1_000);
+        assert_eq!(percent("0.0001").unwrap().to_string(), "0.0001");
+        assert_eq!(percent("0").unwrap(), FeeRate::ZERO);
+        assert_eq!(percent("100").unwrap(), FeeRate::MAX);
+        assert_eq!(percent("100.0001").unwrap_err(), "is out of range; at most 100");
+        assert_eq!(percent("0.00001").unwrap_err(), "has more than 4 decimal places");
+        assert_eq!(percent("-0.1").unwrap_err(), "is negative; at least 0");
+    }
+
+    #[test]
+    fn a_tier_is_a_number_below_sixteen() {
+        assert_eq!(Tier::parse(b"15").map(Tier::number), Ok(15));
+        assert_eq!(Tier::parse(b"00"), Ok(Tier::FIRST));
+        for text in ["16", "-1", "", "1.0", "+1", "001"] {
+            assert_eq!(Tier::parse(text.as_bytes()), Err(TierError), "{text}");
+        }
+        assert_eq!(TierError.to_string(), "is not a whole number from 0 to 15");
+    }
+}

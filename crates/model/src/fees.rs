@@ -1,0 +1,104 @@
+//! Fees: how they are changed, and what is taken of an execution. Reads as docs/PROTOCOL.md, fees.
+
+use engine::{
+    AccountId, AccountIndex, Event, Fee, FeeRate, Fees, Money, OrderId, Reject, Reply, Shares, Side, Symbol,
+    SymbolIndex, Tier,
+};
+
+use crate::exchange::{Model, Order};
+
+/// What an order pays for an execution, and to whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) fee: Fee,
+    pub(crate) to: AccountIndex,
+    /// What it comes to. Who would pay itself keeps it.
+    pub(crate) shares: Shares,
+    pub(crate) money: Money,
+}
+
+impl Model {
+    pub(crate) fn change_fees(
+        &mut self,
+        symbol: Symbol,
+        tier: Tier,
+        fees: Option<Fees>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbol_named(symbol)?;
+        let fees = match fees {
+            Some(fees) => Some(fees.to(self.account_named(fees.account)?)),
+            None => None,
+        };
+        if self.fees(symbol, tier) != fees {
+            self.fees.retain(|&(of, its, _)| (of, its) != (symbol, tier));
+            self.fees.extend(fees.map(|fees| (symbol, tier, fees)));
+            events.push(Event::FeesChanged { symbol, tier, fees });
+        }
+        Ok(Reply::Created)
+    }
+
+    pub(crate) fn change_tier(
+        &mut self,
+        account: AccountId,
+        tier: Tier,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        let its = &mut self.accounts[account.0 as usize].tier;
+        if *its != tier {
+            *its = tier;
+            events.push(Event::TierChanged { account, tier });
+        }
+        Ok(Reply::Created)
+    }
+
+    /// What a tier pays for executions in a symbol.
+    pub fn fees(&self, symbol: SymbolIndex, tier: Tier) -> Option<Fees<AccountIndex>> {
+        self.fees.iter().find(|&&(of, its, _)| (of, its) == (symbol, tier)).map(|&(_, _, fees)| fees)
+    }
+
+    /// The tier of an account.
+    pub fn tier(&self, account: AccountIndex) -> Tier {
+        self.accounts[account.0 as usize].tier
+    }
+
+    /// What an order pays for so many shares at so much money.
+    pub(crate) fn due(&self, order: OrderId, is_maker: bool, shares: Shares, money: Money) -> Due {
+        let Order { account, symbol, side, .. } = *self.order(order);
+        let nothing = Due { fee: Fee::NONE, to: account, shares: Shares::ZERO, money: Money::ZERO };
+        let Some(fees) = self.fees(symbol, self.tier(account)) else { return nothing };
+        let rate = if is_maker { fees.maker } else { fees.taker };
+        let due = Due { fee: Fee::on(side, rate), to: fees.account, ..nothing };
+        if fees.account == account {
+            return due;
+        }
+        match side {
+            Side::Buy => {
+                let units = part(shares.units().into(), rate);
+                Due { shares: Shares::from_units(units as i64).expect("a part of what there is"), ..due }
+            }
+            Side::Sell => Due { money: Money::from_units(part(money.units(), rate)), ..due },
+        }
+    }
+
+    /// Gives fees to who gets them.
+    pub(crate) fn pay_out(&mut self, due: &Due, symbol: SymbolIndex, events: &mut Vec<Event>) {
+        if !due.shares.is_zero() {
+            self.credit_shares(due.to, symbol, due.shares.position());
+            events.push(self.position_changed(due.to, symbol));
+        }
+        if due.money != Money::ZERO {
+            self.credit_money(due.to, due.money);
+            events.push(self.balance_changed(due.to));
+        }
+    }
+}
+
+/// So many millionths of it; a unit of which only a part is owed is taken whole.
+fn part(units: i128, rate: FeeRate) -> i128 {
+    let rate = i128::from(rate.millionths());
+    let (millions, rest) = (units / 1_000_000, units % 1_000_000 * rate);
+    let more = if rest % 1_000_000 == 0 { 0 } else { 1 };
+    millions * rate + rest / 1_000_000 + more
+}

@@ -1,0 +1,141 @@
+//! Fees as rows: what a batch of commands changed, and what a row of an execution says. It knows neither effects nor how rows are written.
+
+use engine::{AccountIndex, Execution, Fee, FeeRate, Fees, Price, Shares, Side, SymbolIndex, Tier};
+
+use crate::error::StoreError;
+use crate::fields::Fields;
+
+/// What stands in a statement for what one order paid for an execution, and the two columns that it is: of a row of its own, and of its
+/// part of an execution.
+const NAMED: [(&str, &str); 3] = [
+    ("OF_IMPORTED", "i.share_fee_rate, i.money_fee_rate"),
+    ("OF_BUY", "e.buyer_fee_rate, NULL::numeric"),
+    ("OF_SELL", "NULL::numeric, e.seller_fee_rate"),
+];
+
+/// A statement with these columns in it.
+pub(crate) fn named(sql: &str) -> String {
+    NAMED.iter().fold(sql.to_owned(), |sql, (name, columns)| sql.replace(name, columns))
+}
+
+/// What a batch changed. Of what changed twice the last.
+#[derive(Debug, Default)]
+pub(crate) struct FeeRows {
+    changed: Vec<FeesRow>,
+    moved: Vec<TierRow>,
+    /// What the maker and the aggressor of the next execution pay.
+    due: [Fee; 2],
+}
+
+/// What the accounts of a tier pay now in a symbol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FeesRow {
+    pub symbol: SymbolIndex,
+    pub tier: Tier,
+    pub fees: Option<Fees<AccountIndex>>,
+}
+
+/// An account and the tier that it is of now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TierRow {
+    pub account: AccountIndex,
+    pub tier: Tier,
+}
+
+impl FeeRows {
+    pub(crate) fn change(&mut self, symbol: SymbolIndex, tier: Tier, fees: Option<Fees<AccountIndex>>) {
+        self.changed.retain(|row| (row.symbol, row.tier) != (symbol, tier));
+        self.changed.push(FeesRow { symbol, tier, fees });
+    }
+
+    pub(crate) fn move_to(&mut self, account: AccountIndex, tier: Tier) {
+        self.moved.retain(|row| row.account != account);
+        self.moved.push(TierRow { account, tier });
+    }
+
+    pub(crate) fn take(&mut self, maker: Fee, aggressor: Fee) {
+        self.due = [maker, aggressor];
+    }
+
+    /// What the buyer and the seller of the next execution pay, told once.
+    pub(crate) fn taken(&mut self, aggressor: Side) -> [FeeRate; 2] {
+        let [maker, aggressors] = std::mem::take(&mut self.due).map(Fee::rate);
+        match aggressor {
+            Side::Buy => [aggressors, maker],
+            Side::Sell => [maker, aggressors],
+        }
+    }
+
+    pub(crate) fn changed(&self) -> &[FeesRow] {
+        &self.changed
+    }
+
+    pub(crate) fn moved(&self) -> &[TierRow] {
+        &self.moved
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.changed.len() + self.moved.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.changed.clear();
+        self.moved.clear();
+    }
+}
+
+impl FeesRow {
+    pub(crate) fn maker(&self) -> Option<FeeRate> {
+        self.fees.map(|fees| fees.maker)
+    }
+
+    pub(crate) fn taker(&self) -> Option<FeeRate> {
+        self.fees.map(|fees| fees.taker)
+    }
+
+    pub(crate) fn account(&self) -> Option<u32> {
+        self.fees.map(|fees| fees.account.0)
+    }
+}
+
+/// A rate as a column has it: null for nothing.
+pub(crate) fn column(rate: FeeRate) -> Option<FeeRate> {
+    Some(rate).filter(|&rate| rate != FeeRate::ZERO)
+}
+
+/// The next two fields of a row: what a buyer and a seller paid. Errors: `Unreadable`.
+pub(crate) fn rates(fields: &mut Fields<'_>) -> Result<[FeeRate; 2], StoreError> {
+    Ok([fields.maybe()?.unwrap_or_default(), fields.maybe()?.unwrap_or_default()])
+}
+
+/// The next fields of a row: shares, price and time of one order's execution, and what was paid for it. Errors: `Unreadable`.
+pub(crate) fn execution(fields: &mut Fields<'_>) -> Result<Execution, StoreError> {
+    let (shares, price, time): (Shares, Price, _) = (fields.next()?, fields.next()?, fields.next()?);
+    let [of_shares, of_money] = rates(fields)?;
+    let fee = match of_money {
+        FeeRate::ZERO => Fee::on(Side::Buy, of_shares),
+        rate => Fee::on(Side::Sell, rate),
+    };
+    Ok(Execution { shares, price, time, fee })
+}
+
+/// The share and the money rate of a fee, as columns.
+pub(crate) fn columns_of(fee: Fee) -> [Option<FeeRate>; 2] {
+    let rate = column(fee.rate());
+    if fee == Fee::on(Side::Buy, fee.rate()) { [rate, None] } else { [None, rate] }
+}
+
+/// The next fields of a row: a symbol, a tier, both rates, and the account. Errors: `Unreadable`.
+pub(crate) fn take_fees(fields: &mut Fields<'_>) -> Result<(SymbolIndex, Tier, Fees<AccountIndex>), StoreError> {
+    let symbol = SymbolIndex(fields.next()?);
+    let tier = tier(fields)?;
+    let (maker, taker, account) = (fields.next()?, fields.next()?, AccountIndex(fields.next()?));
+    Ok((symbol, tier, Fees { maker, taker, account }))
+}
+
+/// The next field of a row, a tier. Errors: `Unreadable`.
+pub(crate) fn tier(fields: &mut Fields<'_>) -> Result<Tier, StoreError> {
+    let number: u32 = fields.next()?;
+    let tier = u8::try_from(number).ok().and_then(Tier::new);
+    tier.ok_or_else(|| StoreError::Unreadable { column: "tier".to_owned() })
+}

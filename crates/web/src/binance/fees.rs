@@ -1,0 +1,70 @@
+//! Fees as these clients expect them: commissions, with rates as parts of one and not as percentages.
+
+use engine::{AccountIndex, FeeRate, Side, SymbolIndex, Taken};
+use feed::{Trade, View};
+use serde_json::{Value, json};
+
+use super::{names, numbers};
+
+/// What an account pays: as a maker, and as a taker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rates {
+    maker: FeeRate,
+    taker: FeeRate,
+}
+
+impl Rates {
+    pub(super) fn of(view: &View, account: AccountIndex, symbol: SymbolIndex) -> Rates {
+        let fees = view.fees().of(symbol, account);
+        fees.map_or(Rates::default(), |fees| Rates { maker: fees.maker, taker: fees.taker })
+    }
+
+    /// The highest of any pair: an account has no rates that hold for all of them.
+    pub(super) fn highest(view: &View, account: AccountIndex) -> Rates {
+        let tier = view.fees().tier(account);
+        let its = view.fees().all().filter(|(_, of, _)| *of == tier);
+        its.fold(Rates::default(), |highest, (_, _, fees)| Rates {
+            maker: highest.maker.max(fees.maker),
+            taker: highest.taker.max(fees.taker),
+        })
+    }
+
+    /// With what would come on top of them, which is nothing, on either side.
+    pub(super) fn with_sides(self) -> Value {
+        json!({
+            "maker": part(self.maker), "taker": part(self.taker), "buyer": numbers::zero(), "seller": numbers::zero(),
+        })
+    }
+
+    pub(super) fn alone(self) -> Value {
+        json!({"maker": part(self.maker), "taker": part(self.taker)})
+    }
+
+    /// In hundredths of a per cent, rounded up.
+    pub(super) fn basis_points(self) -> [u32; 2] {
+        [self.maker, self.taker].map(|rate| rate.millionths().div_ceil(100))
+    }
+
+    /// As short as can be.
+    pub(super) fn texts(self) -> [String; 2] {
+        [self.maker, self.taker].map(|rate| if rate == FeeRate::ZERO { "0".to_owned() } else { part(rate) })
+    }
+}
+
+/// A rate as a part of one.
+fn part(rate: FeeRate) -> String {
+    numbers::millionths(rate.millionths())
+}
+
+/// What an order on this side of a trade paid, and in which asset; none if nothing.
+pub(super) fn paid(trade: &Trade, side: Side, symbol: &str) -> Option<(String, String)> {
+    trade.fee(side).taken(trade.price, trade.shares).map(|taken| match taken {
+        Taken::Shares(shares) => (numbers::shares(shares), symbol.to_owned()),
+        Taken::Money(money) => (numbers::money(money), names::DOLLARS.to_owned()),
+    })
+}
+
+/// The same, zero dollars if nothing.
+pub(super) fn commission(trade: &Trade, side: Side, symbol: &str) -> (String, String) {
+    paid(trade, side, symbol).unwrap_or_else(|| (numbers::zero(), names::DOLLARS.to_owned()))
+}

@@ -1,0 +1,92 @@
+//! Fees: who pays which, and which tier an account is of.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{Command, Op};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::symbols::of_symbol;
+use crate::input::{self, Body, Named};
+use crate::problem::{self, Problem};
+use crate::shapes::{FeesShape, tier};
+use crate::site::Site;
+use crate::values;
+
+/// The fees of a symbol.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SymbolFees)]
+pub(crate) struct SymbolFeesShape {
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    /// Of each tier that pays any.
+    fees: Vec<FeesShape>,
+}
+
+/// The fees of a symbol, by tier.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/fees", operation_id = "getFees", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    responses((status = 200, description = "Its fees", body = SymbolFeesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+)]
+pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<SymbolFeesShape>, Problem> {
+    of_symbol(&site, &name.clone(), move |scene, symbol| {
+        Ok(SymbolFeesShape { symbol: name, fees: FeesShape::all(&scene.view, symbol) })
+    })
+    .await
+}
+
+/// Has the accounts of a tier pay these fees in place of those that they pay. Executions that were cost what they did.
+#[utoipa::path(
+    put, path = "/symbols/{symbol}/fees", operation_id = "changeFees", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
+    request_body = FeesShape,
+    responses((status = 200, description = "What they pay now", body = FeesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account"]))),
+)]
+pub(crate) async fn change(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Body(asked): Body<FeesShape>,
+) -> Result<Json<FeesShape>, Problem> {
+    let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
+    let (tier, fees) = asked.read()?;
+    order(&site, Command::ChangeFees { symbol, tier, fees }).await?;
+    Ok(Json(asked))
+}
+
+/// The tier of an account.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = AccountTier)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TierShape {
+    #[schema(value_type = values::Tier)]
+    tier: u64,
+}
+
+/// Puts an account into a tier. It pays the fees of that from now on.
+#[utoipa::path(
+    put, path = "/accounts/{account}/tier", operation_id = "changeTier", tag = "Accounts",
+    params(("account" = values::Account, Path, description = "The account's id")),
+    request_body = TierShape,
+    responses((status = 200, description = "The tier that it is of now", body = TierShape)),
+    extensions(("x-refusals" = json!(["unknown-account"]))),
+)]
+pub(crate) async fn change_tier(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Body(asked): Body<TierShape>,
+) -> Result<Json<TierShape>, Problem> {
+    let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
+    order(&site, Command::ChangeTier { account, tier: tier(asked.tier)? }).await?;
+    Ok(Json(asked))
+}
+
+async fn order(site: &Site, command: Command) -> Result<(), Problem> {
+    let answers = site.submitter()?.ask(&[Op::Command(command)]).await.map_err(|_| Problem::unknown_outcome())?;
+    for answer in answers {
+        problem::reply(answer)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Fees, as they are shown and as they are asked for.
+
+use engine::{AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
+use feed::View;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::input;
+use crate::problem::Problem;
+use crate::values;
+
+/// What the accounts of a tier pay for executions in a symbol: per cent of the shares that a buyer receives, and of the dollars that a seller
+/// does. A rate that is missing is zero, and so is the tier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Fees)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeesShape {
+    #[schema(value_type = Option<values::Tier>)]
+    #[serde(default)]
+    tier: u64,
+    /// Of whose order was on the book first.
+    #[schema(value_type = Option<values::FeeRate>)]
+    #[serde(default = "nothing")]
+    maker: String,
+    /// Of whose order came to it.
+    #[schema(value_type = Option<values::FeeRate>)]
+    #[serde(default = "nothing")]
+    taker: String,
+    /// Who gets them. It may be missing where both rates are zero.
+    #[schema(value_type = Option<values::Account>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
+}
+
+fn nothing() -> String {
+    FeeRate::ZERO.to_string()
+}
+
+impl FeesShape {
+    fn of(tier: Tier, fees: &Fees<AccountIndex>, view: &View) -> FeesShape {
+        FeesShape {
+            tier: tier.number().into(),
+            maker: fees.maker.to_string(),
+            taker: fees.taker.to_string(),
+            account: Some(view.account(fees.account).id.to_string()),
+        }
+    }
+
+    /// Those of each tier that pays any.
+    pub(crate) fn all(view: &View, symbol: SymbolIndex) -> Vec<FeesShape> {
+        let of = |tier| Some(FeesShape::of(tier, &view.fees().get(symbol, tier)?, view));
+        Tier::all().filter_map(of).collect()
+    }
+
+    /// Errors: the field that cannot be.
+    pub(crate) fn read(&self) -> Result<(Tier, Option<Fees>), Problem> {
+        let tier = tier(self.tier)?;
+        let maker = input::amount("maker", &self.maker, FeeRate::of)?;
+        let taker = input::amount("taker", &self.taker, FeeRate::of)?;
+        let account = self.account.as_deref().map(input::account).transpose()?;
+        if maker == FeeRate::ZERO && taker == FeeRate::ZERO {
+            return Ok((tier, None));
+        }
+        let account = account.ok_or_else(|| Problem::field("account", "account is missing: somebody gets the fees"))?;
+        Ok((tier, Some(Fees { maker, taker, account })))
+    }
+}
+
+/// Errors: there is no such tier.
+pub(crate) fn tier(number: u64) -> Result<Tier, Problem> {
+    let tier = u8::try_from(number).ok().and_then(Tier::new);
+    tier.ok_or_else(|| Problem::field("tier", format!("tier {}", engine::TierError)))
+}
+
+/// What an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it sold for. Both are missing where
+/// it paid nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = Paid)]
+pub(crate) struct PaidShape {
+    #[schema(value_type = Option<values::Money>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee: Option<String>,
+    #[schema(value_type = Option<values::FeeOf>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee_of: Option<&'static str>,
+}
+
+impl PaidShape {
+    pub(crate) fn of(fee: Fee, price: Price, shares: Shares) -> PaidShape {
+        let Some(taken) = fee.taken(price, shares) else { return PaidShape::default() };
+        let of = match taken {
+            Taken::Shares(_) => "shares",
+            Taken::Money(_) => "dollars",
+        };
+        PaidShape { fee: Some(taken.text().as_str().to_owned()), fee_of: Some(of) }
+    }
+}
