@@ -5,8 +5,9 @@ use engine::{
 };
 
 use crate::exchange::{Model, Order, Terms};
-use crate::placing::LOOKED_AT_MAX;
 
+/// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
+const LOOKED_AT_MAX: usize = 1_000;
 /// An order is shown in so many parts at most.
 const PARTS_MAX: i128 = 100;
 

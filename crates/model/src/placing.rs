@@ -8,9 +8,6 @@ use engine::{
 use crate::exchange::{Model, Order, Terms};
 use crate::icebergs::Piece;
 
-/// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
-pub(crate) const LOOKED_AT_MAX: usize = 1_000;
-
 impl Model {
     pub(crate) fn place_under(
         &mut self,
