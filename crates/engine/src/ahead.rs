@@ -55,7 +55,9 @@ impl Engine {
                     | Command::AmendOrder { .. }
                     | Command::ActivateReached
                     | Command::ExpireOrders
-                    | Command::ChangeRules { .. },
+                    | Command::ChangeRules { .. }
+                    | Command::ChangePhase { .. }
+                    | Command::EndAuction,
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -4,6 +4,7 @@ use std::num::NonZeroI64;
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::phase::Phase;
 use crate::rules::SymbolRules;
 
 /// Which way an order goes.
@@ -311,6 +312,10 @@ pub enum Command {
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Give a symbol these rules in place of all that it has. They hold for what is placed or triggered from now on.
     ChangeRules { symbol: Symbol, rules: SymbolRules },
+    /// Put a symbol into this phase. The orders that gathered execute when it opens.
+    ChangePhase { symbol: Symbol, phase: Phase },
+    /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
+    EndAuction,
 }
 
 impl Command {
@@ -335,7 +340,9 @@ impl Command {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => None,
+            | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => None,
         }
     }
 
@@ -359,6 +366,8 @@ impl Command {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
             | Command::PlaceLinked { .. } => None,
         }
     }

@@ -241,6 +241,11 @@ impl Engine {
                 Ok(Reply::Expired)
             }
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
+            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::EndAuction => {
+                self.end_auction(events);
+                Ok(Reply::Created)
+            }
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -287,7 +292,9 @@ impl Engine {
             | Command::PlaceLinked { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::ChangeRules { .. } => return None,
+            | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

@@ -3,8 +3,9 @@
 //! has.
 
 use crate::amount::{Money, Position, Price, Shares};
-use crate::command::{CancelReason, NewOrder, Trigger};
+use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
+use crate::phase::SymbolPhase;
 use crate::rules::RulesPart;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -55,4 +56,20 @@ pub enum Event {
     ///
     /// [`SymbolRules::parts`]: crate::SymbolRules::parts
     RulesChanged { symbol: SymbolIndex, part: RulesPart },
+    /// A symbol is in another phase from now on. If it is open the orders that gathered execute next.
+    PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase },
+    /// Two orders that gathered executed, at the price of all. Both rested. The maker is the older one, by its id, and `aggressor_side` the
+    /// side of the other one.
+    Uncrossed {
+        symbol: SymbolIndex,
+        maker: OrderId,
+        maker_account: AccountIndex,
+        aggressor: OrderId,
+        aggressor_account: AccountIndex,
+        aggressor_side: Side,
+        price: Price,
+        shares: Shares,
+        maker_done: bool,
+        aggressor_done: bool,
+    },
 }

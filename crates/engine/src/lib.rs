@@ -8,6 +8,7 @@ mod accounts;
 mod ahead;
 mod amending;
 mod amount;
+mod auctions;
 mod book;
 mod canceling;
 mod client_orders;
@@ -27,6 +28,7 @@ mod links;
 mod matching;
 mod obeying;
 mod orders;
+mod phase;
 mod reject;
 mod reply;
 mod rules;
@@ -35,6 +37,7 @@ mod slab;
 mod state;
 mod stops;
 mod triggering;
+mod uncross;
 
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
@@ -51,8 +54,10 @@ pub use ids::{
     Sequence, Symbol, SymbolIndex, Time,
 };
 pub use import::{ImportError, Importer};
+pub use phase::{Pause, Phase, SymbolPhase};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;
+pub use uncross::{AuctionPrice, auction_price};

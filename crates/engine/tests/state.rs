@@ -3,15 +3,16 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Importer, Money, NewOrder, Op, OrderId, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol,
-    Time, Trigger,
+    Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolPhase, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
 
 /// An engine after so many random commands.
 fn market(seed: u64, ops: usize) -> Engine {
-    let mut workload = Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules();
+    let mut workload =
+        Workload::with_client_orders(seed).with_all_kinds().with_terms().with_links().with_rules().with_phases();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -110,9 +111,18 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             1 => StateItem::Watch { symbol, last: None },
             _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
         },
+        StateItem::Phase { symbol, mut phase } => {
+            match which {
+                0 => return StateItem::Phase { symbol: engine::SymbolIndex(symbol.0 + 1), phase },
+                1 => phase.until = Some(Time(phase.until.map_or(1, |until| until.0 + 1))),
+                2 => phase.phase = Phase::Open,
+                _ => phase = SymbolPhase { phase: Phase::Halted, until: phase.until },
+            }
+            StateItem::Phase { symbol, phase }
+        }
         StateItem::Rules { symbol, mut rules } => {
             let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
-            match random.below(10) {
+            match random.below(11) {
                 0 => return StateItem::Rules { symbol: engine::SymbolIndex(symbol.0 + 1), rules },
                 1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
                 2 => rules.lot = half(rules.lot),
@@ -122,6 +132,9 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 6 => rules.value_max = rules.value_max.plus(Money::from_units(1)),
                 7 => rules.band_up = if rules.band_up.is_some() { None } else { Some(Distance::MAX) },
                 8 => rules.band_down = if rules.band_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
+                9 => {
+                    rules.interruption = Pause::from_seconds(rules.interruption.map_or(1, |pause| pause.seconds() + 1))
+                }
                 _ => rules.is_halted = !rules.is_halted,
             }
             StateItem::Rules { symbol, rules }

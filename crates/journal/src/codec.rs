@@ -8,7 +8,7 @@ use engine::{
 
 use crate::fields::{
     put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount, take_balance,
-    take_client_order_id, take_issue, take_price, take_shares, take_symbol, take_terms,
+    take_client_order_id, take_issue, take_phase, take_price, take_shares, take_symbol, take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -44,6 +44,9 @@ const AMEND_CLIENT_ORDER: u8 = 18;
 const IF_CANCELED: u8 = 13;
 /// The rules of a symbol.
 const CHANGE_RULES: u8 = 16;
+/// The phase of a symbol.
+const CHANGE_PHASE: u8 = 27;
+const END_AUCTION: u8 = 28;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -159,6 +162,12 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_symbol(out, symbol);
             put_rules(out, rules);
         }
+        Command::ChangePhase { symbol, phase } => {
+            out.push(CHANGE_PHASE);
+            put_symbol(out, symbol);
+            out.push(phase.code());
+        }
+        Command::EndAuction => out.push(END_AUCTION),
         Command::PlaceLinked { account, order, client_id, until } => {
             out.push(LINKED);
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
@@ -255,6 +264,8 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
+        CHANGE_PHASE => Ok(Command::ChangePhase { symbol: take_symbol(bytes)?, phase: take_phase(bytes)? }),
+        END_AUCTION => Ok(Command::EndAuction),
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.
         IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED))) => {

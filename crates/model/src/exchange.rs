@@ -4,7 +4,7 @@
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
     Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side,
-    Status, Symbol, SymbolIndex, SymbolRules, Time, Trigger,
+    Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -52,6 +52,8 @@ pub(crate) struct Listing {
     pub last: Option<Price>,
     /// What its orders have to obey.
     pub rules: SymbolRules,
+    /// Whether they execute as they come.
+    pub phase: SymbolPhase,
 }
 
 #[derive(Clone, Debug)]
@@ -187,6 +189,11 @@ impl Model {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
             }
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
+            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::EndAuction => {
+                self.end_auction(events);
+                Ok(Reply::Created)
+            }
         }
     }
 
@@ -231,6 +238,7 @@ impl Model {
                 is_watched,
                 last: None,
                 rules: SymbolRules::NONE,
+                phase: SymbolPhase::OPEN,
             });
             events.push(Event::SymbolCreated { symbol, name });
         }

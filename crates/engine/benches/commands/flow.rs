@@ -305,6 +305,8 @@ impl Maker {
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::PhaseChanged { .. }
+            | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }

@@ -1,9 +1,9 @@
 //! Balances, positions and open orders rebuilt from events alone, to prove that events are enough for that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Money, NewOrder, OrderId, Position, Shares,
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Money, NewOrder, OrderId, Phase, Position, Shares,
     SymbolIndex, SymbolRules, Trigger,
 };
 use model::Model;
@@ -23,6 +23,9 @@ pub struct Mirror {
     waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
     reached: Vec<OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    /// Symbols that are not open, and of all orders the symbols.
+    closed: BTreeSet<SymbolIndex>,
+    symbols: BTreeMap<OrderId, SymbolIndex>,
 }
 
 impl Mirror {
@@ -37,6 +40,7 @@ impl Mirror {
             }
             Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
+                self.symbols.insert(order, symbol);
                 if let Some(trigger) = trigger {
                     self.waiting.entry((symbol, trigger)).or_default().push(order);
                 }
@@ -51,7 +55,9 @@ impl Mirror {
                     Some(&placed.shares),
                     "an order that waits has what was not taken off"
                 );
-                assert_eq!(self.reached.remove(0), order, "what was reached first is activated first");
+                let is_next = |order: &OrderId| !self.closed.contains(&self.symbols[order]);
+                let next = self.reached.iter().position(is_next).expect("it was reached");
+                assert_eq!(self.reached.remove(next), order, "what was reached first is activated first");
             }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
@@ -61,7 +67,12 @@ impl Mirror {
                 assert!(!self.open.contains_key(&order), "what is done has nothing open");
                 assert!(self.client_ids.remove(&order).is_some(), "and was named");
             }
-            Event::Executed { maker, aggressor, shares, .. } => {
+            Event::PhaseChanged { symbol, phase } if phase.phase == Phase::Open => {
+                assert!(self.closed.remove(&symbol), "what opens was not open");
+            }
+            Event::PhaseChanged { symbol, .. } => drop(self.closed.insert(symbol)),
+            Event::Executed { symbol, .. } if self.closed.contains(&symbol) => panic!("it executes and is not open"),
+            Event::Executed { maker, aggressor, shares, .. } | Event::Uncrossed { maker, aggressor, shares, .. } => {
                 for order in [maker, aggressor] {
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");
                 }
@@ -122,7 +133,11 @@ impl Mirror {
             assert_eq!(self.deadlines.get(&order.id), order.until.as_ref(), "its deadline");
             assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
         }
-        assert_eq!(self.reached.len(), model.reached_orders(), "orders that are to be activated, as events told it");
+        assert_eq!(
+            self.reached.len(),
+            model.all_reached_orders(),
+            "orders that are to be activated, as events told it"
+        );
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
     }

@@ -3,6 +3,7 @@
 
 pub mod duel;
 pub mod mirror;
+mod phased;
 pub mod ruled;
 pub mod situations;
 mod terms;
@@ -38,6 +39,9 @@ impl Market {
         // Every other one without any, so that what they keep from happening happens.
         if self.seed & 2 == 0 {
             workload = workload.with_rules();
+        }
+        if self.seed & 12 == 0 {
+            workload = workload.with_phases();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{ruled, terms};
+use super::{phased, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 128] = [
@@ -145,7 +145,7 @@ pub const ALL: [&str; 128] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL)
+    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(phased::ALL)
 }
 
 /// How often each was met.
@@ -158,6 +158,8 @@ pub struct Situations {
     last_cancel: Option<LastCancel>,
     /// How things stood for the symbol of the order that is being placed.
     ruled_before: Option<ruled::Before>,
+    /// And for the phases of all symbols.
+    phased_before: Option<phased::Before>,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -188,6 +190,7 @@ impl Situations {
             seen: SeenBefore::default(),
             last_cancel: None,
             ruled_before: None,
+            phased_before: None,
         }
     }
 
@@ -209,6 +212,7 @@ impl Situations {
     /// Counts what `op` is about to meet at its time.
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
         self.ruled_before = ruled::Before::of(op, model);
+        self.phased_before = Some(phased::Before::of(model));
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -240,6 +244,8 @@ impl Situations {
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
+        let phased = self.phased_before.take().map(|before| phased::after(&before, op, reply, events, model));
+        phased.into_iter().flatten().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -339,8 +345,8 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
-            // Counted with all that rules are about.
-            Command::ChangeRules { .. } => return,
+            // Counted with all that rules and phases are about.
+            Command::ChangeRules { .. } | Command::ChangePhase { .. } | Command::EndAuction => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -670,7 +676,8 @@ fn rejected(reject: &Reject) -> &'static str {
         | Reject::AmendsOneOfTwo { .. }
         | Reject::NotLinked
         | Reject::CannotLink { .. } => terms::rejected(reject).expect("it is one of those"),
-        Reject::BreaksRule(rule) => ruled::rejected(rule),
+        Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
+        Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }
