@@ -90,7 +90,7 @@ impl Engine {
         // The one price is the nearest to the last execution's.
         self.stops.watch(symbol);
         self.stops.hold_back(symbol);
-        events(Event::PhaseChanged { symbol, phase });
+        events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
     /// A symbol is open again: what gathered executes, and then what was reached is activated.
@@ -98,7 +98,8 @@ impl Engine {
         let reached_before = self.stops.reached_orders();
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);
-        events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN });
+        let last = self.stops.last_price(symbol);
+        events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
         self.uncross(symbol, events);
         self.activate_after(reached_before, events);
     }

@@ -56,8 +56,9 @@ pub enum Event {
     ///
     /// [`SymbolRules::parts`]: crate::SymbolRules::parts
     RulesChanged { symbol: SymbolIndex, part: RulesPart },
-    /// A symbol is in another phase from now on. If it is open the orders that gathered execute next.
-    PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase },
+    /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
+    /// execution that was noted.
+    PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },
     /// Two orders that gathered executed, at the price of all. Both rested. The maker is the older one, by its id, and `aggressor_side` the
     /// side of the other one.
     Uncrossed {

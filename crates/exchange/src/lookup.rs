@@ -198,6 +198,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
             | Command::PlaceLinked { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }

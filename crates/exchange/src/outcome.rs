@@ -13,6 +13,7 @@ pub enum Kind {
     CreateSymbol,
     IssueShares,
     ChangeRules,
+    ChangePhase,
     Order,
     Cancel,
     Amend,
@@ -43,11 +44,12 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
         Kind::ChangeRules,
+        Kind::ChangePhase,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -62,6 +64,7 @@ impl Kind {
             Kind::CreateSymbol => "create_symbol",
             Kind::IssueShares => "issue_shares",
             Kind::ChangeRules => "change_rules",
+            Kind::ChangePhase => "change_phase",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -77,7 +80,8 @@ impl Kind {
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
-            // Nobody asks for the last two.
+            Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
+            // Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }
@@ -85,7 +89,8 @@ impl Kind {
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
                 | Command::ActivateReached
-                | Command::ExpireOrders,
+                | Command::ExpireOrders
+                | Command::EndAuction,
             ) => Kind::Order,
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
             Op::Command(Command::AmendOrder { .. }) => Kind::Amend,
@@ -155,6 +160,7 @@ impl Outcome {
             | Reject::DeadlinePassed { .. }
             | Reject::AmendsOneOfTwo { .. }
             | Reject::NotLinked
+            | Reject::HaltedByRules
             | Reject::CannotLink { .. }
             | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }

@@ -4,6 +4,7 @@
 mod beginning;
 mod links;
 mod past;
+mod phases;
 
 use std::collections::HashMap;
 
@@ -286,6 +287,8 @@ impl View {
                 self.listings[symbol.0 as usize].rules.set(part);
                 self.changed.add(symbol);
             }
+            Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
+            Event::Uncrossed { .. } => self.uncrossed(event),
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));

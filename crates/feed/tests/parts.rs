@@ -452,7 +452,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::OrderOpened { order, .. }
             | Event::OrderTriggered { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
-            Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
+            Event::Executed { maker, aggressor, .. } | Event::Uncrossed { maker, aggressor, .. } => {
+                its(*maker) + its(*aggressor)
+            }
             Event::AccountCreated { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
@@ -462,6 +464,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => 0,
         })

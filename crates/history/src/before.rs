@@ -146,6 +146,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Deadline { .. }
         | StateItem::Link { .. }
         | StateItem::Rules { .. }
+        | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

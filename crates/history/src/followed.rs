@@ -30,6 +30,8 @@ pub(crate) struct Followed {
     pub(crate) canceled: Vec<CanceledNow>,
     /// How many notes this command has made.
     pub(crate) notes: u32,
+    /// The last trade of an auction, and its aggressor's order.
+    pub(crate) uncrossed: Option<(u64, OrderId)>,
     /// What was taken off open orders.
     pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
 }
@@ -72,6 +74,7 @@ impl Followed {
             arriving: None,
             canceled: Vec::new(),
             notes: 0,
+            uncrossed: None,
             reduced: HashMap::default(),
         };
         let mut last = None;
@@ -90,6 +93,7 @@ impl Followed {
             | StateItem::Deadline { .. }
             | StateItem::Link { .. }
             | StateItem::Rules { .. }
+            | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::ClientOrder { .. } => {}
         });

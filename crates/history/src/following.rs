@@ -71,6 +71,7 @@ impl History {
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
+            Event::Uncrossed { .. } => return self.follow_uncross(event),
             Event::OrderCanceled { order, account, shares, why, .. } => {
                 // One that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
@@ -90,6 +91,7 @@ impl History {
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
             | Event::RulesChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::BalanceChanged { .. }
@@ -139,7 +141,7 @@ impl History {
         Ok(())
     }
 
-    fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    pub(crate) fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         for (at, interval) in KEPT.into_iter().enumerate() {
             let next = Candle::of(trade, interval);
             let current = &mut self.followed.candles_mut(trade.symbol)[at];
@@ -180,7 +182,7 @@ impl History {
         Ok(())
     }
 
-    fn end(
+    pub(crate) fn end(
         &mut self,
         (order, account): (OrderId, AccountIndex),
         canceled: Shares,
@@ -271,7 +273,7 @@ impl History {
     }
 
     /// Two orders executed: the next trade.
-    fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
         let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);

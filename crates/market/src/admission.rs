@@ -199,6 +199,8 @@ impl Admission {
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
             | Command::ChangeRules { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {

@@ -19,11 +19,11 @@ use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured};
 use crate::timekeeper::{Clock, Timekeeper};
 
-/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, or
-/// that have ended.
+/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
+/// that have ended, and the auctions.
 const BETWEEN_OWN_TURNS: Duration = Duration::from_millis(1);
 
-/// The time that the loop sleeps at most while an order has a deadline: the market's time may leap.
+/// The time that the loop sleeps at most while an order has a deadline or an auction an end: the market's time may leap.
 const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 
 /// Settings of the loop.
@@ -98,7 +98,8 @@ impl<L: Ledger> Turn<L> {
 
     /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
     fn patience(&mut self) -> Option<Duration> {
-        let own = match (self.activates(), self.engine.next_deadline()) {
+        let next_end = [self.engine.next_deadline(), self.engine.next_auction_end()].into_iter().flatten().min();
+        let own = match (self.activates(), next_end) {
             (true, _) => Some(BETWEEN_OWN_TURNS),
             (false, Some(deadline)) => {
                 let left = deadline.0.saturating_sub(self.timekeeper.now(self.engine.time()).0);
@@ -114,11 +115,17 @@ impl<L: Ledger> Turn<L> {
         self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
     }
 
+    /// Whether the next turn ends an auction. While the disk is nearly full nobody could cancel what executes then.
+    fn ends_auction(&self, now: Time) -> bool {
+        self.engine.has_auctions_to_end(now) && !self.ledger.is_nearly_full()
+    }
+
     /// What a turn at this time does by itself. To end orders frees something.
     fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + Clone + use<L> {
         let expires = self.engine.has_passed_deadlines(now).then_some(Command::ExpireOrders);
         let activates = self.activates().then_some(Command::ActivateReached);
-        expires.into_iter().chain(activates)
+        let ends_auction = self.ends_auction(now).then_some(Command::EndAuction);
+        expires.into_iter().chain(activates).chain(ends_auction)
     }
 
     /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.

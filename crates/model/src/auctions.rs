@@ -61,7 +61,8 @@ impl Model {
         }
         listing.phase = phase;
         listing.is_watched = true;
-        events.push(Event::PhaseChanged { symbol, phase });
+        let last = listing.last;
+        events.push(Event::PhaseChanged { symbol, phase, last });
         if phase.phase == Phase::Open {
             self.uncross(symbol, events);
             if reached_before == 0 {

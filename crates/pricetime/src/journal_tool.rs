@@ -130,6 +130,8 @@ fn describe(command: &Command) -> String {
             format!("amendment of account {account}: client order id {id} to {shares}")
         }
         Command::ChangeRules { symbol, rules } => format!("rules of {symbol}: {rules}"),
+        Command::ChangePhase { symbol, phase } => format!("phase of {symbol}: {phase}"),
+        Command::EndAuction => "end the auction whose time came".to_owned(),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),
         Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
@@ -203,8 +205,18 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 9] =
-    ["accounts", "symbols", "issues", "orders", "cancels", "activations", "amendments", "expirations", "rules"];
+const KINDS: [&str; 10] = [
+    "accounts",
+    "symbols",
+    "issues",
+    "orders",
+    "cancels",
+    "activations",
+    "amendments",
+    "expirations",
+    "rules",
+    "phases",
+];
 
 /// Its place among [`KINDS`].
 fn kind(command: &Command) -> usize {
@@ -222,5 +234,6 @@ fn kind(command: &Command) -> usize {
         Command::AmendOrder { .. } => 6,
         Command::ExpireOrders => 7,
         Command::ChangeRules { .. } => 8,
+        Command::ChangePhase { .. } | Command::EndAuction => 9,
     }
 }

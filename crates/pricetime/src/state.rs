@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use engine::{
     AccountIndex, Engine, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem, SymbolIndex,
-    SymbolRules, Trigger,
+    SymbolPhase, SymbolRules, Trigger,
 };
 use serde::Serialize;
 
@@ -98,6 +98,17 @@ pub struct SymbolState {
     /// What its orders have to obey, by name; there is none where it has no rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesState>,
+    /// Its phase; there is none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PhaseState>,
+}
+
+/// A phase, and when that ends by itself.
+#[derive(Debug, Serialize)]
+pub struct PhaseState {
+    pub phase: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_us: Option<u64>,
 }
 
 /// The rules of a symbol: each that has an amount, by its name, and whether it trades.
@@ -194,6 +205,7 @@ struct Gathered {
     accounts: Vec<(String, Money, Money)>,
     symbols: Vec<(String, Holding, Position)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    phases: BTreeMap<SymbolIndex, SymbolPhase>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
     done: Vec<DoneClientOrderState>,
@@ -214,6 +226,7 @@ impl State {
             accounts,
             symbols,
             rules,
+            phases,
             holdings,
             mut orders,
             done,
@@ -252,7 +265,8 @@ impl State {
                 money: balance.plus(held).to_string(),
                 symbols: (0..)
                     .zip(symbols)
-                    .map(|(at, symbol)| SymbolState::of(symbol, rules.get(&SymbolIndex(at))))
+                    .map(|(at, symbol)| (SymbolIndex(at), symbol))
+                    .map(|(at, symbol)| SymbolState::of(symbol, rules.get(&at), phases.get(&at)))
                     .collect(),
             },
             accounts: accounts
@@ -278,8 +292,9 @@ impl State {
         );
         for symbol in &self.totals.symbols {
             let rules = symbol.rules.as_ref().map(|rules| format!(", {}", rules.text)).unwrap_or_default();
+            let phase = symbol.phase.as_ref().map(|phase| format!(", phase {}", phase.phase)).unwrap_or_default();
             text += &format!(
-                "  {}: {} shares issued ({} held by sells){rules}\n",
+                "  {}: {} shares issued ({} held by sells){rules}{phase}\n",
                 symbol.symbol, symbol.issued, symbol.held
             );
         }
@@ -333,10 +348,25 @@ fn said_of(kind: &str) -> String {
 }
 
 impl SymbolState {
-    fn of((symbol, holding, issued): (String, Holding, Position), rules: Option<&SymbolRules>) -> SymbolState {
+    fn of(
+        (symbol, holding, issued): (String, Holding, Position),
+        rules: Option<&SymbolRules>,
+        phase: Option<&SymbolPhase>,
+    ) -> SymbolState {
         let Holding { shares, held } = holding;
         let rules = rules.map(RulesState::of);
-        SymbolState { symbol, shares: shares.to_string(), held: held.to_string(), issued: issued.to_string(), rules }
+        let phase = phase.map(|&SymbolPhase { phase, until }| PhaseState {
+            phase: phase.name(),
+            until_us: until.map(|until| until.0),
+        });
+        SymbolState {
+            symbol,
+            shares: shares.to_string(),
+            held: held.to_string(),
+            issued: issued.to_string(),
+            rules,
+            phase,
+        }
     }
 }
 
@@ -371,6 +401,7 @@ impl Gathered {
             StateItem::Deadline { order, until } => {
                 self.deadlines.insert(order.0, until.time().seconds());
             }
+            StateItem::Phase { symbol, phase } => drop(self.phases.insert(symbol, phase)),
             StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
             StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Execution(execution) => {

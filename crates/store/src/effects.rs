@@ -12,6 +12,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use crate::notes::NoteRows;
+use crate::phase_rows::{self, PhaseRow};
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::StopRows;
 use crate::term_rows::TermRows;
@@ -55,6 +56,7 @@ pub struct Effects {
     pub(crate) stops: StopRows,
     pub(crate) notes: NoteRows,
     pub(crate) rules: Vec<RulesRow>,
+    pub(crate) phases: Vec<PhaseRow>,
     pub(crate) terms: TermRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
@@ -192,6 +194,7 @@ impl Effects {
             stops: StopRows::default(),
             notes: NoteRows::default(),
             rules: Vec::new(),
+            phases: Vec::new(),
             terms: TermRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
@@ -223,6 +226,7 @@ impl Effects {
         self.stops.clear();
         self.notes.clear();
         self.rules.clear();
+        self.phases.clear();
         self.terms.clear();
         self.balance_at.clear();
         self.position_at.clear();
@@ -239,6 +243,7 @@ impl Effects {
             }
             Event::SymbolCreated { symbol, name } => self.symbols.push(SymbolRow { symbol, name }),
             Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
+            Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
                 self.arriving = Some(Arriving { order, account, side: placed.side });
@@ -257,32 +262,26 @@ impl Effects {
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
+            Event::Uncrossed {
+                symbol,
+                maker,
+                maker_account,
+                aggressor,
+                aggressor_account,
+                aggressor_side,
+                price,
+                shares,
+                ..
+            } => {
+                let orders = ((maker, maker_account), (aggressor, aggressor_account));
+                self.execute(symbol, orders, aggressor_side, price, shares, (sequence, time));
+            }
             Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
                 let arriving = self.arriving.filter(|arriving| arriving.order == aggressor);
                 let Arriving { account, side, .. } =
                     arriving.expect("invariant: an aggressor was opened or activated by the same command");
-                let (aggressors, makers) = ((aggressor, account), (maker, maker_account));
-                let ((buy, buyer), (sell, seller)) = match side {
-                    Side::Buy => (aggressors, makers),
-                    Side::Sell => (makers, aggressors),
-                };
-                let execution = self.after.next_execution;
-                self.after.next_execution += 1;
-                self.executions.push(ExecutionRow {
-                    execution,
-                    symbol,
-                    buy,
-                    buyer,
-                    sell,
-                    seller,
-                    aggressor: side,
-                    price,
-                    shares,
-                    sequence,
-                    time,
-                });
-                self.take(aggressor, shares);
-                self.take(maker, shares);
+                let orders = ((maker, maker_account), (aggressor, account));
+                self.execute(symbol, orders, side, price, shares, (sequence, time));
             }
             Event::OrderCanceled { order, account, symbol: _, shares, why } => {
                 self.take(order, shares);
@@ -316,7 +315,8 @@ impl Effects {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
         let (created, ruled) = (self.symbols.iter(), self.rules.iter());
-        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol));
+        let phased = self.phases.iter().map(|row| row.symbol);
+        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol)).chain(phased);
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
@@ -341,8 +341,47 @@ impl Effects {
         let created = self.symbols.len() + self.accounts.len() + self.orders.len() + resting;
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len();
-        let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
+        let others = named
+            + self.stops.len()
+            + self.notes.rows().len()
+            + self.rules.len()
+            + self.phases.len()
+            + self.terms.reduced().len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
+    }
+
+    /// Two orders executed, the maker and the aggressor, which is of this side.
+    #[inline]
+    fn execute(
+        &mut self,
+        symbol: SymbolIndex,
+        (makers, aggressors): ((OrderId, AccountIndex), (OrderId, AccountIndex)),
+        aggressor: Side,
+        price: Price,
+        shares: Shares,
+        (sequence, time): (Sequence, Time),
+    ) {
+        let ((buy, buyer), (sell, seller)) = match aggressor {
+            Side::Buy => (aggressors, makers),
+            Side::Sell => (makers, aggressors),
+        };
+        let execution = self.after.next_execution;
+        self.after.next_execution += 1;
+        self.executions.push(ExecutionRow {
+            execution,
+            symbol,
+            buy,
+            buyer,
+            sell,
+            seller,
+            aggressor,
+            price,
+            shares,
+            sequence,
+            time,
+        });
+        self.take(aggressors.0, shares);
+        self.take(makers.0, shares);
     }
 
     /// The order that was opened last, which is this one.

@@ -18,6 +18,7 @@ use crate::column::{Parameter, Single, columns};
 use crate::effects::Head;
 use crate::error::StoreError;
 use crate::parts;
+use crate::phase_rows::PhaseRow;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
@@ -66,6 +67,7 @@ const WATCHED: &str = "
     UPDATE pricetime.symbols s SET watched = true, last_price = u.price
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
 const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
 /// Those that were reached are in their order.
 const WAITING: &str = "
     INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
@@ -120,6 +122,7 @@ struct Rows {
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
     watched: Vec<(SymbolIndex, Option<Price>)>,
     rules: Vec<RulesRow>,
+    phases: Vec<PhaseRow>,
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
     /// Of open orders, as they were placed, as far as their client order ids tell.
@@ -266,6 +269,7 @@ impl Rows {
             }
             StateItem::Watch { symbol, last } => self.watched.push((symbol, last)),
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
+            StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.add_open(order, account, placed);
                 let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
@@ -327,6 +331,12 @@ impl Rows {
         let rules = columns!(&self.rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
             row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted);
         execute(session, RULES, rules).await?;
+        let mut phases =
+            Vec::from(columns!(&self.phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
+        phases.extend(
+            columns!(&self.rules, if |row| row.interruption().is_some(), row => row.symbol.0, row.interruption()),
+        );
+        execute(session, PHASES, phases).await?;
         let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.symbol.0),
             row.asked.map(|asked| asked.side == Side::Buy), row.asked.map(|asked| asked.limit), row.shares,
             row.asked.map(|asked| asked.kind.name()), row.trigger().map(Trigger::price),
@@ -359,6 +369,7 @@ impl Rows {
         self.client_orders.clear();
         self.watched.clear();
         self.rules.clear();
+        self.phases.clear();
         self.waiting.clear();
         self.deadlines.clear();
         self.terms.clear();

@@ -30,6 +30,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 9, name: "0009_notes.sql", sql: include_str!("../migrations/0009_notes.sql") },
     Migration { version: 10, name: "0010_rules.sql", sql: include_str!("../migrations/0010_rules.sql") },
     Migration { version: 11, name: "0011_terms.sql", sql: include_str!("../migrations/0011_terms.sql") },
+    Migration { version: 14, name: "0014_phases.sql", sql: include_str!("../migrations/0014_phases.sql") },
 ];
 
 /// What `migrate` did.

@@ -70,7 +70,7 @@ impl Ledger for SqlLedger {
 
     fn command(&mut self, command: &Command) {
         match command {
-            Command::ActivateReached | Command::ExpireOrders => self.has_own_command = true,
+            Command::ActivateReached | Command::ExpireOrders | Command::EndAuction => self.has_own_command = true,
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -81,6 +81,7 @@ impl Ledger for SqlLedger {
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
         }

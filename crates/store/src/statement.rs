@@ -1,11 +1,12 @@
 //! The one statement that writes a batch: its text, and its parameters from effects, column by column.
 //! The functions it calls stand in migrations/0007_kinds.sql, 0004_client_orders.sql, 0008_stops.sql, 0009_notes.sql,
-//! 0010_rules.sql and 0011_terms.sql.
+//! 0010_rules.sql, 0011_terms.sql and 0014_phases.sql.
 
 use engine::{CancelReason, Deadline, Side, Trigger};
 
 use crate::column::{Parameter, Single, columns};
 use crate::effects::{CancellationRow, Effects, OrderRow};
+use crate::rules_rows::RulesRow;
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
@@ -19,22 +20,31 @@ const STOP_PARAMETERS: usize = 29;
 const NOTE_PARAMETERS: usize = 8;
 /// Those of `pricetime.write_rules`, behind these.
 const RULES_PARAMETERS: usize = 10;
-/// Those of `pricetime.write_terms`, the last ones.
+/// Those of `pricetime.write_terms`, behind these.
 const TERM_PARAMETERS: usize = 21;
+/// Those of `pricetime.write_phases`, the last ones.
+const PHASE_PARAMETERS: usize = 5;
 /// They are executed in this order.
-const FUNCTIONS: [(&str, usize); 6] = [
+const FUNCTIONS: [(&str, usize); 7] = [
     ("write_batch", BATCH_PARAMETERS),
     ("write_client_orders", CLIENT_ORDER_PARAMETERS),
     ("write_stops", STOP_PARAMETERS),
     ("write_notes", NOTE_PARAMETERS),
     ("write_rules", RULES_PARAMETERS),
     ("write_terms", TERM_PARAMETERS),
+    ("write_phases", PHASE_PARAMETERS),
 ];
-const PARAMETERS: usize =
-    BATCH_PARAMETERS + CLIENT_ORDER_PARAMETERS + STOP_PARAMETERS + NOTE_PARAMETERS + RULES_PARAMETERS + TERM_PARAMETERS;
+const PARAMETERS: usize = BATCH_PARAMETERS
+    + CLIENT_ORDER_PARAMETERS
+    + STOP_PARAMETERS
+    + NOTE_PARAMETERS
+    + RULES_PARAMETERS
+    + TERM_PARAMETERS
+    + PHASE_PARAMETERS;
 
 /// `SELECT pricetime.write_batch($1, …), pricetime.write_client_orders(…), pricetime.write_stops(…, $82),
-/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121)`.
+/// pricetime.write_notes(…, $90), pricetime.write_rules(…, $100), pricetime.write_terms(…, $121),
+/// pricetime.write_phases(…, $126)`.
 pub(crate) fn write_batch() -> String {
     let mut numbers = 1..=PARAMETERS;
     let calls = FUNCTIONS.map(|(function, count)| {
@@ -48,7 +58,7 @@ pub(crate) fn write_batch() -> String {
 pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> {
     let Effects { before, after, symbols, issued, accounts, balances, positions, orders, taken, executions, .. } =
         effects;
-    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, .. } = effects;
+    let Effects { cancellations, client_orders, client_orders_done, stops, notes, rules, terms, phases, .. } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
     let rests: fn(&OrderRow) -> bool = |order| !order.open.is_zero();
     // Each order is inserted by one of three functions, and each cancellation by one of two.
@@ -57,6 +67,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
     let was_asked: fn(&CancellationRow) -> bool = |row| row.why == CancelReason::Asked;
     let was_not_asked: fn(&CancellationRow) -> bool = |row| row.why != CancelReason::Asked;
+    let interrupts: fn(&RulesRow) -> bool = |row| row.interruption().is_some();
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(PARAMETERS);
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));
@@ -107,6 +118,8 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(terms.reduced(), row => row.order.0, row.shares));
     all.extend(columns!(cancellations, if was_not_asked, row => row.order.0, row.account.0, row.time, row.sequence.0,
         row.shares, u64::from(row.why.code())));
+    all.extend(columns!(phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
+    all.extend(columns!(rules, if interrupts, row => row.symbol.0, row.interruption()));
     assert!(all.len() == PARAMETERS, "invariant: so many parameters as the functions have");
     all
 }

@@ -106,6 +106,11 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.orders DROP COLUMN self_trade, DROP COLUMN until; DROP TYPE pricetime.self_trade;
          ALTER TABLE pricetime.cancellations DROP COLUMN why",
     ),
+    (
+        14,
+        "DROP FUNCTION pricetime.write_phases; DROP TABLE pricetime.symbol_phases;
+         ALTER TABLE pricetime.symbol_rules DROP COLUMN interruption",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

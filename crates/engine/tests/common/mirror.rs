@@ -67,7 +67,7 @@ impl Mirror {
                 assert!(!self.open.contains_key(&order), "what is done has nothing open");
                 assert!(self.client_ids.remove(&order).is_some(), "and was named");
             }
-            Event::PhaseChanged { symbol, phase } if phase.phase == Phase::Open => {
+            Event::PhaseChanged { symbol, phase, .. } if phase.phase == Phase::Open => {
                 assert!(self.closed.remove(&symbol), "what opens was not open");
             }
             Event::PhaseChanged { symbol, .. } => drop(self.closed.insert(symbol)),

@@ -140,7 +140,7 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
         met.push("auction: none ends yet");
     }
     for event in events {
-        let Event::PhaseChanged { symbol, phase } = *event else { continue };
+        let Event::PhaseChanged { symbol, phase, .. } = *event else { continue };
         let (was, crossed) = (before.phases[symbol.0 as usize].phase, before.crossed[symbol.0 as usize].is_some());
         met.push(match (command, phase.phase) {
             (Command::EndAuction, Phase::Open) => "auction: ends by itself",
@@ -176,7 +176,7 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
 /// The executions at the one price.
 fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
     let opened = events.iter().find_map(|event| match *event {
-        Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN } => Some(symbol.0 as usize),
+        Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, .. } => Some(symbol.0 as usize),
         _ => None,
     });
     let Some(symbol) = opened else { return Vec::new() };

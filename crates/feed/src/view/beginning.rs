@@ -98,7 +98,9 @@ impl View {
                 *last = Some(slot);
             }
             StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
-            StateItem::Watch { .. } | StateItem::Link { .. } => {}
+            StateItem::Watch { symbol, last } => self.listings[symbol.0 as usize].reference = last,
+            StateItem::Link { .. } => {}
+            StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

@@ -83,7 +83,8 @@ impl Market {
         let market = Market::new(seed);
         let workload = market.workload.with_all_kinds().with_own_commands().with_links().with_terms();
         // Where symbols have rules less is traded.
-        Market { workload: if seed % 3 == 2 { workload.with_rules() } else { workload }, ..market }
+        let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
+        Market { workload: if seed % 4 == 1 { workload.with_phases() } else { workload }, ..market }
     }
 
     /// A turn of a few commands.
@@ -168,7 +169,8 @@ impl Market {
         let mut done = Vec::new();
         match event {
             Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
-            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. }
+            | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,
@@ -209,6 +211,7 @@ impl Market {
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }
@@ -247,6 +250,10 @@ impl Market {
             assert_eq!(view.find_symbol(name), Some(symbol));
             assert_eq!(view.listing(symbol).issued, self.model.issued(symbol));
             assert_eq!(view.listing(symbol).rules, self.model.rules(symbol));
+            assert_eq!(view.listing(symbol).phase, self.model.phase(symbol));
+            let found = view.listing(symbol).auction_price().map(|found| (found.price, found.shares.units()));
+            let expected = self.model.auction_price(symbol).filter(|_| !self.model.is_open(symbol));
+            assert_eq!(found, expected.map(|found| (found.price, found.shares)));
             for side in [Side::Buy, Side::Sell] {
                 self.check_side(view, symbol, side);
             }

@@ -62,8 +62,9 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelOrder, ChangeRules, CreateAccount, CreateOldSymbol, CreateSymbol,
-            ExpireOrders, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            ActivateReached, AmendOrder, CancelOrder, ChangePhase, ChangeRules, CreateAccount, CreateOldSymbol,
+            CreateSymbol, EndAuction, ExpireOrders, IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIfCanceled,
+            PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -90,6 +91,8 @@ impl Both {
             | PlaceLinked { .. }
             | ActivateReached
             | ExpireOrders
+            | EndAuction
+            | ChangePhase { .. }
             | PlaceIfCanceled { .. }
             | PlaceByFundsIfCanceled { .. }
             | ChangeRules { .. } => {

@@ -38,7 +38,8 @@ impl Past {
             }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
-            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. }
+            | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
                     id: self.trades.len() as u64 + 1,
@@ -69,6 +70,7 @@ impl Past {
             | Event::ClientOrderDone { .. }
             | Event::SymbolCreated { .. }
             | Event::RulesChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

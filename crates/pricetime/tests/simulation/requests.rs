@@ -26,7 +26,10 @@ impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
         Clients {
-            workload: Workload::with_client_orders(seed).with_all_kinds().with_rules(),
+            workload: match seed % 3 {
+                0 => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_phases(),
+                _ => Workload::with_client_orders(seed).with_all_kinds().with_rules(),
+            },
             random: Random::new(!seed),
         }
     }
@@ -137,6 +140,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::IssueShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
             | Command::ChangeRules { .. },
         ) => None,
     }
@@ -157,6 +162,9 @@ fn push_create(body: &mut String, op: &Op) {
         Op::Command(Command::ChangeRules { symbol, rules }) => {
             write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
         }
+        Op::Command(Command::ChangePhase { symbol, phase }) => {
+            write!(body, "<phase sym=\"{symbol}\" is=\"{phase}\"/>").unwrap();
+        }
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
@@ -171,6 +179,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceLinked { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::EndAuction
             | Command::CreateOldSymbol { .. },
         )
         | Op::Query(_) => {
@@ -199,6 +208,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::IssueShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
             | Command::ChangeRules { .. },
         ) => {
             unreachable!("what is created is no transaction")

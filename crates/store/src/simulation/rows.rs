@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Position,
-    Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Money, NewOrder, OrderId, Phase,
+    Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -33,6 +33,7 @@ pub(super) struct Rows {
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
+    phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
 impl Rows {
@@ -52,6 +53,7 @@ impl Rows {
             queued: BTreeMap::new(),
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
+            phases: BTreeMap::new(),
         }
     }
 
@@ -86,6 +88,8 @@ impl Rows {
         }
         self.write_stops(&effects.stops);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
+        self.phases.extend(effects.phases.iter().map(|row| (row.symbol, row.phase)));
+        self.phases.retain(|_, phase| phase.phase != Phase::Open);
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
@@ -115,6 +119,7 @@ impl Rows {
         items.extend(self.symbols.iter().map(|&(name, issued)| StateItem::Symbol { name, issued }));
         let owned = self.positions.iter().filter(|(_, shares)| **shares != Position::ZERO);
         items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
+        items.extend(self.phases.iter().map(|(&symbol, &phase)| StateItem::Phase { symbol, phase }));
         let is_open = |order: &&OrderRow| !order.open.is_zero() && !self.waiting.contains_key(&order.order);
         let mut open: Vec<&OrderRow> = self.orders.values().filter(is_open).collect();
         open.sort_by_key(|order| {

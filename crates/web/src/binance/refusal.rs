@@ -211,6 +211,7 @@ impl Refusal {
             Reject::NotLinked | Reject::CannotLink { .. } | Reject::DeadlinePassed { .. } => {
                 Refusal::new(-2010, format!("{reject}."))
             }
+            Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))
@@ -222,6 +223,9 @@ impl Refusal {
     fn broken(rule: &BrokenRule) -> Refusal {
         let filter = match rule {
             BrokenRule::Halted => return Refusal::new(-1013, "Market is closed."),
+            BrokenRule::Auction => {
+                return Refusal::new(-2010, "This order type is not possible in this trading phase.");
+            }
             BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => "PRICE_FILTER",
             BrokenRule::OffLot { .. } | BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => {
                 "LOT_SIZE"

@@ -3,6 +3,7 @@
 mod accounts;
 mod amend;
 mod orders;
+mod phases;
 mod placing;
 mod replace;
 mod status;
@@ -31,6 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(symbols::candles))
         .routes(routes!(symbols::issue))
         .routes(routes!(symbols::change_rules))
+        .routes(routes!(phases::change_phase))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::one))
         .routes(routes!(orders::list, orders::cancel_all))

@@ -3,6 +3,7 @@
 mod account;
 mod book;
 mod order;
+mod phase;
 mod report;
 mod rules;
 mod symbol;
@@ -13,6 +14,7 @@ use engine::Side;
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
 pub(crate) use order::{OrderShape, PlacedShape};
+pub(crate) use phase::{PhaseAsked, PhaseGiven, PhaseShape};
 pub(crate) use report::ReportShape;
 pub(crate) use rules::RulesShape;
 pub(crate) use symbol::{CandleShape, CandlesShape, SymbolShape};

@@ -53,7 +53,7 @@ pub(super) enum PartKind {
     SymbolWithAccounts,
     /// One op that issues shares of the symbol before it.
     Issued,
-    /// One op that changes the rules of a symbol.
+    /// One op that changes the rules or the phase of a symbol.
     Rules,
     /// The op that cancels an order to be replaced. The next part is its `ReplaceOrder`.
     ReplaceCancel,

@@ -13,7 +13,7 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
-use super::rules::{RULES_FIELDS, rules_command, rules_names};
+use super::rules::{RULES_FIELDS, phase_command, rules_command, rules_names};
 
 /// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
 const SYMBOL_ECHO_FREE_BYTES: usize = 64;
@@ -71,6 +71,7 @@ impl<'a> Grammar<'a, '_> {
                 b"account" => self.create_account(&tag)?,
                 b"symbol" => self.create_symbol(&tag)?,
                 b"rules" => self.change_rules(&tag)?,
+                b"phase" => self.change_phase(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }
@@ -98,6 +99,16 @@ impl<'a> Grammar<'a, '_> {
         let start = self.documents.text.len();
         self.echo_all(&NAMES, &fields.values);
         self.part(PartKind::Rules, Span::default(), start, rules_command(&fields).map(Op::Command));
+        self.expect_empty(tag)
+    }
+
+    fn change_phase(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; 2] = ["sym", "is"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo_all(&NAMES, &fields.values);
+        let command = fields.all("phase", &NAMES).and_then(|[sym, is]| phase_command(sym, is));
+        self.part(PartKind::Rules, Span::default(), start, command.map(Op::Command));
         self.expect_empty(tag)
     }
 

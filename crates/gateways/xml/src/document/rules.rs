@@ -1,6 +1,6 @@
-//! The rules of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules.
+//! The rules and the phase of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules and phases.
 
-use engine::{Command, Rule, SymbolRules};
+use engine::{Command, Phase, Rule, SymbolRules};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, decimal, given, symbol};
@@ -34,6 +34,14 @@ pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Com
     }
     rules.check().map_err(ChildFault::Rules)?;
     Ok(Command::ChangeRules { symbol, rules })
+}
+
+/// The phase that a symbol is put into.
+pub(super) fn phase_command(sym: Value<'_>, is: Value<'_>) -> Result<Command, ChildFault<'static>> {
+    let named = |name: &[u8]| std::str::from_utf8(name).ok().and_then(Phase::named);
+    let symbol = symbol(sym)?;
+    let phase = named(&is.trimmed()).ok_or(ChildFault::Order("is must be open, halted or auction"))?;
+    Ok(Command::ChangePhase { symbol, phase })
 }
 
 fn is_halted(trading: Option<Value<'_>>) -> Result<bool, ChildFault<'static>> {

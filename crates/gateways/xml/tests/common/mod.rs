@@ -43,6 +43,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
+            | Command::EndAuction
             | Command::PlaceLinked { .. },
         ) => {
             orders += 1;
@@ -53,7 +54,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
-            | Command::ChangeRules { .. },
+            | Command::ChangeRules { .. }
+            | Command::ChangePhase { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()
