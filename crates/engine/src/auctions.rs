@@ -22,6 +22,16 @@ impl Engine {
         self.instruments.phase(symbol)
     }
 
+    /// The symbol of a name.
+    pub fn symbol_named(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.symbols.find(name)
+    }
+
+    /// What a symbol is called.
+    pub fn symbol_name(&self, symbol: SymbolIndex) -> Option<Symbol> {
+        self.symbols.all().get(symbol.0 as usize).map(|listing| listing.name)
+    }
+
     /// When the next auction ends by itself; none if no auction does.
     pub fn next_auction_end(&self) -> Option<Time> {
         self.instruments.next_end().map(|(until, _)| until)

@@ -6,7 +6,7 @@ COMMENT ON COLUMN pricetime.symbol_rules.interruption IS 'An order that would ex
 CREATE TABLE pricetime.symbol_phases (
     symbol bigint PRIMARY KEY REFERENCES pricetime.symbols,
     phase text NOT NULL CHECK (phase IN ('halted', 'auction')),
-    until timestamptz CHECK (phase = 'auction')
+    until timestamptz CHECK (until IS NULL OR phase = 'auction')
 );
 COMMENT ON TABLE pricetime.symbol_phases IS 'The symbols that are not open.';
 COMMENT ON COLUMN pricetime.symbol_phases.symbol IS 'Its number in symbols.';
@@ -36,3 +36,4 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION pricetime.write_phases IS 'Used by the exchange server alone: the phases that a batch of commands put symbols into, and the interruptions that it gave them.';
+COMMENT ON COLUMN pricetime.executions.aggressor IS 'Which of both was being placed; the other was open first and set the price. In an auction, whose price is that of all: which of both is the younger.';

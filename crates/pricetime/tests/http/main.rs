@@ -17,6 +17,7 @@ mod guard;
 mod large_market;
 mod one_market;
 mod order_kinds;
+mod phases;
 mod replace;
 mod rest;
 mod rules;
