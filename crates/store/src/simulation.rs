@@ -97,7 +97,7 @@ impl World {
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
         let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_rules();
-        let workload = if seed.is_multiple_of(8) { workload.with_phases() } else { workload };
+        let workload = if seed.is_multiple_of(32) { workload.with_phases() } else { workload };
         let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }
