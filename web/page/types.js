@@ -23,6 +23,7 @@
  * @property {string|null} best_ask
  * @property {string} issued
  * @property {Rules} [rules] what its orders have to obey; missing where it has none
+ * @property {Phase} [phase] missing while it is open
  */
 
 /**
@@ -36,7 +37,18 @@
  * @property {string} [max_value]
  * @property {string} [band_up] per cent above the last price
  * @property {string} [band_down]
+ * @property {string} [interruption] seconds of the auction that an order outside the band begins
  * @property {boolean} trading whether orders are placed and execute
+ */
+
+/**
+ * The phase of a symbol that is not open.
+ * @typedef {object} Phase
+ * @property {"halted"|"auction"} name
+ * @property {number|null} until when it ends by itself
+ * @property {string|null} price at which what gathered would execute now
+ * @property {string|null} shares that would
+ * @property {string|null} surplus bought less sold at that price
  */
 
 /** A price level on the wire: limit, shares, orders. @typedef {[string, string, number]} WireLevel */
@@ -50,6 +62,7 @@
  * @property {WireLevel[]} bids
  * @property {WireLevel[]} asks
  * @property {number} checksum
+ * @property {Phase} [phase] missing while the symbol is open
  */
 
 /**

@@ -131,3 +131,14 @@ test("another symbol begins without levels", () => {
   assert.deepEqual(limits(book), { bids: [], asks: [] });
   assert.equal(changes, 1);
 });
+
+test("a book knows its phase as long as messages name one", () => {
+  const book = begun();
+  assert.equal(book.phase, null);
+  const phase = /** @type {const} */ ({ name: "auction", until: null, price: "145.7", shares: "100", surplus: "0" });
+  const crossed = "145.7:100:145.7:100:145.6:300:146:40:145.5:10";
+  assert.equal(book.apply({ ...message(8, [["145.7", "100", 1]], [], crossed), phase }), null);
+  assert.deepEqual(book.phase, phase);
+  const fault = book.apply(message(9, [["145.7", "0", 0]], [], "145.6:300:145.7:100:145.5:10:146:40"));
+  assert.deepEqual([fault, book.phase], [null, null]);
+});

@@ -59,7 +59,9 @@ impl Engine {
                     | Command::FreeClientOrderId { .. }
                     | Command::PlaceIceberg { .. }
                     | Command::ChangeFees { .. }
-                    | Command::ChangeTier { .. },
+                    | Command::ChangeTier { .. }
+                    | Command::ChangePhase { .. }
+                    | Command::EndAuction,
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

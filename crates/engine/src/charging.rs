@@ -1,7 +1,8 @@
 //! Takes the fees of executions, and changes who pays which. An execution in a market without fees does not come here.
 
-use crate::amount::Price;
+use crate::amount::{Price, Shares};
 use crate::charge::{Charge, Due};
+use crate::command::Side;
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::fee::Taken;
@@ -72,16 +73,39 @@ impl Engine {
     ) {
         let (payer, maker_account) = (aggressor.account, self.orders.get(maker).account);
         let (symbol, side) = (aggressor.symbol, aggressor.side);
-        let of = |account| self.fees.of(symbol, account);
-        let charge = Charge {
-            maker: Due::new(side.opposite(), maker_account, of(maker_account).map(|fees| (fees.maker, fees.account))),
-            aggressor: Due::new(side, payer, of(payer).map(|fees| (fees.taker, fees.account))),
-        };
+        let charge = self.charge(symbol, side, maker_account, payer);
         let shares = self.execute_for(aggressor, maker, price, &charge, events);
+        // What the aggressor's account has was changed, and told, while it matches.
+        aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
+        self.pay_out(&charge, symbol, price, shares, events);
+    }
+
+    /// What both parties to an execution pay of which the aggressor is of this side.
+    pub(crate) fn charge(
+        &self,
+        symbol: SymbolIndex,
+        side: Side,
+        maker: AccountIndex,
+        aggressor: AccountIndex,
+    ) -> Charge {
+        let of = |account| self.fees.of(symbol, account);
+        Charge {
+            maker: Due::new(side.opposite(), maker, of(maker).map(|fees| (fees.maker, fees.account))),
+            aggressor: Due::new(side, aggressor, of(aggressor).map(|fees| (fees.taker, fees.account))),
+        }
+    }
+
+    /// Gives what both parties pay for an execution to whoever gets it.
+    pub(crate) fn pay_out(
+        &mut self,
+        charge: &Charge,
+        symbol: SymbolIndex,
+        price: Price,
+        shares: Shares,
+        events: &mut impl FnMut(Event),
+    ) {
         for Due { fee, to } in [charge.maker, charge.aggressor] {
             let Some(to) = to else { continue };
-            // What the aggressor's account has was changed, and told, while it matches.
-            aggressor.self_traded |= to == payer;
             match fee.taken(price, shares) {
                 Some(Taken::Shares(shares)) => self.credit_shares(to, symbol, shares.position(), events),
                 Some(Taken::Money(money)) => self.credit_money(to, money, events),

@@ -5,6 +5,7 @@ use std::num::NonZeroI64;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::phase::Phase;
 use crate::rules::SymbolRules;
 
 /// Which way an order goes.
@@ -333,6 +334,10 @@ pub enum Command {
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Put an account into a tier.
     ChangeTier { account: AccountId, tier: Tier },
+    /// Put a symbol into this phase. The orders that gathered execute when it opens.
+    ChangePhase { symbol: Symbol, phase: Phase },
+    /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
+    EndAuction,
 }
 
 impl Command {
@@ -361,7 +366,9 @@ impl Command {
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. } => None,
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => None,
         }
     }
 
@@ -389,7 +396,9 @@ impl Command {
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. } => None,
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => None,
         }
     }
 }

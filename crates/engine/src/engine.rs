@@ -254,6 +254,11 @@ impl Engine {
             Command::PlaceIceberg { .. } => self.place_iceberg(command, events),
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
+            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::EndAuction => {
+                self.end_auction(events);
+                Ok(Reply::Created)
+            }
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -305,7 +310,9 @@ impl Engine {
             | Command::FreeClientOrderId { .. }
             | Command::PlaceIceberg { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. } => return None,
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

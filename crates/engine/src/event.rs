@@ -7,6 +7,7 @@ use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
+use crate::phase::SymbolPhase;
 use crate::rules::RulesPart;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -71,4 +72,21 @@ pub enum Event {
     FeesChanged { symbol: SymbolIndex, tier: Tier, fees: Option<Fees<AccountIndex>> },
     /// An account is of another tier from now on.
     TierChanged { account: AccountIndex, tier: Tier },
+    /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
+    /// execution that was noted.
+    PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },
+    /// Two orders that gathered executed, at the price of all. Both rested. The maker is the older one, by its id, and `aggressor_side` the
+    /// side of the other one.
+    Uncrossed {
+        symbol: SymbolIndex,
+        maker: OrderId,
+        maker_account: AccountIndex,
+        aggressor: OrderId,
+        aggressor_account: AccountIndex,
+        aggressor_side: Side,
+        price: Price,
+        shares: Shares,
+        maker_done: bool,
+        aggressor_done: bool,
+    },
 }

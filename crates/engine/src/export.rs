@@ -28,6 +28,9 @@ impl Engine {
         for (order, partner) in self.links.pairs() {
             visit(StateItem::Link { order, partner });
         }
+        for (symbol, phase) in self.instruments.phases() {
+            visit(StateItem::Phase { symbol, phase });
+        }
         let mut executions = Vec::new();
         for symbol in 0..self.symbols.all().len() {
             let symbol = SymbolIndex(u32::try_from(symbol).expect("invariant: at most 2^32 - 1 symbols"));
@@ -166,6 +169,12 @@ impl StateHash {
                 self.word(order.0);
                 self.word(partner.0);
             }
+            StateItem::Phase { symbol, phase } => {
+                self.word(23);
+                self.word(symbol.0.into());
+                self.word(phase.phase.code().into());
+                self.word(phase.until.map_or(0, |until| until.0));
+            }
             StateItem::Deadline { order, until } => {
                 self.word(17);
                 self.word(order.0);
@@ -230,8 +239,8 @@ impl StateHash {
     }
 
     fn rules(&mut self, rules: &SymbolRules) {
-        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, is_halted } =
-            *rules;
+        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *rules;
+        let SymbolRules { is_halted, interruption, .. } = *rules;
         self.word(tick.units() as u64);
         for shares in [lot, shares_min, shares_max] {
             self.word(shares.units() as u64);
@@ -242,6 +251,11 @@ impl StateHash {
             self.word(distance.map_or(0, Distance::hundredths).into());
         }
         self.word(is_halted.into());
+        // Without one the hash is as it was before there were any.
+        if let Some(pause) = interruption {
+            self.word(24);
+            self.word(pause.seconds().into());
+        }
     }
 
     fn names(&mut self, account: AccountIndex, symbol: SymbolIndex) {

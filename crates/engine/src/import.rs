@@ -9,6 +9,7 @@ use crate::engine::{DoneOrders, Engine};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
+use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
 
@@ -46,6 +47,7 @@ pub struct Importer {
     last_iceberg: Option<OrderId>,
     last_fees: Option<(SymbolIndex, Tier)>,
     last_tier: Option<AccountIndex>,
+    last_phase: Option<SymbolIndex>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -68,6 +70,7 @@ enum Stage {
     Symbols,
     Positions,
     Links,
+    Phases,
     Orders,
     Watches,
     Rules,
@@ -97,6 +100,7 @@ impl Importer {
             last_iceberg: None,
             last_fees: None,
             last_tier: None,
+            last_phase: None,
             found: Vec::new(),
         }
     }
@@ -173,6 +177,10 @@ impl Importer {
             StateItem::Link { order, partner } => {
                 self.advance(Stage::Links)?;
                 self.add_link(order, partner)
+            }
+            StateItem::Phase { symbol, phase } => {
+                self.advance(Stage::Phases)?;
+                self.add_phase(symbol, phase)
             }
             StateItem::Order { order, account, symbol, side, limit, open } => {
                 self.advance(Stage::Orders)?;
@@ -265,10 +273,24 @@ impl Importer {
         self.add_held(order, &NewOrder::limit(symbol, side, limit, open))?;
         let slot = self.engine.orders.insert(order, account, open);
         self.engine.books.rest(symbol, side, limit, slot, &mut self.engine.orders);
-        if !self.engine.is_uncrossed(symbol) {
+        if self.engine.phase(symbol).phase == Phase::Open && !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }
         self.last_order = Some(LastOrder { slot, place, limit });
+        Ok(())
+    }
+
+    fn add_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase) -> Result<(), &'static str> {
+        if symbol.0 as usize >= self.engine.symbols.all().len() {
+            return Err("a phase of a symbol that was not listed");
+        }
+        if self.last_phase.replace(symbol).is_some_and(|last| last >= symbol) {
+            return Err("a phase before its turn, or twice");
+        }
+        if phase.phase == Phase::Open || !phase.is_sound() {
+            return Err("a phase that is none");
+        }
+        self.engine.instruments.set_phase(symbol, phase);
         Ok(())
     }
 
@@ -306,10 +328,11 @@ impl Importer {
             return Err("an order that waits before its turn");
         }
         self.add_held(order, placed)?;
+        let is_open = self.engine.phase(symbol).phase == Phase::Open;
         let Engine { orders, stops, .. } = &mut self.engine;
         let slot = orders.insert(order, account, shares);
         if is_reached {
-            stops.wait_reached(orders, slot, placed, trigger);
+            stops.wait_reached(orders, slot, placed, trigger, is_open);
         } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
             return Err("an order that waits for a price that was reached");
         } else {

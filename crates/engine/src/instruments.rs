@@ -1,35 +1,93 @@
-//! Which symbols have rules. What these mean for an order stands in `obeying.rs`.
+//! Which symbols have rules, and which are not open. What these mean for an order stands in `obeying.rs` and `auctions.rs`.
 
-use crate::ids::SymbolIndex;
+use std::collections::BTreeSet;
+
+use crate::ids::{SymbolIndex, Time};
+use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
 
-/// The rules of the symbols that have any.
+/// A symbol in which an order is placed otherwise than in most.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Instrument {
+    rules: SymbolRules,
+    phase: SymbolPhase,
+}
+
+impl Instrument {
+    /// As most are.
+    const PLAIN: Instrument = Instrument { rules: SymbolRules::NONE, phase: SymbolPhase::OPEN };
+}
+
+/// The rules of the symbols that have any, and the phases of those that are not open.
 pub(crate) struct Instruments {
-    /// By symbol. Reaches no further than the last one that has, or had, rules.
-    rules: Vec<Option<Box<SymbolRules>>>,
+    /// By symbol. Reaches no further than the last one that is, or was, no plain one.
+    by_symbol: Vec<Option<Box<Instrument>>>,
+    /// When auctions end.
+    ends: BTreeSet<(Time, SymbolIndex)>,
 }
 
 impl Instruments {
     pub(crate) fn new() -> Instruments {
-        Instruments { rules: Vec::new() }
+        Instruments { by_symbol: Vec::new(), ends: BTreeSet::new() }
     }
 
+    /// The rules of a symbol that has any, or is not open; those that say nothing if it is only that.
     #[inline]
     pub(crate) fn get(&self, symbol: SymbolIndex) -> Option<&SymbolRules> {
-        self.rules.get(symbol.0 as usize)?.as_deref()
+        self.by_symbol.get(symbol.0 as usize)?.as_deref().map(|instrument| &instrument.rules)
+    }
+
+    pub(crate) fn phase(&self, symbol: SymbolIndex) -> SymbolPhase {
+        self.instrument(symbol).phase
     }
 
     pub(crate) fn set(&mut self, symbol: SymbolIndex, rules: &SymbolRules) {
-        let at = symbol.0 as usize;
-        if self.rules.len() <= at {
-            self.rules.resize(at.saturating_add(1), None);
+        let phase = self.phase(symbol);
+        self.put(symbol, Instrument { rules: *rules, phase });
+    }
+
+    pub(crate) fn set_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase) {
+        let Instrument { rules, phase: before } = self.instrument(symbol);
+        if let Some(until) = before.until {
+            self.ends.remove(&(until, symbol));
         }
-        self.rules[at] = (*rules != SymbolRules::NONE).then(|| Box::new(*rules));
+        if let Some(until) = phase.until {
+            self.ends.insert((until, symbol));
+        }
+        self.put(symbol, Instrument { rules, phase });
+    }
+
+    /// The auction that ends next, and when.
+    pub(crate) fn next_end(&self) -> Option<(Time, SymbolIndex)> {
+        self.ends.first().copied()
     }
 
     /// By symbol.
     pub(crate) fn all(&self) -> impl Iterator<Item = (SymbolIndex, &SymbolRules)> {
-        let all = (0..).map(SymbolIndex).zip(&self.rules);
-        all.filter_map(|(symbol, rules)| Some((symbol, rules.as_deref()?)))
+        let ruled = self.iter().map(|(symbol, instrument)| (symbol, &instrument.rules));
+        ruled.filter(|(_, rules)| **rules != SymbolRules::NONE)
+    }
+
+    /// Of the symbols that are not open, by symbol.
+    pub(crate) fn phases(&self) -> impl Iterator<Item = (SymbolIndex, SymbolPhase)> {
+        let phases = self.iter().map(|(symbol, instrument)| (symbol, instrument.phase));
+        phases.filter(|(_, phase)| phase.phase != Phase::Open)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (SymbolIndex, &Instrument)> {
+        let all = (0..).map(SymbolIndex).zip(&self.by_symbol);
+        all.filter_map(|(symbol, instrument)| Some((symbol, instrument.as_deref()?)))
+    }
+
+    fn instrument(&self, symbol: SymbolIndex) -> Instrument {
+        self.by_symbol.get(symbol.0 as usize).and_then(|found| found.as_deref().copied()).unwrap_or(Instrument::PLAIN)
+    }
+
+    fn put(&mut self, symbol: SymbolIndex, instrument: Instrument) {
+        let at = symbol.0 as usize;
+        if self.by_symbol.len() <= at {
+            self.by_symbol.resize(at.saturating_add(1), None);
+        }
+        self.by_symbol[at] = (instrument != Instrument::PLAIN).then(|| Box::new(instrument));
     }
 }

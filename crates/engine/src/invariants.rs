@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::fees::Tier;
 use crate::icebergs::least_display;
 use crate::ids::SymbolIndex;
+use crate::phase::Phase;
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
 
@@ -32,6 +33,10 @@ impl Engine {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
+            StateItem::Phase { symbol, phase } => {
+                assert!(phase.phase != Phase::Open && phase.is_sound(), "a phase is one");
+                assert!(self.is_watched(symbol), "the last price of a symbol that was not open is noted");
+            }
             StateItem::Rules { symbol, rules } => {
                 assert!(
                     rules != SymbolRules::NONE && rules.check() == Ok(()),
@@ -84,7 +89,8 @@ impl Engine {
                 money = money.plus(held);
                 shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
                 open_orders = open_orders.saturating_add(1);
-                reached_orders = reached_orders.saturating_add(usize::from(is_reached));
+                let is_next = is_reached && self.phase(symbol).phase == Phase::Open;
+                reached_orders = reached_orders.saturating_add(usize::from(is_next));
             }
             StateItem::Deadline { order, until } => {
                 let is_open = self.orders.find(order).is_some_and(|slot| !self.orders.get(slot).open.is_zero());
@@ -115,7 +121,8 @@ impl Engine {
         for (index, listing) in self.symbols.all().iter().enumerate() {
             assert!(shares[index] == listing.issued, "shares of {} are conserved", listing.name);
             let symbol = SymbolIndex(u32::try_from(index).expect("invariant: at most 2^32 - 1 symbols"));
-            assert!(self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
+            let gathers = self.phase(symbol).phase != Phase::Open;
+            assert!(gathers || self.is_uncrossed(symbol), "the best bid of {} is below its best ask", listing.name);
         }
         assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
         assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");

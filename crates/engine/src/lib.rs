@@ -8,6 +8,7 @@ mod accounts;
 mod ahead;
 mod amending;
 mod amount;
+mod auctions;
 mod book;
 mod canceling;
 mod charge;
@@ -35,6 +36,7 @@ mod manner;
 mod matching;
 mod obeying;
 mod orders;
+mod phase;
 mod reject;
 mod reply;
 mod rules;
@@ -43,6 +45,7 @@ mod slab;
 mod state;
 mod stops;
 mod triggering;
+mod uncross;
 
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
@@ -65,8 +68,10 @@ pub use ids::{
 };
 pub use import::{ImportError, Importer};
 pub use manner::IcebergOrder;
+pub use phase::{Pause, Phase, SymbolPhase};
 pub use reject::{OrderDifference, Reject};
 pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;
+pub use uncross::{AuctionPrice, auction_price};

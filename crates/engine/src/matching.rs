@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
 use crate::orders::Order;
+use crate::phase::Phase;
 use crate::reject::{OrderDifference, Reject};
 use crate::reply::{Execution, Reply};
 use crate::rules::BrokenRule;
@@ -199,11 +200,8 @@ impl Engine {
             None => {}
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
-        let lot = match self.rules(listing) {
-            Some(rules) if rules.is_halted => return Err(Reject::BreaksRule(BrokenRule::Halted)),
-            Some(rules) => rules.lot,
-            None => Shares::MIN,
-        };
+        self.check_trading(listing).map_err(Reject::BreaksRule)?;
+        let lot = self.rules(listing).map_or(Shares::MIN, |rules| rules.lot);
         let available = self.accounts.get(index).balance;
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
@@ -359,7 +357,8 @@ impl Engine {
                         self.show_first(slot, symbol, events);
                     }
                     self.books.rest(symbol, side, limit, slot, &mut self.orders);
-                    assert!(self.is_uncrossed(symbol), "invariant: the best bid is below the best ask");
+                    let is_sound = self.is_uncrossed(symbol) || self.phase(symbol).phase == Phase::Auction;
+                    assert!(is_sound, "invariant: the best bid is below the best ask");
                 }
             }
         }
@@ -440,7 +439,7 @@ impl Engine {
 
     /// Visits the first [`LOOKED_AT_MAX`] orders that one of this side executes with, and their prices, until `visit` says that it
     /// has seen enough. What they hide is executed, and visited, behind all that is shown at their price.
-    fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
+    pub(crate) fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
         let mut looked_at = 0usize;
         for level in self.books.levels(symbol, side.opposite()) {
             let mut maker = level.oldest;

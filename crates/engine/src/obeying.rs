@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountIndex, Symbol, SymbolIndex};
 use crate::matching::{Before, Rest};
+use crate::phase::Phase;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::rules::{BrokenRule, SymbolRules};
@@ -49,9 +50,19 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let rules = *self.rules_of(placed.symbol);
         let last = self.stops.last_price(placed.symbol);
+        let phase = self.phase(placed.symbol).phase;
+        if phase == Phase::Halted {
+            return Err(Reject::BreaksRule(BrokenRule::Halted));
+        }
         rules.check_order(placed, last).map_err(Reject::BreaksRule)?;
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
+        }
+        if phase == Phase::Auction {
+            return self.place_in_phase(account, placed, terms, events);
+        }
+        if let Some(pause) = self.interrupts(placed) {
+            return self.place_interrupting(account, placed, terms, pause, events);
         }
         let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
         let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
@@ -85,6 +96,15 @@ impl Engine {
             (Some(rules), Some(last), Side::Sell) => rules.band(last).0,
             (None, ..) | (_, None, _) => side.any_price(),
         }
+    }
+
+    /// Whether an order at any price may be placed now.
+    pub(crate) fn check_trading(&self, symbol: SymbolIndex) -> Result<(), BrokenRule> {
+        let phase = self.phase(symbol).phase;
+        if phase == Phase::Halted || self.rules(symbol).is_some_and(|rules| rules.is_halted) {
+            return Err(BrokenRule::Halted);
+        }
+        if phase == Phase::Auction { Err(BrokenRule::Auction) } else { Ok(()) }
     }
 
     fn rules_of(&self, symbol: SymbolIndex) -> &SymbolRules {

@@ -59,6 +59,8 @@ pub enum Reject {
     ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
     /// The order breaks a rule of its symbol.
     BreaksRule(BrokenRule),
+    /// A symbol that is to open, and that its rules halt.
+    HaltedByRules,
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -200,6 +202,9 @@ impl fmt::Display for Reject {
                 )
             }
             Reject::BreaksRule(rule) => rule.fmt(f),
+            Reject::HaltedByRules => {
+                f.write_str("Symbol cannot open while its rules halt it: switch trading on in its rules first")
+            }
             Reject::Full => f.write_str("The exchange is full"),
         }
     }

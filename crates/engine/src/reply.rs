@@ -12,7 +12,8 @@ use crate::reject::Reject;
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An account or symbol was created, shares were issued, or a symbol, tier or account has what was asked for.
+    /// An account or symbol was created, shares were issued, or a symbol, tier or account has what was asked for; or an auction ended, for
+    /// which nobody asked.
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
@@ -71,7 +72,7 @@ pub struct Cancellation {
 pub struct Execution {
     /// Always above zero.
     pub shares: Shares,
-    /// The price of the order that was open first.
+    /// The price of the order that was open first; in an auction that of all.
     pub price: Price,
     /// When.
     pub time: Time,

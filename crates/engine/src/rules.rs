@@ -6,6 +6,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
+use crate::phase::Pause;
 
 /// Decimals of a distance: it is a percentage.
 const DISTANCE_DECIMALS: u32 = 2;
@@ -36,6 +37,8 @@ pub struct SymbolRules {
     pub band_down: Option<Distance>,
     /// Nothing is placed and nothing executes. Orders can be canceled.
     pub is_halted: bool,
+    /// An order that would execute outside the band has the symbol's orders gather for so long instead.
+    pub interruption: Option<Pause>,
 }
 
 impl SymbolRules {
@@ -53,6 +56,7 @@ impl SymbolRules {
         band_up: None,
         band_down: None,
         is_halted: false,
+        interruption: None,
     };
 
     /// Errors: rules that no order could obey. Who reads rules asks; the engine takes it for granted.
@@ -63,6 +67,9 @@ impl SymbolRules {
         }
         if band_down.is_some_and(|down| down > Distance::DOWN_MAX) {
             return Err(RulesFault::BandBelowZero);
+        }
+        if self.interruption.is_some() && !self.has_band() {
+            return Err(RulesFault::InterruptsNothing);
         }
         if shares_min > shares_max {
             return Err(RulesFault::SharesCross { least: shares_min, most: shares_max });
@@ -96,10 +103,10 @@ impl SymbolRules {
 
     /// The parts that events tell, in their order.
     pub fn parts(&self) -> [RulesPart; 4] {
-        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, is_halted } =
-            *self;
+        let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *self;
+        let SymbolRules { is_halted, interruption, .. } = *self;
         [
-            RulesPart::Prices { tick, band_up, band_down, is_halted },
+            RulesPart::Prices { tick, band_up, band_down, is_halted, interruption },
             RulesPart::Shares { lot, least: shares_min, most: shares_max },
             RulesPart::ValueMin(value_min),
             RulesPart::ValueMax(value_max),
@@ -109,8 +116,8 @@ impl SymbolRules {
     /// Takes over a part of new rules.
     pub fn set(&mut self, part: RulesPart) {
         match part {
-            RulesPart::Prices { tick, band_up, band_down, is_halted } => {
-                *self = SymbolRules { tick, band_up, band_down, is_halted, ..*self };
+            RulesPart::Prices { tick, band_up, band_down, is_halted, interruption } => {
+                *self = SymbolRules { tick, band_up, band_down, is_halted, interruption, ..*self };
             }
             RulesPart::Shares { lot, least, most } => {
                 *self = SymbolRules { lot, shares_min: least, shares_max: most, ..*self };
@@ -132,6 +139,7 @@ impl SymbolRules {
             Rule::ValueMax => (self.value_max != none.value_max).then(|| self.value_max.text()),
             Rule::BandUp => self.band_up.map(Distance::text),
             Rule::BandDown => self.band_down.map(Distance::text),
+            Rule::Interruption => self.interruption.map(Pause::text),
         }
     }
 
@@ -150,6 +158,7 @@ impl SymbolRules {
             Rule::ValueMax => self.value_max = amount.money()?,
             Rule::BandUp => self.band_up = Some(Distance::of(amount)?),
             Rule::BandDown => self.band_down = Some(Distance::of(amount)?),
+            Rule::Interruption => self.interruption = Some(Pause::of(amount)?),
         }
         Ok(())
     }
@@ -166,11 +175,12 @@ pub enum Rule {
     ValueMax,
     BandUp,
     BandDown,
+    Interruption,
 }
 
 impl Rule {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Rule; 8] = [
+    pub const ALL: [Rule; 9] = [
         Rule::Tick,
         Rule::Lot,
         Rule::SharesMin,
@@ -179,6 +189,7 @@ impl Rule {
         Rule::ValueMax,
         Rule::BandUp,
         Rule::BandDown,
+        Rule::Interruption,
     ];
 
     /// What it is called wherever rules are shown.
@@ -192,6 +203,7 @@ impl Rule {
             Rule::ValueMax => "max-value",
             Rule::BandUp => "band-up",
             Rule::BandDown => "band-down",
+            Rule::Interruption => "interruption",
         }
     }
 }
@@ -227,8 +239,18 @@ fn price(units: i128) -> Price {
 /// A part of a symbol's rules: as much as an event holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesPart {
-    Prices { tick: Price, band_up: Option<Distance>, band_down: Option<Distance>, is_halted: bool },
-    Shares { lot: Shares, least: Shares, most: Shares },
+    Prices {
+        tick: Price,
+        band_up: Option<Distance>,
+        band_down: Option<Distance>,
+        is_halted: bool,
+        interruption: Option<Pause>,
+    },
+    Shares {
+        lot: Shares,
+        least: Shares,
+        most: Shares,
+    },
     ValueMin(Money),
     ValueMax(Money),
 }
@@ -289,6 +311,8 @@ pub enum RulesFault {
     ValuesCross { least: Money, most: Money },
     /// The band reaches down to zero.
     BandBelowZero,
+    /// There is no band that could interrupt anything.
+    InterruptsNothing,
     /// A lot size or fewest shares of zero, or a value that no order can have: amounts that no text says.
     Unreadable,
 }
@@ -306,6 +330,9 @@ impl fmt::Display for RulesFault {
                 write!(f, "the least value, {least}, is above the greatest, {most}")
             }
             RulesFault::Unreadable => f.write_str("an amount is out of range"),
+            RulesFault::InterruptsNothing => {
+                f.write_str("an interruption needs a band: set how far prices may be apart, too")
+            }
             RulesFault::BandBelowZero => {
                 write!(f, "the band reaches down to zero; at most {} per cent", Distance::DOWN_MAX)
             }
@@ -320,6 +347,8 @@ impl std::error::Error for RulesFault {}
 pub enum BrokenRule {
     /// The symbol does not trade.
     Halted,
+    /// The symbol's orders gather, and this one cannot wait for them to execute.
+    Auction,
     /// The limit is no multiple of the tick size.
     LimitOffTick {
         limit: Price,
@@ -363,6 +392,9 @@ impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BrokenRule::Halted => f.write_str("Trading is halted: orders can be canceled, and none is placed"),
+            BrokenRule::Auction => f.write_str(
+                "Trading is in an auction: only limit orders without self-trade prevention, and orders with a stop, are placed",
+            ),
             BrokenRule::LimitOffTick { limit, tick } => {
                 write!(f, "Limit {limit} is not a multiple of the tick size {tick}")
             }
@@ -439,6 +471,8 @@ mod tests {
             SymbolRules { value_min: Money::from_units(2), value_max: Money::from_units(1), ..SymbolRules::NONE };
         assert!(told(values).unwrap_err().starts_with("the least value, 0.0000000000000002, is above"));
         let band = SymbolRules { band_down: Some(Distance::MAX), ..SymbolRules::NONE };
+        let interruption = SymbolRules { interruption: Pause::from_seconds(1), ..SymbolRules::NONE };
+        assert!(told(interruption).unwrap_err().starts_with("an interruption needs a band"));
         assert_eq!(told(band), Err("the band reaches down to zero; at most 99.99 per cent".to_owned()));
     }
 
@@ -450,12 +484,14 @@ mod tests {
             value_min: Money::from_units(7),
             band_up: Distance::from_hundredths(250),
             is_halted: true,
+            interruption: Pause::from_seconds(30),
             ..SymbolRules::NONE
         };
         let mut made = SymbolRules::NONE;
         rules.parts().into_iter().for_each(|part| made.set(part));
         assert_eq!(made, rules);
-        let words = "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, halted";
+        let words =
+            "tick 0.00000005, lot 0.0000001, min-value 0.0000000000000007, band-up 2.5, interruption 30, halted";
         assert_eq!(rules.to_string(), words);
         assert_eq!(SymbolRules::NONE.to_string(), "no rules");
     }

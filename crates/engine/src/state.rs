@@ -4,11 +4,13 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
 use crate::fees::{Fees, Tier};
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::phase::SymbolPhase;
 use crate::reply::Execution;
 use crate::rules::SymbolRules;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
-/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, and for each symbol its open buys and then its open sells, best
+/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, the phases of
+/// the symbols that are not open, by index, and for each symbol its open buys and then its open sells, best
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
 /// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
@@ -34,6 +36,8 @@ pub enum StateItem {
     Position { account: AccountIndex, symbol: SymbolIndex, shares: Position },
     /// Two orders of which one cancels the other. Both are open.
     Link { order: OrderId, partner: OrderId },
+    /// The phase of a symbol that is not open.
+    Phase { symbol: SymbolIndex, phase: SymbolPhase },
     /// An open order, with all that is open of it.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.

@@ -32,11 +32,13 @@ struct Queue {
     newest: u32,
     orders: u32,
     is_reached: bool,
+    /// It was reached, and its symbol is not open.
+    is_held_back: bool,
 }
 
 impl Queue {
     fn new(symbol: SymbolIndex, trigger: Trigger, is_reached: bool) -> Queue {
-        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, is_reached }
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, is_reached, is_held_back: false }
     }
 }
 
@@ -66,7 +68,7 @@ pub(crate) struct Stops {
     waiting: BTreeMap<(SymbolIndex, Trigger), u32>,
     /// Those that were reached, in this order. Some may be empty, because their orders were canceled.
     reached: VecDeque<u32>,
-    /// How many orders stand in these.
+    /// How many orders stand in these, but for those that are held back.
     reached_orders: usize,
     /// By symbol. Reaches no further than the last one that is watched.
     watches: Vec<Watch>,
@@ -153,13 +155,14 @@ impl Stops {
         }
     }
 
-    /// Has an order wait whose trigger was reached, behind all those.
+    /// Has an order wait whose trigger was reached, behind all those. It is held back unless its symbol `is_open`.
     pub(crate) fn wait_reached(
         &mut self,
         orders: &mut Orders,
         slot: u32,
         placed: &NewOrder<SymbolIndex>,
         trigger: Trigger,
+        is_open: bool,
     ) {
         let symbol = placed.symbol;
         let is_its = |queue: &Queue| queue.symbol == symbol && queue.trigger == trigger;
@@ -172,7 +175,8 @@ impl Stops {
             }
         };
         self.append(orders, slot, placed, queue);
-        self.reached_orders = self.reached_orders.saturating_add(1);
+        self.queues[queue].is_held_back = !is_open;
+        self.reached_orders = self.reached_orders.saturating_add(usize::from(is_open));
     }
 
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
@@ -234,13 +238,40 @@ impl Stops {
         (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX), falling.unwrap_or(0));
     }
 
-    /// Takes out the order that was reached first, and gives what it is to become.
-    pub(crate) fn next_reached(&mut self, orders: &mut Orders) -> Option<(u32, NewOrder<SymbolIndex>)> {
+    /// A symbol is not open any more: its orders that were reached keep their places, and are not activated.
+    pub(crate) fn hold_back(&mut self, symbol: SymbolIndex) {
+        self.set_held_back(symbol, true);
+    }
+
+    /// And no longer.
+    pub(crate) fn let_go(&mut self, symbol: SymbolIndex) {
+        self.set_held_back(symbol, false);
+    }
+
+    fn set_held_back(&mut self, symbol: SymbolIndex, is_held_back: bool) {
+        for &queue in &self.reached {
+            let queue = &mut self.queues[queue];
+            if queue.symbol != symbol || queue.is_held_back == is_held_back {
+                continue;
+            }
+            queue.is_held_back = is_held_back;
+            let orders = queue.orders as usize;
+            self.reached_orders = match is_held_back {
+                true => self.reached_orders.saturating_sub(orders),
+                false => self.reached_orders.saturating_add(orders),
+            };
+        }
+    }
+
+    /// Takes out the order that was reached first of those that are not held back, and gives what it is to become. Those in front of `at`
+    /// are.
+    pub(crate) fn next_reached(&mut self, orders: &mut Orders, at: &mut usize) -> Option<(u32, NewOrder<SymbolIndex>)> {
         loop {
-            let &queue = self.reached.front()?;
+            let &queue = self.reached.get(*at)?;
             match self.queues[queue].oldest {
+                _ if self.queues[queue].is_held_back => *at = at.saturating_add(1),
                 NONE => {
-                    self.reached.pop_front();
+                    self.reached.remove(*at);
                     self.queues.remove(queue);
                 }
                 slot => {
@@ -270,10 +301,10 @@ impl Stops {
             NONE => at.newest = older,
             newer => orders.get_mut(newer).older = older,
         }
-        let Queue { symbol, trigger, is_reached, oldest, .. } = *at;
+        let Queue { symbol, trigger, is_reached, is_held_back, oldest, .. } = *at;
         if is_reached {
             // An empty one goes when its turn comes.
-            self.reached_orders = self.reached_orders.saturating_sub(1);
+            self.reached_orders = self.reached_orders.saturating_sub(usize::from(!is_held_back));
         } else if oldest == NONE {
             self.waiting.remove(&(symbol, trigger));
             self.queues.remove(queue);

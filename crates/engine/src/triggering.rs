@@ -15,7 +15,7 @@ use crate::reply::Reply;
 const ACTIVATED_MAX: usize = 1_000;
 
 impl Engine {
-    /// How many orders wait for nothing but an `ActivateReached`.
+    /// How many orders wait for nothing but an `ActivateReached`. Those of symbols that are not open wait for that, too.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders()
     }
@@ -84,15 +84,22 @@ impl Engine {
     /// Activates the orders that were reached first, and those that these reach, behind all others.
     #[cold]
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
+        // Those of symbols that are not open stay where they are, and no symbol opens meanwhile.
+        let mut at = 0;
         for _ in 0..ACTIVATED_MAX {
-            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else { return };
+            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders, &mut at) else { return };
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             if !self.links.is_empty() {
                 self.cancel_partner(order, &placed, events);
             }
             events(Event::OrderTriggered { order, account, placed });
             // What would have been refused is canceled.
+            let pause = self.interrupts(&placed);
+            if let Some(pause) = pause {
+                self.interrupt(placed.symbol, pause, events);
+            }
             let (arriving, wanted, rest) = match self.arriving(account, &placed) {
+                _ if pause.is_some() => (placed, Shares::ZERO, Rest::Stays),
                 Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
                 Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),
                 Err(_) => (placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),

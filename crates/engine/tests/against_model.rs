@@ -6,13 +6,13 @@ mod common;
 use common::duel::Duel;
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
+    Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
 };
 use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 1_300_000, &mut |_| {});
+    let situations = common::run(1, 1_600_000, &mut |_| {});
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }
@@ -131,6 +131,9 @@ fn any_command() -> impl Strategy<Value = Command> {
             shares: Shares::from_units(shares).unwrap(),
         }),
         2 => (any_symbol(), any_rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
+        2 => (any_symbol(), proptest::sample::select(Phase::ALL.as_slice()))
+            .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        1 => Just(Command::EndAuction),
     ]
 }
 
@@ -147,6 +150,7 @@ fn any_rules() -> impl Strategy<Value = SymbolRules> {
                 band_up: Distance::from_hundredths(band),
                 band_down: Distance::from_hundredths(band.min(9_999)),
                 is_halted: more == 0,
+                interruption: Pause::from_seconds(u32::from(more >= 3)).filter(|_| band > 0),
                 ..SymbolRules::NONE
             };
             if more < 5 && rules.check().is_ok() { rules } else { SymbolRules::NONE }

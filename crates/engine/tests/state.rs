@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Fee, FeeRate, Importer, Money, NewOrder, Op, OrderId, Position, Price, SelfTrade, Sequence, Shares, Side,
-    StateItem, Symbol, Tier, Time, Trigger,
+    Fee, FeeRate, Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares,
+    Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -17,7 +17,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_links()
         .with_rules()
         .with_icebergs()
-        .with_fees();
+        .with_fees()
+        .with_phases();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -117,9 +118,18 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             1 => StateItem::Watch { symbol, last: None },
             _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
         },
+        StateItem::Phase { symbol, mut phase } => {
+            match which {
+                0 => return StateItem::Phase { symbol: engine::SymbolIndex(symbol.0 + 1), phase },
+                1 => phase.until = Some(Time(phase.until.map_or(1, |until| until.0 + 1))),
+                2 => phase.phase = Phase::Open,
+                _ => phase = SymbolPhase { phase: Phase::Halted, until: phase.until },
+            }
+            StateItem::Phase { symbol, phase }
+        }
         StateItem::Rules { symbol, mut rules } => {
             let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
-            match random.below(10) {
+            match random.below(11) {
                 0 => return StateItem::Rules { symbol: engine::SymbolIndex(symbol.0 + 1), rules },
                 1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
                 2 => rules.lot = half(rules.lot),
@@ -129,6 +139,9 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 6 => rules.value_max = rules.value_max.plus(Money::from_units(1)),
                 7 => rules.band_up = if rules.band_up.is_some() { None } else { Some(Distance::MAX) },
                 8 => rules.band_down = if rules.band_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
+                9 => {
+                    rules.interruption = Pause::from_seconds(rules.interruption.map_or(1, |pause| pause.seconds() + 1))
+                }
                 _ => rules.is_halted = !rules.is_halted,
             }
             StateItem::Rules { symbol, rules }

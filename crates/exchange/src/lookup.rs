@@ -202,7 +202,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. },
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction,
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

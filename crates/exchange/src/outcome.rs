@@ -15,6 +15,7 @@ pub enum Kind {
     ChangeRules,
     /// Fees of a symbol, or the tier of an account.
     ChangeFees,
+    ChangePhase,
     Order,
     Cancel,
     Amend,
@@ -45,12 +46,13 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
         Kind::ChangeRules,
         Kind::ChangeFees,
+        Kind::ChangePhase,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -66,6 +68,7 @@ impl Kind {
             Kind::IssueShares => "issue_shares",
             Kind::ChangeRules => "change_rules",
             Kind::ChangeFees => "change_fees",
+            Kind::ChangePhase => "change_phase",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -82,7 +85,8 @@ impl Kind {
             Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
-            // An id is freed for the order behind it. Nobody asks for the last two.
+            Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
+            // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }
@@ -92,7 +96,8 @@ impl Kind {
                 | Command::FreeClientOrderId { .. }
                 | Command::PlaceIceberg { .. }
                 | Command::ActivateReached
-                | Command::ExpireOrders,
+                | Command::ExpireOrders
+                | Command::EndAuction,
             ) => Kind::Order,
             Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
             Op::Command(Command::AmendOrder { .. }) => Kind::Amend,
@@ -163,6 +168,7 @@ impl Outcome {
             | Reject::DeadlinePassed { .. }
             | Reject::AmendsOneOfTwo { .. }
             | Reject::NotLinked
+            | Reject::HaltedByRules
             | Reject::CannotLink { .. }
             | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }

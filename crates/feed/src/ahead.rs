@@ -40,7 +40,7 @@ impl Ahead<'_> {
                 let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
                 self.account(account) ^ self.orders.touch_index(order) ^ u64::from(level.unwrap_or(0))
             }
-            Event::Executed { maker, .. } => self.orders.touch_index(maker),
+            Event::Executed { maker, .. } | Event::Uncrossed { maker, .. } => self.orders.touch_index(maker),
             Event::OrderTriggered { order, .. }
             | Event::OrderCanceled { order, .. }
             | Event::OrderReduced { order, .. } => self.orders.touch_index(order),
@@ -50,6 +50,7 @@ impl Ahead<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::FeesTaken { .. }
+            | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
@@ -70,7 +71,9 @@ impl Ahead<'_> {
                 let level = self.listing(symbol).and_then(|listing| listing.book.newest(side, limit));
                 [before, level].into_iter().flatten().fold(0, |seen, slot| seen ^ self.orders.terms(slot).order.0)
             }
-            Event::Executed { maker: order, .. } | Event::OrderCanceled { order, .. } => {
+            Event::Executed { maker: order, .. }
+            | Event::Uncrossed { maker: order, .. }
+            | Event::OrderCanceled { order, .. } => {
                 let Some(slot) = self.orders.find(order) else { return 0 };
                 let open = self.orders.terms(slot);
                 match open.side {
@@ -84,6 +87,7 @@ impl Ahead<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::FeesTaken { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::OrderTriggered { .. }
             | Event::OrderReduced { .. }

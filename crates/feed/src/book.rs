@@ -41,6 +41,8 @@ pub struct Book {
     hasher: RandomState,
     buys: BTreeMap<Price, u32>,
     sells: BTreeMap<Price, u32>,
+    /// What the orders of a level are open for and do not show, of levels that have any of it.
+    hidden: BTreeMap<(Side, Price), Position>,
 }
 
 impl Book {
@@ -127,6 +129,20 @@ impl Book {
             if level.queue.is_empty() {
                 self.remove(at);
             }
+        }
+    }
+
+    /// What the orders of a level hide: nobody but their accounts is told, and the price of an auction counts it.
+    pub(crate) fn hidden(&self, side: Side, limit: Price) -> Position {
+        self.hidden.get(&(side, limit)).copied().unwrap_or(Position::ZERO)
+    }
+
+    /// The orders of a level hide so much more, or less.
+    pub(crate) fn hide(&mut self, side: Side, limit: Price, more: Position) {
+        let hidden = self.hidden(side, limit).plus(more);
+        match hidden == Position::ZERO {
+            true => drop(self.hidden.remove(&(side, limit))),
+            false => drop(self.hidden.insert((side, limit), hidden)),
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 
-use engine::{Money, Position, Price, Side, Symbol, SymbolIndex, SymbolRules, Time};
+use engine::{
+    AuctionPrice, Money, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    auction_price,
+};
 use history::{Candle, Interval, KEPT, Trade};
 
-use crate::book::Book;
+use crate::book::{Book, Level};
 
 /// Trades of a symbol kept in memory.
 pub const RECENT_MAX: usize = 1000;
@@ -23,6 +26,10 @@ pub struct Listing {
     pub issued: Position,
     /// What its orders have to obey.
     pub rules: SymbolRules,
+    /// Whether they execute as they come.
+    pub phase: SymbolPhase,
+    /// The price that the one price of an auction is near to, if that is known: of a symbol that is not open.
+    pub(crate) reference: Option<Price>,
     pub book: Book,
     /// The number of updates of the book that watchers were told.
     pub update: u64,
@@ -79,6 +86,8 @@ impl Listing {
             name,
             issued: Position::ZERO,
             rules: SymbolRules::NONE,
+            phase: SymbolPhase::OPEN,
+            reference: None,
             book: Book::default(),
             update: 0,
             last: None,
@@ -89,6 +98,18 @@ impl Listing {
             touched: Vec::new(),
             news: Vec::new(),
         }
+    }
+
+    /// What its orders would execute if they executed at one price now, with all that they hide; none of a symbol that is open, and where nothing would.
+    pub fn auction_price(&self) -> Option<AuctionPrice> {
+        if self.phase.phase == Phase::Open {
+            return None;
+        }
+        let side = |side| {
+            let open = move |(limit, level): (Price, &Level)| (limit, level.shares.plus(self.book.hidden(side, limit)));
+            self.book.levels(side).map(open)
+        };
+        auction_price(side(Side::Buy), side(Side::Sell), self.reference, self.rules.tick)
     }
 
     /// The last trades, newest first: some that memory still has.

@@ -5,6 +5,7 @@ mod beginning;
 mod icebergs;
 mod links;
 mod past;
+mod phases;
 
 use std::collections::HashMap;
 
@@ -298,6 +299,8 @@ impl View {
             Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
             Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
+            Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
+            Event::Uncrossed { .. } => self.uncrossed(event),
             Event::BalanceChanged { account, balance } => {
                 self.accounts.get_mut(account).balance = balance;
                 self.tell(account, News::Account(account));
@@ -352,6 +355,7 @@ impl View {
                 let reduced = Reduced { order, shares, why, time: self.time };
                 self.tell(account, News::Reduced(account, reduced));
                 self.hold(slot, shares, false);
+                let hidden = self.hidden(slot);
                 self.orders.reduce(slot, shares);
                 let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
                 // Of one that shows a part it is told what it shows then.
@@ -359,6 +363,7 @@ impl View {
                     self.leave_book(slot, shares, false);
                 }
                 if !arrives {
+                    self.hide(slot, self.hidden(slot).minus(hidden));
                     self.tell(account, News::Order(account, order));
                 }
             }
@@ -371,10 +376,12 @@ impl View {
                 self.unlink(order);
                 let slot = self.find(order);
                 let shown = self.orders.iceberg(slot).map_or(shares, |iceberg| iceberg.shown);
+                let hidden = self.hidden(slot);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
                 // One that never rests is canceled as it arrives.
                 let arrives = self.arriving.take_if(|arriving| arriving.slot == slot).is_some();
                 if !arrives && !self.orders.waits(slot) {
+                    self.hide(slot, Position::ZERO.minus(hidden));
                     self.leave_book(slot, shown, true);
                 }
                 self.end(slot, shares, Some(why), paid);
@@ -464,6 +471,7 @@ impl View {
         let listing = &mut self.listings[symbol.0 as usize];
         listing.book.rest(&mut self.orders, slot);
         listing.touch(side, limit);
+        self.hide(slot, self.hidden(slot));
         self.symbol_news(symbol);
     }
 

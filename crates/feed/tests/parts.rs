@@ -452,7 +452,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::OrderOpened { order, .. }
             | Event::OrderTriggered { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
-            Event::Executed { maker, aggressor, .. } => its(*maker) + its(*aggressor),
+            Event::Executed { maker, aggressor, .. } | Event::Uncrossed { maker, aggressor, .. } => {
+                its(*maker) + its(*aggressor)
+            }
             Event::OrdersLinked { order, partner, .. } => its(*order) + its(*partner),
             Event::AccountCreated { .. }
             | Event::ClientOrderIdGiven { .. }
@@ -468,6 +470,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::FeesTaken { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => 0,
         })

@@ -149,6 +149,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Iceberg { .. }
         | StateItem::Fees { .. }
         | StateItem::Tier { .. }
+        | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);

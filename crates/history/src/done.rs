@@ -5,6 +5,7 @@ use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
+use crate::notes::Lasts;
 use crate::record::{PastOrder, TradeRecord};
 use crate::table::Near;
 
@@ -26,6 +27,8 @@ pub struct Executions {
     /// The next trade to read.
     at: Option<u64>,
     near: Near,
+    /// The next note to read: one may say where trades go on.
+    notes: Option<u64>,
     /// The trades that were read, newest first.
     read: Vec<Execution>,
 }
@@ -79,8 +82,14 @@ impl History {
             }
             None => {
                 let DoneOrder { account, canceled, executions, .. } = known.ok_or(gone)?;
-                let executions =
-                    Executions { order, earlier: executions, at: None, near: Near::default(), read: Vec::new() };
+                let executions = Executions {
+                    order,
+                    earlier: executions,
+                    at: None,
+                    near: Near::default(),
+                    notes: None,
+                    read: Vec::new(),
+                };
                 Ok(Some(Done { account, canceled, executions }))
             }
         }
@@ -91,8 +100,8 @@ impl History {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
         let canceled = (!ended.canceled.is_zero()).then_some(Cancellation { shares: ended.canceled, time: ended.time });
-        let at = self.lasts_of(past)?.trade;
-        let executions = Executions { order: past.order, earlier, at, near: Near::default(), read: Vec::new() };
+        let Lasts { trade: at, note: notes } = self.lasts_of(past)?;
+        let executions = Executions { order: past.order, earlier, at, near: Near::default(), notes, read: Vec::new() };
         Ok(Some(Done { account, canceled, executions }))
     }
 
@@ -100,7 +109,8 @@ impl History {
     pub fn read_executions(&self, executions: &mut Executions, most: usize) -> Result<bool, HistoryError> {
         for _ in 0..most {
             let Some(number) = executions.at else { return Ok(false) };
-            let (record, before) = self.execution_before(executions.order, number, &mut executions.near)?;
+            let Executions { order, near, notes, .. } = executions;
+            let (record, before) = self.execution_before(*order, number, near, notes)?;
             let trade = record.trade;
             let side =
                 if trade.aggressor_order == executions.order { trade.aggressor } else { trade.aggressor.opposite() };
@@ -110,17 +120,22 @@ impl History {
         Ok(executions.at.is_some())
     }
 
-    /// A trade of an order, and the one before it of the same order.
+    /// A trade of an order, and the one before it of the same order. `notes` is the next of its notes: trades and notes are read from the
+    /// newest back.
     pub(crate) fn execution_before(
         &self,
         order: OrderId,
         number: u64,
         near: &mut Near,
+        notes: &mut Option<u64>,
     ) -> Result<(TradeRecord, Option<u64>), HistoryError> {
         let record = self.read_trade_near(number, near)?;
         let before = match record.trade {
             trade if trade.maker_order == order => record.of_maker_order,
-            trade if trade.aggressor_order == order => self.trade_of_aggressor_before(&trade, near)?,
+            trade if trade.aggressor_order == order => match self.trade_of_aggressor_before(&trade, near)? {
+                Some(before) => Some(before),
+                None => self.trade_before_auction(order, number, notes)?,
+            },
             _ => return Err(self.lost_trade(number)),
         };
         Ok((record, before))

@@ -30,6 +30,8 @@ pub(crate) struct Followed {
     pub(crate) canceled: Vec<CanceledNow>,
     /// How many notes this command has made.
     pub(crate) notes: u32,
+    /// The last trade of an auction, and its aggressor's order.
+    pub(crate) uncrossed: Option<(u64, OrderId)>,
     /// What was taken off open orders.
     pub(crate) reduced: HashMap<OrderId, Shares, RandomState>,
     /// What the maker and the aggressor of the next execution pay.
@@ -74,6 +76,7 @@ impl Followed {
             arriving: None,
             canceled: Vec::new(),
             notes: 0,
+            uncrossed: None,
             reduced: HashMap::default(),
             fees: [Fee::NONE; 2],
         };
@@ -95,6 +98,7 @@ impl Followed {
             | StateItem::Rules { .. }
             | StateItem::Fees { .. }
             | StateItem::Tier { .. }
+            | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Iceberg { .. }
             | StateItem::ClientOrder { .. } => {}

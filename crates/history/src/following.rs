@@ -72,6 +72,7 @@ impl History {
             Event::Executed { symbol, maker, maker_account, price, shares, maker_done, .. } => {
                 return self.follow_execution(symbol, (maker, maker_account, maker_done), price, shares);
             }
+            Event::Uncrossed { .. } => return self.follow_uncross(event),
             Event::OrderCanceled { order, account, shares, why, .. } => {
                 // One that never rests is canceled as it arrives.
                 let paid = match self.followed.arriving.take_if(|arriving| arriving.order == order) {
@@ -98,6 +99,7 @@ impl History {
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
@@ -151,7 +153,7 @@ impl History {
         Ok(())
     }
 
-    fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    pub(crate) fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         for (at, interval) in KEPT.into_iter().enumerate() {
             let next = Candle::of(trade, interval);
             let current = &mut self.followed.candles_mut(trade.symbol)[at];
@@ -192,7 +194,7 @@ impl History {
         Ok(())
     }
 
-    fn end(
+    pub(crate) fn end(
         &mut self,
         (order, account): (OrderId, AccountIndex),
         canceled: Shares,
@@ -283,7 +285,7 @@ impl History {
     }
 
     /// Two orders executed: the next trade.
-    fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+    pub(crate) fn traded(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let number = Some(trade.id);
         let of_symbol = std::mem::replace(&mut self.heads.symbol_mut(trade.symbol).trade, number);
         let of_maker = std::mem::replace(&mut self.heads.account(trade.maker_account).trade, number);

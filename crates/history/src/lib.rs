@@ -43,6 +43,7 @@ mod shrinking;
 mod table;
 mod tending;
 mod trade;
+mod uncross;
 mod upkeep;
 mod verify;
 

@@ -23,6 +23,8 @@ const TRIGGERED: u8 = 1;
 const REDUCED: u8 = 2;
 /// Another order cancels it, or the other way round.
 const LINKED: u8 = 3;
+/// Of no report: the trade of an order before one in which it was the aggressor of an auction.
+const AUCTION: u8 = 4;
 /// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
 /// off it.
 const LAST_TRADE: u8 = 128;
@@ -99,6 +101,8 @@ pub(crate) enum Tells {
     What(Note),
     /// So many shares were taken off an order.
     Reduced(Reduction),
+    /// An order was the aggressor of a trade in an auction, and had traded before.
+    Auction(AuctionLink),
     /// Of an order that is done.
     LastTrade {
         order: OrderId,
@@ -120,6 +124,18 @@ pub(crate) struct Reduction {
     pub(crate) sequence: Sequence,
     pub(crate) shares: Shares,
     pub(crate) why: CancelReason,
+}
+
+/// Where the trades of an order go on: the one before `trade`, which an auction made and in which it was the aggressor, is `before`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AuctionLink {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) time: Time,
+    pub(crate) sequence: Sequence,
+    pub(crate) trade: u64,
+    pub(crate) before: u64,
 }
 
 /// Why a record of a note cannot be read.
@@ -145,6 +161,7 @@ impl NoteRecord {
         match self.tells {
             Tells::What(Note { order, .. })
             | Tells::Reduced(Reduction { order, .. })
+            | Tells::Auction(AuctionLink { order, .. })
             | Tells::LastTrade { order, .. } => order,
         }
     }
@@ -168,6 +185,11 @@ impl NoteRecord {
                 put.i64(shares.units()).u64(0).link(self.of_order).link(self.of_account).u32(0);
                 put.u8(REDUCED).u8(0).u8(why.code());
             }
+            Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before }) => {
+                put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
+                put.u64(trade).u64(before).link(self.of_order).link(self.of_account).u32(0);
+                put.u8(AUCTION);
+            }
             Tells::LastTrade { order, account, time, sequence, trade, reduced } => {
                 put.u64(order.0).u32(account.0).u32(0).u64(time.0).u64(sequence.0);
                 put.link(trade).i64(reduced.units()).link(self.of_order).link(self.of_account).u32(0);
@@ -185,7 +207,7 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LINKED | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
+            TRIGGERED | REDUCED | LINKED | AUCTION | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
             _ => Err(Unread::UnknownKind(kind)),
         }
     }
@@ -200,6 +222,12 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
         LAST_TRADE => {
             let reduced = Shares::from_units(i64::try_from(next_trade).ok()?)?;
             Tells::LastTrade { order, account, time, sequence, trade: (value > 0).then_some(value), reduced }
+        }
+        AUCTION => {
+            let (trade, before) = (value, next_trade);
+            let goes_back = before > 0 && before < trade;
+            goes_back.then_some(())?;
+            Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before })
         }
         REDUCED => {
             let shares = Shares::from_units(i64::try_from(value).ok()?)?;
@@ -296,7 +324,9 @@ mod tests {
         if let Tells::What(note) = &mut linked.tells {
             note.what = Noted::Linked(OrderId(8));
         }
-        for written in [triggered(), last_trade, reduced, linked] {
+        let link = AuctionLink { order, account, symbol: SymbolIndex(2), time, sequence, trade: 9, before: 4 };
+        let auction = NoteRecord { tells: Tells::Auction(link), of_order: Some(2), of_account: None };
+        for written in [triggered(), last_trade, reduced, linked, auction] {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

@@ -120,7 +120,7 @@ impl History {
             read => read?,
         };
         Ok(match record.tells {
-            Tells::What(_) | Tells::Reduced(_) => Lasts { note: Some(number), trade: None },
+            Tells::What(_) | Tells::Reduced(_) | Tells::Auction(_) => Lasts { note: Some(number), trade: None },
             Tells::LastTrade { trade, .. } => Lasts { note: record.of_order, trade },
         })
     }
@@ -143,7 +143,7 @@ impl History {
             match record.tells {
                 Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
                 // The order is asked for as it was when it was open.
-                Tells::Reduced(_) | Tells::LastTrade { .. } => {}
+                Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {}
             }
             at = record.of_order;
         }
@@ -172,7 +172,7 @@ impl History {
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
                     reduced = reduced.plus(shares);
                 }
-                Tells::LastTrade { .. } | Tells::Reduced(_) | Tells::What(_) => {}
+                Tells::LastTrade { .. } | Tells::Reduced(_) | Tells::Auction(_) | Tells::What(_) => {}
             }
             at = record.of_order;
         }
@@ -270,7 +270,12 @@ impl History {
     }
 
     /// A note, which has to be of this order.
-    fn read_note_of(&self, order: OrderId, number: u64, near: &mut Near) -> Result<NoteRecord, HistoryError> {
+    pub(crate) fn read_note_of(
+        &self,
+        order: OrderId,
+        number: u64,
+        near: &mut Near,
+    ) -> Result<NoteRecord, HistoryError> {
         let record = self.read_note_near(number, near)?;
         if record.order() == order { Ok(record) } else { Err(self.lost_note(number)) }
     }

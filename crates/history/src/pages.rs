@@ -193,14 +193,15 @@ impl History {
 
     /// The trades of an order, in the order in which they happened; none if there are more than `most`.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
-        let last = self.record_of(order)?.map(|past| self.lasts_of(&past)).transpose()?.and_then(|lasts| lasts.trade);
-        let mut at = last.or_else(|| self.heads.executed.get(&order).copied());
+        let lasts = self.record_of(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
+        let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());
+        let mut notes = lasts.note.or_else(|| self.heads.noted.get(&order).copied());
         let (mut found, mut near) = (Vec::new(), Near::default());
         while let Some(number) = at {
             if found.len() == most {
                 return Ok(None);
             }
-            let (record, before) = self.execution_before(order, number, &mut near)?;
+            let (record, before) = self.execution_before(order, number, &mut near, &mut notes)?;
             found.push(record.trade);
             at = before;
         }
@@ -208,7 +209,7 @@ impl History {
         Ok(Some(found))
     }
 
-    /// The trade of the same aggressor's order before this one: it is the one before, as nothing comes between them.
+    /// The trade of the same aggressor's order before this one, if that is the one before: but in auctions nothing comes between them.
     pub(crate) fn trade_of_aggressor_before(
         &self,
         trade: &Trade,

@@ -315,7 +315,9 @@ impl History {
             let NoteRecord { tells, of_account, .. } = self.read_note_near(number, near)?;
             match tells {
                 Tells::What(note) if note.account == account => Ok((ReportKey::noted(&note, number), of_account)),
-                Tells::What(_) | Tells::Reduced(_) | Tells::LastTrade { .. } => Err(self.lost_note(number)),
+                Tells::What(_) | Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {
+                    Err(self.lost_note(number))
+                }
             }
         })
     }
@@ -345,7 +347,7 @@ impl History {
             }
             What::Amid(_, Amid::Noted(_, number)) => match self.read_note_near(number, &mut Near::default())?.tells {
                 Tells::What(note) => Report::Noted(note),
-                Tells::Reduced(_) | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
+                Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
             },
             What::Amid(number, Amid::Executed(role)) => {
                 let trade = self.read_trade(number)?.trade;

@@ -9,7 +9,7 @@ use engine::{
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
 use crate::fields::{
     put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount, take_balance,
-    take_client_order_id, take_issue, take_price, take_shares, take_symbol, take_terms,
+    take_client_order_id, take_issue, take_phase, take_price, take_shares, take_symbol, take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -51,6 +51,9 @@ const ICEBERG: u8 = 30;
 /// The fees of a tier in a symbol: both rates, and, if one is above zero, the account that gets them.
 const CHANGE_FEES: u8 = 24;
 const CHANGE_TIER: u8 = 25;
+/// The phase of a symbol.
+const CHANGE_PHASE: u8 = 27;
+const END_AUCTION: u8 = 28;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -186,6 +189,12 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_account(out, account);
             put_tier(out, tier);
         }
+        Command::ChangePhase { symbol, phase } => {
+            out.push(CHANGE_PHASE);
+            put_symbol(out, symbol);
+            out.push(phase.code());
+        }
+        Command::EndAuction => out.push(END_AUCTION),
         Command::PlaceLinked { account, order, client_id, until } => {
             out.push(LINKED);
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
@@ -305,6 +314,8 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             let asked = IcebergOrder { account, order, display, client_id, until };
             asked.command().ok_or(CodecError::OutOfBounds("order that shows a part"))
         }
+        CHANGE_PHASE => Ok(Command::ChangePhase { symbol: take_symbol(bytes)?, phase: take_phase(bytes)? }),
+        END_AUCTION => Ok(Command::EndAuction),
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         CHANGE_FEES => {
             let (symbol, tier, [maker, taker]) = (take_symbol(bytes)?, take_tier(bytes)?, take_rates(bytes)?);

@@ -1,6 +1,6 @@
 //! The fields that commands and state items have in common, as bytes. It does not know which of them a command has.
 
-use engine::{AccountId, ClientOrderId, Deadline, Money, Position, Price, SelfTrade, Shares, Symbol};
+use engine::{AccountId, ClientOrderId, Deadline, Money, Phase, Position, Price, SelfTrade, Shares, Symbol};
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
@@ -21,6 +21,10 @@ pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
 pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
     let length = take_u8(bytes)?;
     Symbol::parse(take_bytes(bytes, usize::from(length))?).map_err(|_| CodecError::OutOfBounds("symbol"))
+}
+
+pub(crate) fn take_phase(bytes: &mut &[u8]) -> Result<Phase, CodecError> {
+    Phase::from_code(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("phase"))
 }
 
 pub(crate) fn put_client_order_id(out: &mut Vec<u8>, id: ClientOrderId) {

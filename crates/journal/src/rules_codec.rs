@@ -1,7 +1,7 @@
 //! A symbol's rules as bytes: which there are, and then the amounts of those, integers as LEB128. Rules have one encoding. It does not
 //! know what they are written in. Source: docs/JOURNAL.md, rules.
 
-use engine::{Distance, Money, SymbolRules};
+use engine::{Distance, Money, Pause, SymbolRules};
 
 use crate::fields::{put_amount, take_amount, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_u64};
@@ -15,7 +15,9 @@ const VALUE_MAX: u64 = 32;
 const BAND_UP: u64 = 64;
 const BAND_DOWN: u64 = 128;
 const HALTED: u64 = 256;
-const ALL: u64 = 511;
+/// For how many seconds the band interrupts trading.
+const INTERRUPTION: u64 = 512;
+const ALL: u64 = 1023;
 
 const NONE: SymbolRules = SymbolRules::NONE;
 
@@ -40,6 +42,9 @@ pub(crate) fn put_rules(out: &mut Vec<u8>, rules: &SymbolRules) {
     }
     for distance in [rules.band_up, rules.band_down].into_iter().flatten() {
         put_u64(out, u64::from(distance.hundredths()));
+    }
+    if let Some(pause) = rules.interruption {
+        put_u64(out, u64::from(pause.seconds()));
     }
 }
 
@@ -70,6 +75,11 @@ pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
             *distance = Some(take_distance(bytes)?);
         }
     }
+    if found & INTERRUPTION != 0 {
+        let seconds = u32::try_from(take_u64(bytes)?).ok();
+        let pause = seconds.and_then(Pause::from_seconds).ok_or(CodecError::OutOfBounds("interruption"))?;
+        rules.interruption = Some(pause);
+    }
     // An amount that is no rule is not written.
     if bits(&rules) != found || rules.check().is_err() {
         return Err(CodecError::OutOfBounds("rules"));
@@ -89,6 +99,7 @@ fn bits(rules: &SymbolRules) -> u64 {
         (rules.band_up.is_some(), BAND_UP),
         (rules.band_down.is_some(), BAND_DOWN),
         (rules.is_halted, HALTED),
+        (rules.interruption.is_some(), INTERRUPTION),
     ];
     found.into_iter().filter(|(is_there, _)| *is_there).fold(0, |bits, (_, bit)| bits | bit)
 }

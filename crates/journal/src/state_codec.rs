@@ -3,13 +3,13 @@
 
 use engine::{
     AccountIndex, Deadline, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade, Sequence,
-    Side, StateItem, SymbolIndex, Time, Trigger,
+    Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger,
 };
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
     price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
-    take_client_order_id, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
+    take_client_order_id, take_phase, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -51,6 +51,8 @@ const FEES: u8 = 21;
 const TIER: u8 = 22;
 /// An execution that was paid for. The fee stands behind the rest.
 const CHARGED_EXECUTION: u8 = 23;
+/// The phase of a symbol that is not open. Its end follows, zero for none.
+const PHASE: u8 = 24;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -113,6 +115,12 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(LINK);
             put_u64(out, order.0);
             put_u64(out, partner.0);
+        }
+        StateItem::Phase { symbol, phase: SymbolPhase { phase, until } } => {
+            out.push(PHASE);
+            put_u64(out, u64::from(symbol.0));
+            out.push(phase.code());
+            put_u64(out, until.map_or(0, |until| until.0));
         }
         StateItem::Rules { symbol, ref rules } => {
             out.push(RULES);
@@ -275,6 +283,11 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
                 units => Some(price(units)?),
             },
         }),
+        PHASE => {
+            let (symbol, phase) = (SymbolIndex(take_index(bytes)?), take_phase(bytes)?);
+            let until = Some(Time(take_u64(bytes)?)).filter(|until| *until != Time(0));
+            Ok(StateItem::Phase { symbol, phase: SymbolPhase { phase, until } })
+        }
         RULES => Ok(StateItem::Rules { symbol: SymbolIndex(take_index(bytes)?), rules: take_rules(bytes)? }),
         FEES => {
             let (symbol, tier) = (SymbolIndex(take_index(bytes)?), take_tier(bytes)?);

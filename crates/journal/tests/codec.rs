@@ -3,7 +3,8 @@
 
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, IcebergOrder, Money,
-    NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier, Trigger,
+    NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier,
+    Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -81,6 +82,9 @@ fn command() -> impl Strategy<Value = Command> {
         2 => (symbol(), rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
         2 => (symbol(), tier(), fees()).prop_map(|(symbol, tier, fees)| Command::ChangeFees { symbol, tier, fees }),
         1 => (account(), tier()).prop_map(|(account, tier)| Command::ChangeTier { account, tier }),
+        1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()))
+            .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        1 => Just(Command::EndAuction),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
@@ -125,6 +129,7 @@ fn rules() -> impl Strategy<Value = SymbolRules> {
                 band_up: Distance::from_hundredths(up),
                 band_down: Distance::from_hundredths(down),
                 is_halted,
+                interruption: Pause::from_seconds(up % 100_000),
             };
             if rules.check().is_ok() { rules } else { SymbolRules { is_halted, ..none } }
         },
@@ -217,7 +222,13 @@ fn rules_have_one_encoding_and_bounds() {
     assert_eq!(refused(&[64, 0xc1, 0x84, 0x3d]), CodecError::OutOfBounds("price band"), "1,000,001 hundredths");
     // The most shares are fewer than the fewest; a bit without a rule; a band that reaches down to zero.
     assert_eq!(refused(&[12, 3, 2]), CodecError::OutOfBounds("rules"));
-    assert_eq!(refused(&[0x80, 4]), CodecError::OutOfBounds("rules"));
+    assert_eq!(refused(&[0x80, 8]), CodecError::OutOfBounds("rules"));
+    let band_up = Distance::from_hundredths(100);
+    let interrupts = SymbolRules { band_up, interruption: Pause::from_seconds(30), ..none };
+    assert_eq!(encoded(interrupts), [16, 1, b'S', 0xc0, 4, 100, 30]);
+    assert_eq!(refused(&[0xc0, 4, 100, 0]), CodecError::OutOfBounds("interruption"));
+    assert_eq!(refused(&[0xc0, 4, 100, 0x81, 0xa3, 5]), CodecError::OutOfBounds("interruption"), "86,401 seconds");
+    assert_eq!(refused(&[0x80, 4, 30]), CodecError::OutOfBounds("rules"), "an interruption without a band");
     assert_eq!(refused(&[0x80, 1, 0x90, 0x4e]), CodecError::OutOfBounds("rules"));
 }
 
@@ -243,6 +254,18 @@ fn fees_have_one_encoding() {
     assert_eq!(refused(&[24, 1, b'S', 16, 0, 0]), CodecError::OutOfBounds("tier"));
     assert_eq!(refused(&[25, 0xc1, 3, 16]), CodecError::OutOfBounds("tier"));
     assert_eq!(refused(&[24, 1, b'S', 3, 0xc1, 0x84, 0x3d, 0]), CodecError::OutOfBounds("rate of a fee"));
+}
+
+#[test]
+fn phases_have_one_encoding_and_bounds() {
+    let symbol = Symbol::parse(b"S").unwrap();
+    for (phase, code) in [(Phase::Open, 0), (Phase::Halted, 1), (Phase::Auction, 2)] {
+        let mut bytes = Vec::new();
+        encode(&Command::ChangePhase { symbol, phase }, &mut bytes);
+        assert_eq!(bytes, [27, 1, b'S', code]);
+    }
+    assert_eq!(decode(&mut &[27, 1, b'S', 3][..]).unwrap_err(), CodecError::OutOfBounds("phase"));
+    assert_eq!(decode(&mut &[28][..]).unwrap(), Command::EndAuction);
 }
 
 #[test]

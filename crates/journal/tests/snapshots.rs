@@ -4,8 +4,8 @@
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Money, NewOrder, OrderId,
-    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Tier,
-    Time, Trigger,
+    OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
+    SymbolRules, Tier, Time, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -268,6 +268,8 @@ proptest! {
             StateItem::Watch { symbol, last: None },
             StateItem::Watch { symbol, last: Some(price) },
             StateItem::Rules { symbol, rules: SymbolRules { is_halted: true, ..SymbolRules::NONE } },
+            StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Halted, until: None } },
+            StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Auction, until: Some(Time(number.max(1))) } },
             StateItem::Rules { symbol, rules: SymbolRules { tick: price, lot: shares, ..SymbolRules::NONE } },
             StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false },
             StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: true },

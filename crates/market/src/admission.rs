@@ -201,7 +201,9 @@ impl Admission {
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. } => Ok(()),
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
                 self.symbol(engine, bounds, symbol)

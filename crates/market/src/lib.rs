@@ -9,6 +9,7 @@
 pub mod admission;
 pub mod answering;
 mod background_yield;
+pub mod calendar;
 mod disk_watch;
 mod done_orders;
 pub mod exchange_handle;

@@ -15,15 +15,16 @@ use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
 use crate::answering::{AnswerLimits, answer};
+use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured};
 use crate::timekeeper::{Clock, Timekeeper};
 
-/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, or
-/// that have ended.
+/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
+/// that have ended, and the auctions.
 const BETWEEN_OWN_TURNS: Duration = Duration::from_millis(1);
 
-/// The time that the loop sleeps at most while an order has a deadline: the market's time may leap.
+/// The time that the loop sleeps at most while an order has a deadline or an auction an end: the market's time may leap.
 const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 
 /// Settings of the loop.
@@ -39,6 +40,8 @@ pub struct TurnOptions {
     pub clock: Clock,
     /// A clock that is further ahead is never followed.
     pub clock_leap_max: Duration,
+    /// When symbols are put into which phases.
+    pub calendar: Calendar,
 }
 
 /// An engine and its ledger, with what lies between them.
@@ -50,6 +53,7 @@ pub struct Turn<L: Ledger> {
     /// Which commands of the turn were admitted, so that applying walks through the ops as ordering did.
     admission: Admission,
     timekeeper: Timekeeper,
+    scheduled: Scheduled,
     metrics: Metrics,
 }
 
@@ -68,10 +72,11 @@ pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L
 impl<L: Ledger> Turn<L> {
     /// Of an engine that stands where the ledger does.
     pub fn new(engine: Engine, ledger: L, options: TurnOptions) -> Turn<L> {
-        let TurnOptions { limits, bounds, metrics, clock, clock_leap_max } = options;
-        let timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
+        let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar } = options;
+        let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
+        let scheduled = Scheduled::new(calendar, engine.time(), timekeeper.now(engine.time()));
         note_market(&metrics, &engine);
-        Turn { engine, ledger, limits, bounds, admission: Admission::default(), timekeeper, metrics }
+        Turn { engine, ledger, limits, bounds, admission: Admission::default(), timekeeper, scheduled, metrics }
     }
 
     /// The engine, to look at.
@@ -98,10 +103,13 @@ impl<L: Ledger> Turn<L> {
 
     /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
     fn patience(&mut self) -> Option<Duration> {
-        let own = match (self.activates(), self.engine.next_deadline()) {
+        let now = self.timekeeper.now(self.engine.time());
+        let scheduled = self.scheduled.next(now).filter(|_| !self.ledger.is_nearly_full());
+        let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
+        let own = match (self.activates(), next) {
             (true, _) => Some(BETWEEN_OWN_TURNS),
             (false, Some(deadline)) => {
-                let left = deadline.0.saturating_sub(self.timekeeper.now(self.engine.time()).0);
+                let left = deadline.0.saturating_sub(now.0);
                 Some(Duration::from_micros(left).clamp(BETWEEN_OWN_TURNS, UNTIL_DEADLINE_MAX))
             }
             (false, None) => None,
@@ -114,17 +122,25 @@ impl<L: Ledger> Turn<L> {
         self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
     }
 
+    /// Whether the next turn ends an auction. While the disk is nearly full nobody could cancel what executes then.
+    fn ends_auction(&self, now: Time) -> bool {
+        self.engine.has_auctions_to_end(now) && !self.ledger.is_nearly_full()
+    }
+
     /// What a turn at this time does by itself. To end orders frees something.
-    fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + Clone + use<L> {
+    fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + use<L> {
         let expires = self.engine.has_passed_deadlines(now).then_some(Command::ExpireOrders);
         let activates = self.activates().then_some(Command::ActivateReached);
-        expires.into_iter().chain(activates)
+        let ends_auction = self.ends_auction(now).then_some(Command::EndAuction);
+        expires.into_iter().chain(activates).chain(ends_auction)
     }
 
     /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
         let now = self.timekeeper.now(self.engine.time());
-        if self.own_commands(now).next().is_some() && self.ledger.room().is_some() {
+        let is_due =
+            self.own_commands(now).next().is_some() || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
+        if is_due && self.ledger.room().is_some() {
             self.turn(&mut Vec::new(), 0)?;
         }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
@@ -141,12 +157,16 @@ impl<L: Ledger> Turn<L> {
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
         let time = self.timekeeper.now(self.engine.time());
-        let own_commands = self.own_commands(time);
+        let scheduled = match self.ledger.is_nearly_full() {
+            true => Vec::new(),
+            false => self.scheduled.take(&self.engine, time),
+        };
+        let own_commands: Vec<Command> = self.own_commands(time).chain(scheduled).collect();
         let Turn { engine, ledger, admission, .. } = self;
         let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
         let taken = &mut batches[..count];
         let requests = taken.iter().map(|batch| &batch.requests);
-        own_commands.clone().for_each(|command| ledger.command(&command));
+        own_commands.iter().for_each(|command| ledger.command(command));
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));
         ledger.order(engine.sequence().next(), time)?;
         let ordered = Instant::now();

@@ -4,7 +4,7 @@
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
     Fees, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares,
-    Side, Status, Symbol, SymbolIndex, SymbolRules, Tier, Time, Trigger,
+    Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -55,6 +55,8 @@ pub(crate) struct Listing {
     pub last: Option<Price>,
     /// What its orders have to obey.
     pub rules: SymbolRules,
+    /// Whether they execute as they come.
+    pub phase: SymbolPhase,
 }
 
 #[derive(Clone, Debug)]
@@ -211,6 +213,11 @@ impl Model {
             }
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
+            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::EndAuction => {
+                self.end_auction(events);
+                Ok(Reply::Created)
+            }
         }
     }
 
@@ -255,6 +262,7 @@ impl Model {
                 is_watched,
                 last: None,
                 rules: SymbolRules::NONE,
+                phase: SymbolPhase::OPEN,
             });
             events.push(Event::SymbolCreated { symbol, name });
         }

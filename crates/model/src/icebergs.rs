@@ -7,7 +7,7 @@ use engine::{
 use crate::exchange::{Model, Order, Terms};
 
 /// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
-const LOOKED_AT_MAX: usize = 1_000;
+pub(crate) const LOOKED_AT_MAX: usize = 1_000;
 /// An order is shown in so many parts at most.
 const PARTS_MAX: i128 = 100;
 

@@ -3,6 +3,7 @@
 //! events) and none of its code, and knows nothing of how the engine keeps its books.
 
 mod amending;
+mod auctions;
 mod drawn_fees;
 mod drawn_rules;
 mod exchange;
@@ -20,6 +21,7 @@ mod triggering;
 mod view;
 pub mod workload;
 
+pub use auctions::Uncrossed;
 pub use exchange::{Model, Order};
 pub use told::Told;
 pub use view::Level;

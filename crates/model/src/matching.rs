@@ -156,7 +156,7 @@ impl Model {
         matching.into_iter().map(|maker| maker.id).collect()
     }
 
-    fn execute(&mut self, order: OrderId, price: Price, shares: Shares, fee: Fee) {
+    pub(crate) fn execute(&mut self, order: OrderId, price: Price, shares: Shares, fee: Fee) {
         let time = self.time;
         let executed = &mut self.orders[order.0 as usize - 1];
         executed.open = executed.open.less(shares);

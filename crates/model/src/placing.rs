@@ -2,7 +2,7 @@
 
 use engine::{
     AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
-    OrderKind, Price, Reject, Reply, Shares, Side, SymbolIndex,
+    OrderKind, Phase, Price, Reject, Reply, Shares, Side, SymbolIndex,
 };
 
 use crate::exchange::{Model, Order, Terms};
@@ -84,6 +84,10 @@ impl Model {
         if self.rules(symbol).is_halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
+        let market = NewOrder::market(symbol, side, Shares::MAX);
+        if let Some(broken) = self.broken_in_phase(&market) {
+            return Err(Reject::BreaksRule(broken));
+        }
         let available = self.balance(owner);
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
@@ -122,11 +126,17 @@ impl Model {
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-        if let Some(broken) = self.broken_when_placed(&placed) {
+        if self.phase(symbol).phase == Phase::Halted {
+            return Err(Reject::BreaksRule(BrokenRule::Halted));
+        }
+        if let Some(broken) = self.broken_when_placed(&placed).or_else(|| self.broken_in_phase(&placed)) {
             return Err(Reject::BreaksRule(broken));
         }
         if let Some(trigger) = trigger {
             return self.place_stop(terms, account, placed, trigger, events);
+        }
+        if !self.is_open(symbol) || self.interruption(&placed).is_some() {
+            return self.gather(terms, account, placed, events);
         }
         self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?;
         let before = [self.balance_changed(account), self.position_changed(account, symbol)];
@@ -135,7 +145,7 @@ impl Model {
         }
         let told_before = events.len();
         let id = self.open_order(terms, account, placed, events);
-        let nobody_was_reached = self.reached.is_empty();
+        let nobody_was_reached = self.reached_orders() == 0;
         self.execute_all(id, before, told_before, events);
         if nobody_was_reached {
             self.activate_reached(events);

@@ -77,10 +77,9 @@ impl Model {
     /// Activates those that were reached first, and behind them those that they reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
         for _ in 0..ACTIVATED_MAX {
-            if self.reached.is_empty() {
-                return;
-            }
-            let id = self.reached.remove(0);
+            let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
+            let Some(next) = self.reached.iter().position(is_next) else { return };
+            let id = self.reached.remove(next);
             self.cancel_partner(id, events);
             self.arrivals += 1;
             let arrival = self.arrivals;
@@ -89,13 +88,24 @@ impl Model {
             let Order { account, symbol, open: shares, .. } = *order;
             let placed = NewOrder { shares, ..order.as_placed() };
             events.push(Event::OrderTriggered { order: id, account, placed });
+            if let Some(phase) = self.interruption(&placed) {
+                // It rests, and gathers.
+                self.to_phase(symbol, phase, events);
+                self.show_first(id, events);
+                continue;
+            }
             let before = [self.balance_changed(account), self.position_changed(account, symbol)];
             self.execute_all(id, before, events.len(), events);
         }
     }
 
-    /// How many orders were reached and are not active yet.
+    /// How many orders were reached, are not active yet, and wait for nothing else: their symbols are open.
     pub fn reached_orders(&self) -> usize {
+        self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
+    }
+
+    /// The same with those whose symbols are not open.
+    pub fn all_reached_orders(&self) -> usize {
         self.reached.len()
     }
 

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Money, NewOrder, OrderId, Position, Price, Side, StateItem,
-    Symbol, SymbolIndex, SymbolRules, Tier, Time,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Money, NewOrder, OrderId, Phase, Position, Price, Side,
+    StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };
 
 use crate::exchange::{Account, Model, Order};
@@ -134,7 +134,7 @@ impl Model {
             let symbol = SymbolIndex(place as u32);
             assert_eq!(self.total_shares(symbol), listing.issued, "shares of {} were made or lost", listing.name);
             let best = |side| self.queue(symbol, side).first().map(|order| order.limit);
-            if let (Some(bid), Some(ask)) = (best(Side::Buy), best(Side::Sell)) {
+            if let (true, Some(bid), Some(ask)) = (self.is_open(symbol), best(Side::Buy), best(Side::Sell)) {
                 assert!(bid < ask, "the book of {} is crossed: {bid:?} bid, {ask:?} asked", listing.name);
             }
         }
@@ -156,6 +156,9 @@ impl Model {
         let mut links = self.links.clone();
         links.sort();
         items.extend(links.into_iter().map(|(order, partner)| StateItem::Link { order, partner }));
+        let phases = (0..).map(SymbolIndex).zip(&self.symbols).map(|(symbol, listing)| (symbol, listing.phase));
+        let phases = phases.filter(|(_, phase)| phase.phase != Phase::Open);
+        items.extend(phases.map(|(symbol, phase)| StateItem::Phase { symbol, phase }));
         for symbol in (0..self.symbols.len() as u32).map(SymbolIndex) {
             for side in [Side::Buy, Side::Sell] {
                 for order in self.queue(symbol, side) {

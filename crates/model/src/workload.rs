@@ -2,10 +2,12 @@
 //! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
+mod phases;
+
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
-    OrderId, OrderKind, OrderName, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex, SymbolRules,
-    Trigger,
+    OrderId, OrderKind, OrderName, Pause, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolIndex,
+    SymbolRules, Trigger,
 };
 
 use crate::drawn_fees;
@@ -55,6 +57,8 @@ pub struct Workload {
     has_icebergs: bool,
     /// Whether there are fees.
     has_fees: bool,
+    /// Whether symbols are halted and have auctions.
+    has_phases: bool,
 }
 
 impl Workload {
@@ -94,6 +98,7 @@ impl Workload {
             has_rules: false,
             has_icebergs: false,
             has_fees: false,
+            has_phases: false,
         }
     }
 
@@ -141,6 +146,11 @@ impl Workload {
         Workload { has_fees: true, ..self }
     }
 
+    /// The same, in which symbols are halted now and then, and orders gather in auctions.
+    pub fn with_phases(self) -> Workload {
+        Workload { has_phases: true, ..self }
+    }
+
     /// The kind of market that was drawn.
     pub fn flavour(&self) -> Flavour {
         self.flavour
@@ -148,6 +158,9 @@ impl Workload {
 
     /// The next command or query, given how things stand.
     pub fn next_op(&mut self, model: &Model) -> Op {
+        if self.has_phases && self.random.percent(5) {
+            return Op::Command(phases::draw(self, model));
+        }
         let few_accounts = model.accounts().count() * 2 < self.accounts.len();
         let many_open = model.open_orders().len() > self.open_max;
         let op = match self.random.below(100) {
@@ -165,7 +178,8 @@ impl Workload {
             65..85 => self.cancel_order(model),
             _ => self.query(model),
         };
-        let op = if self.has_terms { self.on_terms(op, model) } else { op };
+        let gathers = self.has_phases && phases::gathers(&op, model) && self.random.percent(80);
+        let op = if self.has_terms && !gathers { self.on_terms(op, model) } else { op };
         self.by_client_id(op, model)
     }
 
@@ -530,6 +544,9 @@ impl Workload {
             Some(at) if self.random.percent(5) => model.rules(at),
             _ => draw(&mut self.random, &self.prices, &self.sizes),
         };
+        let interrupts = self.has_phases && rules.has_band() && self.random.percent(70);
+        let pause = if interrupts { Pause::from_seconds(1 + self.random.below(20) as u32) } else { rules.interruption };
+        let rules = SymbolRules { interruption: pause, ..rules };
         Op::Command(Command::ChangeRules { symbol, rules })
     }
 
@@ -576,6 +593,11 @@ impl Workload {
     }
 
     fn place_order(&mut self, model: &Model) -> Op {
+        if self.has_phases
+            && let Some(order) = phases::order(self, model)
+        {
+            return Op::Command(order);
+        }
         let (account, symbol) = (self.account(), self.symbol());
         let side = self.random.pick(&[Side::Buy, Side::Sell]);
         let mut limit = self.random.pick(&self.prices);

@@ -168,7 +168,7 @@ fn open_folder(
         snapshots::note_made(&metrics, made);
     }
     let market_options = MarketOptions {
-        turn: turn_options(settings, metrics, clock),
+        turn: turn_options(settings, metrics, clock)?,
         keep_journal: settings.keep_journal,
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low_bytes(),
@@ -178,14 +178,15 @@ fn open_folder(
     Ok((Backend::Folder(Box::new(Folder { storage, market, followers, _lock: lock })), opened))
 }
 
-fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> TurnOptions {
-    TurnOptions {
+fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> Result<TurnOptions, String> {
+    Ok(TurnOptions {
         limits: settings.answer_limits(),
         bounds: settings.bounds(),
         metrics,
         clock,
         clock_leap_max: settings.max_clock_leap.0,
-    }
+        calendar: settings.calendar()?,
+    })
 }
 
 /// Has the disk know all journal files, also those that the recovery had no need of: that they are there is watched.
@@ -287,7 +288,7 @@ fn open_database(
         None => None,
     };
     let events = followed.as_ref().map(|(projection, _)| EventFork::to(vec![projection.follower()]));
-    let options = SqlOptions { turn: turn_options(settings, metrics, clock), patience, events, retention };
+    let options = SqlOptions { turn: turn_options(settings, metrics, clock)?, patience, events, retention };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }

@@ -139,6 +139,8 @@ fn describe(command: &Command) -> String {
             tier.number()
         ),
         Command::ChangeTier { account, tier } => format!("tier of account {account}: {}", tier.number()),
+        Command::ChangePhase { symbol, phase } => format!("phase of {symbol}: {phase}"),
+        Command::EndAuction => "end the auction whose time came".to_owned(),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),
         Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
@@ -218,7 +220,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "accounts",
     "symbols",
     "issues",
@@ -230,6 +232,7 @@ const KINDS: [&str; 11] = [
     "rules",
     "freed ids",
     "fees",
+    "phases",
 ];
 
 /// Its place among [`KINDS`].
@@ -251,5 +254,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangeRules { .. } => 8,
         Command::FreeClientOrderId { .. } => 9,
         Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
+        Command::ChangePhase { .. } | Command::EndAuction => 11,
     }
 }

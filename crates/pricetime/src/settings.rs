@@ -1,5 +1,6 @@
 //! The server's settings: from the command line, else the environment, else a TOML file, else the default.
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use engine::{Money, Position};
 use history::Keep;
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
+use market::calendar::Calendar;
 use serde::{Deserialize, Serialize};
 
 use crate::store_location::StoreLocation;
@@ -146,6 +148,8 @@ settings! {
     /// The longest leap ahead of the machine's clock that market time follows, once it has lasted, and the longest time since
     /// the last command at a start
     max_clock_leap: Span = Span(std::time::Duration::from_secs(366 * 24 * 60 * 60)), "PRICETIME_MAX_CLOCK_LEAP";
+    /// Phases of symbols by the time of the day: a file with lines such as `09:00 SPY open`; empty for none
+    calendar: PathBuf = PathBuf::new(), "PRICETIME_CALENDAR";
     /// Stop after this many requests and print the time they took; 0 for never
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
     /// Log level: error, warn, info, debug or trace
@@ -232,7 +236,25 @@ impl Settings {
         }
     }
 
+    /// What the calendar file says. Errors: it cannot be read, or a line of it, by its number.
+    pub fn calendar(&self) -> Result<Calendar, String> {
+        /// No calendar of so many lines is longer.
+        const BYTES_MAX: u64 = 1 << 20;
+        if self.calendar.as_os_str().is_empty() {
+            return Ok(Calendar::default());
+        }
+        let fault = |fault: &dyn std::fmt::Display| format!("calendar {}: {fault}", self.calendar.display());
+        let file = std::fs::File::open(&self.calendar).map_err(|error| fault(&error))?;
+        let mut text = String::new();
+        file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| fault(&error))?;
+        if text.len() as u64 > BYTES_MAX {
+            return Err(fault(&"it is longer than 1 MiB"));
+        }
+        Calendar::parse(&text).map_err(|error| fault(&error))
+    }
+
     fn check(&self) -> Result<(), String> {
+        self.calendar()?;
         self.compatible_address()?;
         let at_least = |name: &str, value: u64, bound: u64| {
             if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use engine::{
     AccountIndex, Engine, FeeSchedule, Fees, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem,
-    SymbolIndex, SymbolRules, Tier, Trigger,
+    SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -101,6 +101,17 @@ pub struct SymbolState {
     /// What its executions cost, by tier; there is none where they cost nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fees: Vec<FeesState>,
+    /// Its phase; there is none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PhaseState>,
+}
+
+/// A phase, and when that ends by itself.
+#[derive(Debug, Serialize)]
+pub struct PhaseState {
+    pub phase: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_us: Option<u64>,
 }
 
 /// The rules of a symbol: each that has an amount, by its name, and whether it trades.
@@ -223,6 +234,7 @@ struct Gathered {
     symbols: Vec<(String, Holding, Position)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
+    phases: BTreeMap<SymbolIndex, SymbolPhase>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
     done: Vec<DoneClientOrderState>,
@@ -245,6 +257,7 @@ impl State {
             symbols,
             rules,
             fees,
+            phases,
             holdings,
             mut orders,
             done,
@@ -285,9 +298,10 @@ impl State {
                 money: balance.plus(held).to_string(),
                 symbols: (0..)
                     .zip(symbols)
+                    .map(|(at, symbol)| (SymbolIndex(at), symbol))
                     .map(|(at, symbol)| {
-                        let fees = fees_of(&fees, SymbolIndex(at), &accounts);
-                        SymbolState { fees, ..SymbolState::of(symbol, rules.get(&SymbolIndex(at))) }
+                        let fees = fees_of(&fees, at, &accounts);
+                        SymbolState { fees, ..SymbolState::of(symbol, rules.get(&at), phases.get(&at)) }
                     })
                     .collect(),
             },
@@ -316,8 +330,9 @@ impl State {
         );
         for symbol in &self.totals.symbols {
             let rules = symbol.rules.as_ref().map(|rules| format!(", {}", rules.text)).unwrap_or_default();
+            let phase = symbol.phase.as_ref().map(|phase| format!(", phase {}", phase.phase)).unwrap_or_default();
             text += &format!(
-                "  {}: {} shares issued ({} held by sells){rules}\n",
+                "  {}: {} shares issued ({} held by sells){rules}{phase}\n",
                 symbol.symbol, symbol.issued, symbol.held
             );
             for FeesState { tier, maker, taker, account } in &symbol.fees {
@@ -382,11 +397,19 @@ fn said_of(kind: &str) -> String {
 }
 
 impl SymbolState {
-    fn of((symbol, holding, issued): (String, Holding, Position), rules: Option<&SymbolRules>) -> SymbolState {
+    fn of(
+        (symbol, holding, issued): (String, Holding, Position),
+        rules: Option<&SymbolRules>,
+        phase: Option<&SymbolPhase>,
+    ) -> SymbolState {
         let Holding { shares, held } = holding;
         let rules = rules.map(RulesState::of);
+        let phase = phase.map(|&SymbolPhase { phase, until }| PhaseState {
+            phase: phase.name(),
+            until_us: until.map(|until| until.0),
+        });
         let (shares, held, issued) = (shares.to_string(), held.to_string(), issued.to_string());
-        SymbolState { symbol, shares, held, issued, rules, fees: Vec::new() }
+        SymbolState { symbol, shares, held, issued, rules, phase, fees: Vec::new() }
     }
 }
 
@@ -434,6 +457,7 @@ impl Gathered {
             StateItem::Deadline { order, until } => {
                 self.deadlines.insert(order.0, until.time().seconds());
             }
+            StateItem::Phase { symbol, phase } => drop(self.phases.insert(symbol, phase)),
             StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),

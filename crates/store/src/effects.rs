@@ -15,6 +15,7 @@ use crate::fee_rows::FeeRows;
 use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
+use crate::phase_rows::{self, PhaseRow};
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
@@ -60,6 +61,7 @@ pub struct Effects {
     pub(crate) stops: StopRows,
     pub(crate) notes: NoteRows,
     pub(crate) rules: Vec<RulesRow>,
+    pub(crate) phases: Vec<PhaseRow>,
     pub(crate) terms: TermRows,
     pub(crate) links: LinkRows,
     pub(crate) icebergs: IcebergRows,
@@ -205,6 +207,7 @@ impl Effects {
             stops: StopRows::default(),
             notes: NoteRows::default(),
             rules: Vec::new(),
+            phases: Vec::new(),
             terms: TermRows::default(),
             links: LinkRows::default(),
             icebergs: IcebergRows::default(),
@@ -241,6 +244,7 @@ impl Effects {
         self.stops.clear();
         self.notes.clear();
         self.rules.clear();
+        self.phases.clear();
         self.terms.clear();
         self.links.clear();
         self.icebergs.clear();
@@ -264,6 +268,7 @@ impl Effects {
             Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
+            Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
                 self.arriving = Some(Arriving { order, account, side: placed.side });
@@ -284,35 +289,26 @@ impl Effects {
             }
             Event::ClientOrderDone { order } => self.note_done(order, time),
             Event::ClientOrderIdFreed { order } => self.client_orders_freed.push(order),
+            Event::Uncrossed {
+                symbol,
+                maker,
+                maker_account,
+                aggressor,
+                aggressor_account,
+                aggressor_side,
+                price,
+                shares,
+                ..
+            } => {
+                let orders = ((maker, maker_account), (aggressor, aggressor_account));
+                self.execute(symbol, orders, aggressor_side, price, shares, (sequence, time));
+            }
             Event::Executed { symbol, maker, maker_account, aggressor, price, shares, .. } => {
                 let arriving = self.arriving.filter(|arriving| arriving.order == aggressor);
                 let Arriving { account, side, .. } =
                     arriving.expect("invariant: an aggressor was opened or activated by the same command");
-                let (aggressors, makers) = ((aggressor, account), (maker, maker_account));
-                let ((buy, buyer), (sell, seller)) = match side {
-                    Side::Buy => (aggressors, makers),
-                    Side::Sell => (makers, aggressors),
-                };
-                let execution = self.after.next_execution;
-                self.after.next_execution += 1;
-                let [buyer_fee, seller_fee] = self.fees.taken(side);
-                self.executions.push(ExecutionRow {
-                    execution,
-                    symbol,
-                    buy,
-                    buyer,
-                    sell,
-                    seller,
-                    aggressor: side,
-                    price,
-                    shares,
-                    buyer_fee,
-                    seller_fee,
-                    sequence,
-                    time,
-                });
-                self.take(aggressor, shares);
-                self.take(maker, shares);
+                let orders = ((maker, maker_account), (aggressor, account));
+                self.execute(symbol, orders, side, price, shares, (sequence, time));
             }
             Event::OrderCanceled { order, account, symbol: _, shares, why } => {
                 self.take(order, shares);
@@ -362,7 +358,8 @@ impl Effects {
             row.issued = engine.issued(row.symbol).expect("invariant: shares of a symbol that exists were issued");
         }
         let (created, ruled) = (self.symbols.iter(), self.rules.iter());
-        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol));
+        let phased = self.phases.iter().map(|row| row.symbol);
+        let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol)).chain(phased);
         self.icebergs.seal(engine);
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
@@ -389,6 +386,7 @@ impl Effects {
         let changed = self.issued.len() + self.balances.len() + self.positions.len() + self.taken.len();
         let named = self.client_orders.len() + self.client_orders_done.len() + self.client_orders_freed.len();
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
+        let others = others + self.phases.len();
         let others = others + self.links.len();
         let others = others + self.icebergs.len();
         let others = others + self.fees.len();
@@ -399,6 +397,43 @@ impl Effects {
     fn next_turn(&mut self, sequence: Sequence) -> Turn {
         self.turns += 1;
         Turn { sequence, nth: self.turns }
+    }
+
+    /// Two orders executed, the maker and the aggressor, which is of this side.
+    #[inline]
+    fn execute(
+        &mut self,
+        symbol: SymbolIndex,
+        (makers, aggressors): ((OrderId, AccountIndex), (OrderId, AccountIndex)),
+        aggressor: Side,
+        price: Price,
+        shares: Shares,
+        (sequence, time): (Sequence, Time),
+    ) {
+        let ((buy, buyer), (sell, seller)) = match aggressor {
+            Side::Buy => (aggressors, makers),
+            Side::Sell => (makers, aggressors),
+        };
+        let execution = self.after.next_execution;
+        self.after.next_execution += 1;
+        let [buyer_fee, seller_fee] = self.fees.taken(aggressor);
+        self.executions.push(ExecutionRow {
+            execution,
+            symbol,
+            buy,
+            buyer,
+            sell,
+            seller,
+            aggressor,
+            price,
+            shares,
+            buyer_fee,
+            seller_fee,
+            sequence,
+            time,
+        });
+        self.take(aggressors.0, shares);
+        self.take(makers.0, shares);
     }
 
     /// The order that was opened last, which is this one.

@@ -19,6 +19,7 @@ use crate::effects::Head;
 use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::parts;
+use crate::phase_rows::PhaseRow;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
@@ -67,6 +68,7 @@ const WATCHED: &str = "
     UPDATE pricetime.symbols s SET watched = true, last_price = u.price
     FROM unnest($1::bigint[], $2::numeric[]) AS u(number, price) WHERE s.number = u.number";
 const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
 /// Those that were reached are in their order.
 const WAITING: &str = "
     INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
@@ -133,6 +135,7 @@ struct Rows {
     client_orders: Vec<(OrderId, AccountIndex, ClientOrderId, Option<Time>)>,
     watched: Vec<(SymbolIndex, Option<Price>)>,
     rules: Vec<RulesRow>,
+    phases: Vec<PhaseRow>,
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
     links: Vec<(OrderId, OrderId)>,
@@ -289,6 +292,7 @@ impl Rows {
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
+            StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.add_open(order, account, placed);
                 let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
@@ -358,6 +362,12 @@ impl Rows {
         let rules = columns!(&self.rules, row => row.symbol.0, row.tick(), row.lot(), row.shares_min(), row.shares_max(),
             row.value_min(), row.value_max(), row.rules.band_up, row.rules.band_down, row.rules.is_halted);
         execute(session, RULES, rules).await?;
+        let mut phases =
+            Vec::from(columns!(&self.phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
+        phases.extend(
+            columns!(&self.rules, if |row| row.interruption().is_some(), row => row.symbol.0, row.interruption()),
+        );
+        execute(session, PHASES, phases).await?;
         let orders = columns!(&self.orders, row => row.order.0, row.account.0, row.asked.map(|asked| asked.symbol.0),
             row.asked.map(|asked| asked.side == Side::Buy), row.asked.map(|asked| asked.limit), row.shares,
             row.asked.map(|asked| asked.kind.name()), row.trigger().map(Trigger::price),
@@ -397,6 +407,7 @@ impl Rows {
         self.client_orders.clear();
         self.watched.clear();
         self.rules.clear();
+        self.phases.clear();
         self.waiting.clear();
         self.deadlines.clear();
         self.links.clear();

@@ -33,6 +33,7 @@ mod notes;
 mod numeric;
 mod pages;
 mod parts;
+mod phase_rows;
 mod reader;
 mod reports;
 mod retention;

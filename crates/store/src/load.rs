@@ -17,6 +17,7 @@ use crate::fee_rows;
 use crate::fields::Fields;
 use crate::kept::NOTHING_GOES;
 use crate::pages::side;
+use crate::phase_rows;
 use crate::rules_rows;
 use crate::session::Session;
 use crate::standing::{self, Standing};
@@ -47,6 +48,7 @@ const ORDERS: &str = "
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
+const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
 const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
 /// Those that no execution has reached, by symbol and trigger, and then the others in their order.
 const WAITING: &str = "
@@ -146,6 +148,10 @@ pub(crate) async fn visit_state(
     .await?;
     each_row(session, LINKS, &mut |fields| {
         visit(StateItem::Link { order: OrderId(fields.next()?), partner: OrderId(fields.next()?) })
+    })
+    .await?;
+    each_row(session, PHASES, &mut |fields| {
+        visit(StateItem::Phase { symbol: SymbolIndex(fields.next()?), phase: phase_rows::take_phase(fields)? })
     })
     .await?;
     visit_orders(session, visit).await?;

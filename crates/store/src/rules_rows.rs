@@ -4,12 +4,13 @@ use engine::{Distance, Money, Price, RulesPart, Shares, SymbolIndex, SymbolRules
 
 use crate::error::StoreError;
 use crate::fields::Fields;
+use crate::phase_rows::take_interruption;
 
 const NONE: SymbolRules = SymbolRules::NONE;
 
 /// The columns behind the symbol's number, as [`take_rules`] takes them.
 pub(crate) const COLUMNS: &str =
-    "tick_size, lot_size, min_shares, max_shares, min_value, max_value, band_up, band_down, halted";
+    "tick_size, lot_size, min_shares, max_shares, min_value, max_value, band_up, band_down, halted, interruption";
 
 /// A symbol and the rules that it has now.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,11 @@ impl RulesRow {
         Some(self.rules.value_min).filter(|&least| least != NONE.value_min)
     }
 
+    /// In seconds.
+    pub(crate) fn interruption(&self) -> Option<u64> {
+        self.rules.interruption.map(|pause| pause.seconds().into())
+    }
+
     pub(crate) fn value_max(&self) -> Option<Money> {
         Some(self.rules.value_max).filter(|&most| most != NONE.value_max)
     }
@@ -65,5 +71,6 @@ pub(crate) fn take_rules(fields: &mut Fields<'_>) -> Result<SymbolRules, StoreEr
         band_up: fields.maybe::<Distance>()?,
         band_down: fields.maybe::<Distance>()?,
         is_halted: fields.next()?,
+        interruption: take_interruption(fields)?,
     })
 }

@@ -34,6 +34,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, name: "0013_links.sql", sql: include_str!("../migrations/0013_links.sql") },
     Migration { version: 14, name: "0014_icebergs.sql", sql: include_str!("../migrations/0014_icebergs.sql") },
     Migration { version: 15, name: "0015_fees.sql", sql: include_str!("../migrations/0015_fees.sql") },
+    Migration { version: 16, name: "0016_phases.sql", sql: include_str!("../migrations/0016_phases.sql") },
 ];
 
 /// What `migrate` did.

@@ -102,6 +102,7 @@ impl World {
             .with_links()
             .with_rules()
             .with_fees();
+        let workload = if seed.is_multiple_of(32) { workload.with_phases() } else { workload };
         let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }

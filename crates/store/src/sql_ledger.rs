@@ -70,7 +70,7 @@ impl Ledger for SqlLedger {
 
     fn command(&mut self, command: &Command) {
         match command {
-            Command::ActivateReached | Command::ExpireOrders => self.has_own_command = true,
+            Command::ActivateReached | Command::ExpireOrders | Command::EndAuction => self.has_own_command = true,
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -85,6 +85,7 @@ impl Ledger for SqlLedger {
             | Command::FreeClientOrderId { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
         }

@@ -7,11 +7,12 @@ use crate::column::{Parameter, Single, columns};
 use crate::effects::{CancellationRow, Effects, ExecutionRow, OrderRow};
 use crate::fee_rows;
 use crate::notes::{Kind, NoteRow};
+use crate::rules_rows::RulesRow;
 use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 10] = [
+const FUNCTIONS: [(&str, usize); 11] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -22,6 +23,7 @@ const FUNCTIONS: [(&str, usize); 10] = [
     ("write_links", 10),
     ("write_icebergs", 7),
     ("write_fees", 20),
+    ("write_phases", 5),
 ];
 
 fn parameter_count() -> usize {
@@ -54,6 +56,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         links,
         icebergs,
         fees,
+        phases,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -67,6 +70,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let has_terms: fn(&OrderRow) -> bool = OrderRow::has_terms;
     let was_asked: fn(&CancellationRow) -> bool = |row| row.why == CancelReason::Asked;
     let was_not_asked: fn(&CancellationRow) -> bool = |row| row.why != CancelReason::Asked;
+    let interrupts: fn(&RulesRow) -> bool = |row| row.interruption().is_some();
     let mut all: Vec<Parameter<'_>> = Vec::with_capacity(parameter_count());
     all.push(Box::new(Single(epoch.0)));
     all.push(Box::new(Single(before.sequence.0)));
@@ -132,6 +136,8 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(fees.moved(), row => row.account.0, u64::from(row.tier.number())));
     all.extend(columns!(executions, if has_fees, row => row.execution, row.symbol.0, row.buy.0, row.buyer.0, row.sell.0, row.seller.0, row.time, row.sequence.0,
         row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
+    all.extend(columns!(phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
+    all.extend(columns!(rules, if interrupts, row => row.symbol.0, row.interruption()));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -8,6 +8,7 @@ use engine::{Engine, OrderId};
 use exchange::{EventSink, Metrics};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
+use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
 
@@ -33,6 +34,7 @@ pub(crate) fn turn_before(
         metrics: Metrics::new(&[]),
         clock,
         clock_leap_max: Duration::MAX,
+        calendar: Calendar::default(),
     };
     (Turn::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)
 }

@@ -119,7 +119,7 @@ impl StopRows {
     }
 
     /// Adds what no event tells: the last prices of what is watched. These commands created the symbols of `begun` or gave them
-    /// rules, and each of their executions was of one of `executed`.
+    /// rules or a phase, and each of their executions was of one of `executed`.
     pub(crate) fn seal(
         &mut self,
         engine: &Engine,

@@ -70,6 +70,7 @@ const ORDERS: &str = "
     LIMIT 1";
 /// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are
 /// kept: a comparison with what is gone is no fault.
+/// The price is the limit of the other one, unless both rested: an auction's is that of all.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
@@ -77,7 +78,8 @@ const EXECUTIONS: &str = "
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
         OR CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order
             ELSE o.trigger_price IS NULL AND o.id < e.buy_order END
-        OR e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
+        OR (e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
+            AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))
     LIMIT 1";
 /// Cancellations that are told of another account than the order's, or because of a deadline (4) that had not come.
 const CANCELLATIONS: &str = "

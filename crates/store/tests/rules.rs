@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use common::market::{Market, state};
 use common::postgres::database;
-use engine::{Command, DOLLAR, Distance, Money, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
+use engine::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
 use store::StoreError;
 
 fn symbol(name: &str) -> Symbol {
@@ -26,6 +26,7 @@ fn rules() -> SymbolRules {
         band_up: Distance::from_hundredths(1_025),
         band_down: Distance::from_hundredths(5),
         is_halted: true,
+        interruption: Pause::from_seconds(90),
     }
 }
 

@@ -137,6 +137,11 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.executions DROP COLUMN buyer_fee_rate, DROP COLUMN seller_fee_rate;
          ALTER TABLE pricetime.imported_executions DROP COLUMN share_fee_rate, DROP COLUMN money_fee_rate",
     ),
+    (
+        16,
+        "DROP FUNCTION pricetime.write_phases; DROP TABLE pricetime.symbol_phases;
+         ALTER TABLE pricetime.symbol_rules DROP COLUMN interruption",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use engine::{AccountIndex, ClientOrderId, Position, Price, Side, Symbol, SymbolIndex};
 use feed::{HistoryError, Open, ReadModel, View};
 
-use crate::shapes::{AccountShape, OrderShape, checksum};
+use crate::shapes::{AccountShape, OrderShape, PhaseShape, checksum};
 use crate::text::{Long, Rows, Text};
 
 /// Levels of a book, bids first, best first.
@@ -33,7 +33,8 @@ pub(crate) fn book(view: &View, symbol: SymbolIndex) -> Text {
         view.time().0
     );
     let no_asks = if bids == levels.len() { r#"],"asks":["# } else { "" };
-    let tail = format!(r#"{no_asks}],"checksum":{}}}"#, checksum(view, symbol));
+    let phase = PhaseShape::of(listing).map(|phase| format!(",\"phase\":{}", crate::json::text(&phase)));
+    let tail = format!(r#"{no_asks}],"checksum":{}{}}}"#, checksum(view, symbol), phase.unwrap_or_default());
     Long { head, rows: Box::new(Levels { levels, bids }), tail }.into()
 }
 

@@ -11,8 +11,8 @@ use crate::clock::now;
 use crate::long_snapshots;
 use crate::problem::Problem;
 use crate::shapes::{
-    AccountShape, BookShape, CandleShape, CandlesShape, ExecutionShape, LevelShape, OrderShape, ReportShape,
-    SymbolShape, TradeShape, checksum, level,
+    AccountShape, BookShape, CandleShape, CandlesShape, ExecutionShape, LevelShape, OrderShape, PhaseShape,
+    ReportShape, SymbolShape, TradeShape, checksum, level,
 };
 use crate::text::Text;
 use crate::ticker;
@@ -116,6 +116,9 @@ pub(crate) struct BookUpdate {
     asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     checksum: u32,
+    /// Its phase; there is none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<PhaseShape>,
 }
 
 /// Levels that changed, as they stand.
@@ -133,6 +136,7 @@ pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Pri
         bids: of(Side::Buy),
         asks: of(Side::Sell),
         checksum: checksum(view, symbol),
+        phase: PhaseShape::of(listing),
     };
     text(&Message { kind: "update", channel: "book", content })
 }

@@ -150,6 +150,7 @@ impl Problem {
             Reject::DisplayOffLot { .. } => (Is::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
             Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
+            Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
         Problem::new(status, code, title, reject.to_string())
@@ -218,6 +219,7 @@ impl IntoResponse for Problem {
 fn broken(rule: &BrokenRule) -> (StatusCode, &'static str, &'static str) {
     match rule {
         BrokenRule::Halted => (StatusCode::CONFLICT, "halted", "Trading is halted"),
+        BrokenRule::Auction => (StatusCode::CONFLICT, "in-auction", "In an auction"),
         BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => {
             (StatusCode::UNPROCESSABLE_ENTITY, "off-tick", "Not a multiple of the tick size")
         }

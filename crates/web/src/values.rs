@@ -94,6 +94,13 @@ values! {
     Tier "Tier" number(0, 0);
     /// Of what a fee was taken: of the shares that were bought, or of the dollars that shares were sold for.
     FeeOf "FeeOf" one_of(&["shares", "dollars"]);
+    /// Seconds, whole ones above zero, at most 86400.
+    Pause "Pause" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "300");
+    /// Shares more or fewer, exact.
+    Surplus "Surplus" text(r"^-?(0|[1-9][0-9]{0,30})(\.[0-9]{0,7}[1-9])?$", "-20");
+    /// What the orders in a symbol do. `open`: they execute as they come. `halted`: none is placed and none executes. `auction`: they gather,
+    /// and execute at one price when the symbol opens.
+    Phase "PhaseName" one_of(&["open", "halted", "auction"]);
     /// Which way an order goes.
     Side "Side" one_of(&["buy", "sell"]);
     /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. The

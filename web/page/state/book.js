@@ -5,7 +5,7 @@ import { bookChecksum } from "../checksum.js";
 import { affordable, exact, total } from "../decimal.js";
 import { Watched } from "./watched.js";
 
-/** @import { BookMessage, Side, WireLevel } from "../types.js" */
+/** @import { BookMessage, Phase, Side, WireLevel } from "../types.js" */
 
 /**
  * @typedef {object} Level
@@ -30,11 +30,14 @@ export class Book extends Watched {
   state = "waiting";
   update = 0;
   sequence = 0;
+  /** None while the symbol is open. In an auction the best bid may be above the best ask. @type {Phase|null} */
+  phase = null;
 
   /** Forgets all: another symbol is looked at. */
   clear() {
     this.bids = [];
     this.asks = [];
+    this.phase = null;
     this.await();
   }
 
@@ -54,6 +57,7 @@ export class Book extends Watched {
     this.update = message.update;
     this.sequence = message.sequence;
     this.state = "live";
+    this.phase = message.phase ?? null;
     return this.#verify(message.checksum);
   }
 
@@ -72,6 +76,7 @@ export class Book extends Watched {
     for (const wire of message.asks) place(this.asks, wire, 1n);
     this.update = message.update;
     this.sequence = message.sequence;
+    this.phase = message.phase ?? null;
     return this.#verify(message.checksum);
   }
 

@@ -8,7 +8,7 @@ import { find, make, setAttribute, setText } from "../dom.js";
 /** @import { Level } from "../state/book.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Side } from "../types.js" */
+/** @import { Phase, Side } from "../types.js" */
 
 /**
  * @typedef {object} Row
@@ -55,11 +55,11 @@ export function ladderView({ market, holdings, frames, take }) {
     const decimals = Math.max(2, ...shownLevels(book.bids, rows.buy), ...shownLevels(book.asks, rows.sell));
     const deepest = Math.max(sum(book.bids, rows.buy.length), sum(book.asks, rows.sell.length));
     for (const side of /** @type {Side[]} */ (["buy", "sell"])) drawSide(rows[side], book.side(side), { decimals, deepest, mine: mine[side], side });
-    setText(middle, spread(book.bids[0], book.asks[0], decimals));
+    setText(middle, book.phase ? phaseText(book.phase) : spread(book.bids[0], book.asks[0], decimals));
     const empty = book.bids.length + book.asks.length === 0;
     note.hidden = !empty;
     setText(note, book.state === "waiting" ? "Loading the book…" : "No open orders");
-    middle.hidden = empty;
+    middle.hidden = empty && !book.phase;
     setText(state, book.state === "waiting" && !empty ? "asking again…" : "");
     setAttribute(root, "data-stale", book.state === "waiting" && !empty);
     setAttribute(root, "data-update", String(book.update));
@@ -138,6 +138,13 @@ function sum(levels, rows) {
   let total = 0n;
   for (let at = 0; at < rows && at < levels.length; at += 1) total += levels[at].amount;
   return forDrawing(format(total));
+}
+
+/** What stands in the place of the spread while the symbol is not open: a crossed book has none. @param {Phase} phase */
+function phaseText(phase) {
+  const what = phase.name === "halted" ? "Halted" : "Auction";
+  if (!phase.price || !phase.shares) return `${what}: nothing would execute`;
+  return `${what}: ${group(phase.shares)} would execute at ${group(phase.price)}`;
 }
 
 /** @param {Level|undefined} bid @param {Level|undefined} ask @param {number} decimals */

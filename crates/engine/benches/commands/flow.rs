@@ -308,6 +308,8 @@ impl Maker {
             | Event::FeesTaken { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::PhaseChanged { .. }
+            | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }

@@ -12,6 +12,7 @@ use model::Model;
 use model::workload::Random;
 
 use super::mirror::Mirror;
+use super::phased;
 use super::situations::Situations;
 
 pub struct Duel {
@@ -102,6 +103,7 @@ impl Duel {
             0..80 => self.take_done(),
             80..200 => self.forget_some(),
             200..205 => self.export_and_import(),
+            205..260 if phased::held_back(&self.model) > 0 => self.export_and_import(),
             _ => {}
         }
     }
@@ -165,12 +167,26 @@ impl Duel {
         {
             self.situations.count("state: imported with fees");
         }
+        phased::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         if self.model.open_orders().any(|order| order.waits) {
             self.situations.count("state: imported with orders that wait");
         }
         if self.model.accounts().count() > 0 {
             self.check_state();
         }
+    }
+
+    /// What the engine says of phases, and of what gathered, is what the model has.
+    fn check_phases(&self) {
+        for at in (0..self.model.symbols().count() as u32).map(SymbolIndex) {
+            assert_eq!(self.engine.phase(at), self.model.phase(at), "the phase of symbol {at:?}");
+            let found = self.engine.auction_price(at);
+            let found = found.map(|found| (found.price, found.shares.units(), found.surplus.units()));
+            let expected = self.model.auction_price(at).map(|found| (found.price, found.shares, found.surplus));
+            assert_eq!(found, expected, "the one price of symbol {at:?}");
+        }
+        assert_eq!(self.engine.next_auction_end(), self.model.next_auction_end(), "the end of an auction");
+        assert_eq!(self.engine.reached_orders(), self.model.reached_orders(), "orders that are to be activated");
     }
 
     /// What the engine says of rules is what the model has.
@@ -183,6 +199,7 @@ impl Duel {
 
     pub fn check_state(&self) {
         self.check_rules();
+        self.check_phases();
         self.model.check_invariants();
         self.engine.check_invariants();
         self.mirror.check(&self.model);
@@ -210,8 +227,10 @@ impl Duel {
         self.sequence = self.sequence.next();
         let hour_us = 3_600_000_000;
         let ends_orders = matches!(command, Command::ExpireOrders) && self.random.percent(40);
+        let ends_an_auction = command == Command::EndAuction && self.random.percent(50);
         self.time = match self.random.below(120) {
             _ if ends_orders => self.next_deadline().unwrap_or(self.time),
+            _ if ends_an_auction => self.model.next_auction_end().unwrap_or(self.time).max(self.time),
             0 => Time(self.time.0 + self.random.below(30) as u64 * hour_us),
             1 => self.next_freed().unwrap_or(self.time),
             2 => self.next_freed().map_or(self.time, |freed| Time(freed.0 - 1)),

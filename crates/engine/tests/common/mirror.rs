@@ -1,10 +1,10 @@
 //! Balances, positions and open orders rebuilt from events alone, to prove that events are enough for that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Money, NewOrder, OrderId, Position, Shares,
-    SymbolIndex, SymbolRules, Tier, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Money, NewOrder, OrderId, Phase, Position,
+    Shares, SymbolIndex, SymbolRules, Tier, Trigger,
 };
 use model::Model;
 
@@ -29,6 +29,9 @@ pub struct Mirror {
     fees: BTreeMap<(SymbolIndex, Tier), Fees<AccountIndex>>,
     /// Those that were told.
     tiers: BTreeMap<AccountIndex, Tier>,
+    /// Symbols that are not open, and of all orders the symbols.
+    closed: BTreeSet<SymbolIndex>,
+    symbols: BTreeMap<OrderId, SymbolIndex>,
 }
 
 impl Mirror {
@@ -56,6 +59,7 @@ impl Mirror {
             }
             Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
                 assert_eq!(self.open.insert(order, shares), None);
+                self.symbols.insert(order, symbol);
                 if let Some(trigger) = trigger {
                     self.waiting.entry((symbol, trigger)).or_default().push(order);
                 }
@@ -70,7 +74,9 @@ impl Mirror {
                     Some(&placed.shares),
                     "an order that waits has what was not taken off"
                 );
-                assert_eq!(self.reached.remove(0), order, "what was reached first is activated first");
+                let is_next = |order: &OrderId| !self.closed.contains(&self.symbols[order]);
+                let next = self.reached.iter().position(is_next).expect("it was reached");
+                assert_eq!(self.reached.remove(next), order, "what was reached first is activated first");
             }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
@@ -83,7 +89,12 @@ impl Mirror {
             Event::ClientOrderIdFreed { order } => {
                 assert!(!self.open.contains_key(&order), "what is open keeps its name");
             }
-            Event::Executed { maker, aggressor, shares, .. } => {
+            Event::PhaseChanged { symbol, phase, .. } if phase.phase == Phase::Open => {
+                assert!(self.closed.remove(&symbol), "what opens was not open");
+            }
+            Event::PhaseChanged { symbol, .. } => drop(self.closed.insert(symbol)),
+            Event::Executed { symbol, .. } if self.closed.contains(&symbol) => panic!("it executes and is not open"),
+            Event::Executed { maker, aggressor, shares, .. } | Event::Uncrossed { maker, aggressor, shares, .. } => {
                 for order in [maker, aggressor] {
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");
                 }
@@ -163,7 +174,11 @@ impl Mirror {
             }
             assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
         }
-        assert_eq!(self.reached.len(), model.reached_orders(), "orders that are to be activated, as events told it");
+        assert_eq!(
+            self.reached.len(),
+            model.all_reached_orders(),
+            "orders that are to be activated, as events told it"
+        );
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
     }

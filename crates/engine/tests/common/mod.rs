@@ -5,6 +5,7 @@ mod charged;
 pub mod duel;
 pub mod mirror;
 mod parts;
+mod phased;
 pub mod ruled;
 pub mod situations;
 mod terms;
@@ -47,6 +48,9 @@ impl Market {
         }
         if self.seed & 24 == 8 {
             workload = workload.with_fees();
+        }
+        if self.seed & 12 == 0 {
+            workload = workload.with_phases();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

@@ -100,6 +100,7 @@ pub fn after(before: Option<&Before>, op: &Op, reply: &Reply, events: &[Event], 
 pub fn rejected(rule: &BrokenRule) -> &'static str {
     match rule {
         BrokenRule::Halted => "rejected: halted",
+        BrokenRule::Auction => unreachable!("counted with phases"),
         BrokenRule::LimitOffTick { .. } => "rejected: limit off the tick",
         BrokenRule::TriggerOffTick { .. } => "rejected: stop off the tick",
         BrokenRule::OffLot { .. } => "rejected: off the lot",

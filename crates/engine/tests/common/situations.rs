@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, parts, ruled, terms};
+use super::{charged, parts, phased, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -148,7 +148,7 @@ pub const ALL: [&str; 131] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL).chain(charged::ALL)
+    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL).chain(charged::ALL).chain(phased::ALL)
 }
 
 /// How often each was met.
@@ -163,6 +163,8 @@ pub struct Situations {
     ruled_before: Option<ruled::Before>,
     /// Which orders hide shares.
     parts_before: parts::Before,
+    /// And for the phases of all symbols.
+    phased_before: Option<phased::Before>,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -194,6 +196,7 @@ impl Situations {
             last_cancel: None,
             ruled_before: None,
             parts_before: parts::Before::default(),
+            phased_before: None,
         }
     }
 
@@ -216,6 +219,7 @@ impl Situations {
     pub fn before(&mut self, op: &Op, time: Time, model: &Model) {
         self.ruled_before = ruled::Before::of(op, model);
         self.parts_before = parts::Before::of(model);
+        self.phased_before = Some(phased::Before::of(model));
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -248,6 +252,8 @@ impl Situations {
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        let phased = self.phased_before.take().map(|before| phased::after(&before, op, reply, events, model));
+        phased.into_iter().flatten().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -351,8 +357,12 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
-            // Counted with all that rules and fees are about.
-            Command::ChangeRules { .. } | Command::ChangeFees { .. } | Command::ChangeTier { .. } => return,
+            // Counted with all that rules, phases and fees are about.
+            Command::ChangeRules { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction
+            | Command::ChangeFees { .. }
+            | Command::ChangeTier { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -694,7 +704,8 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => {
             parts::rejected(reject).expect("it is one of those")
         }
-        Reject::BreaksRule(rule) => ruled::rejected(rule),
+        Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
+        Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }

@@ -283,7 +283,13 @@ impl Situations {
 /// What the event behind it says of why an order was canceled that was one of a pair; none if its second was refused.
 fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str> {
     Some(match next {
-        Some(Event::Executed { .. } | Event::FeesTaken { .. }) => "link: canceled by an execution of the other",
+        // In an auction the other order's partner may come between.
+        Some(
+            Event::Executed { .. }
+            | Event::FeesTaken { .. }
+            | Event::Uncrossed { .. }
+            | Event::OrderCanceled { why: CancelReason::Linked, .. },
+        ) => "link: canceled by an execution of the other",
         Some(Event::OrderTriggered { .. }) => "link: canceled because the other was triggered",
         Some(Event::OrderCanceled { why: CancelReason::Asked, .. }) => {
             "link: canceled with the other, which was asked for"

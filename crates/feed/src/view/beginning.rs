@@ -104,7 +104,9 @@ impl View {
                 *last = Some(slot);
             }
             StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
-            StateItem::Watch { .. } | StateItem::Link { .. } => {}
+            StateItem::Watch { symbol, last } => self.listings[symbol.0 as usize].reference = last,
+            StateItem::Link { .. } => {}
+            StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,

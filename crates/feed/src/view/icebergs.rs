@@ -1,8 +1,9 @@
 //! Orders that show a part of their shares at a time: of these a book has what is shown, and nobody but their accounts is told the rest.
 
-use engine::{Iceberg, OrderId, Shares};
+use engine::{Iceberg, OrderId, Phase, Position, Shares};
 
 use super::View;
+use crate::orders::Terms;
 
 impl View {
     /// The order that was just opened shows so many shares at a time.
@@ -20,6 +21,7 @@ impl View {
             // It is about to rest, with these.
             return;
         }
+        self.hide(slot, before.shown.position().minus(shares.position()));
         let symbol = self.orders.terms(slot).symbol;
         let book = &mut self.listings[symbol.0 as usize].book;
         if stands_last {
@@ -43,6 +45,30 @@ impl View {
         self.orders.set_iceberg(slot, Iceberg { display, shown });
         if !self.orders.waits(slot) {
             self.leave_book(slot, hidden, false);
+            self.hide(slot, hidden.position());
+        }
+    }
+
+    /// What an order that rests is open for and does not show. While shares are taken off what it shows it may be below zero, until it is
+    /// told what it shows then.
+    pub(super) fn hidden(&self, slot: u32) -> Position {
+        match self.orders.iceberg(slot).filter(|_| !self.orders.waits(slot)) {
+            Some(Iceberg { shown, .. }) => self.orders.terms(slot).open.position().minus(shown.position()),
+            None => Position::ZERO,
+        }
+    }
+
+    /// An order that rests hides so much more, or less. That changes the price of an auction, which the followers of its book are told.
+    pub(super) fn hide(&mut self, slot: u32, more: Position) {
+        if more == Position::ZERO {
+            return;
+        }
+        let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
+        let listing = &mut self.listings[symbol.0 as usize];
+        listing.book.hide(side, limit, more);
+        if listing.phase.phase != Phase::Open {
+            listing.touch(side, limit);
+            self.symbol_news(symbol);
         }
     }
 }

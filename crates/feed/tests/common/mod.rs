@@ -88,7 +88,8 @@ impl Market {
         let workload = if seed % 4 < 2 { workload.with_icebergs() } else { workload };
         // Where symbols have rules less is traded.
         let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
-        Market { workload: if seed % 4 == 1 { workload.with_fees() } else { workload }, ..market }
+        let workload = if seed % 4 == 1 { workload.with_fees() } else { workload };
+        Market { workload: if seed % 4 == 1 { workload.with_phases() } else { workload }, ..market }
     }
 
     /// A turn of a few commands.
@@ -174,7 +175,8 @@ impl Market {
         match event {
             Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
             Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],
-            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. }
+            | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
                 let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.fees, [Fee::NONE; 2]);
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
@@ -237,6 +239,7 @@ impl Market {
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }
@@ -276,6 +279,10 @@ impl Market {
             assert_eq!(view.find_symbol(name), Some(symbol));
             assert_eq!(view.listing(symbol).issued, self.model.issued(symbol));
             assert_eq!(view.listing(symbol).rules, self.model.rules(symbol));
+            assert_eq!(view.listing(symbol).phase, self.model.phase(symbol));
+            let found = view.listing(symbol).auction_price().map(|found| (found.price, found.shares.units()));
+            let expected = self.model.auction_price(symbol).filter(|_| !self.model.is_open(symbol));
+            assert_eq!(found, expected.map(|found| (found.price, found.shares)));
             for side in [Side::Buy, Side::Sell] {
                 self.check_side(view, symbol, side);
             }

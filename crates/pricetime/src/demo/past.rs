@@ -10,6 +10,7 @@ use engine::{Op, Time};
 use exchange::{Answer, Batch, Metrics};
 use journal::{DataLock, Disk, Durability, Options};
 use market::admission::Bounds;
+use market::calendar::Calendar;
 use market::journal_ledger::JournalLedger;
 use market::recovery;
 use market::timekeeper::{Clock, system_time};
@@ -38,6 +39,7 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
         metrics: Metrics::new(&[]),
         clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
         clock_leap_max: settings.max_clock_leap.0,
+        calendar: Calendar::default(),
     };
     // The history is told when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());

@@ -62,8 +62,8 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeRules, ChangeTier, CreateAccount,
-            CreateOldSymbol, CreateSymbol, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
+            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangePhase, ChangeRules, ChangeTier, CreateAccount,
+            CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
             PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
@@ -92,6 +92,8 @@ impl Both {
             | PlaceIceberg { .. }
             | ActivateReached
             | ExpireOrders
+            | EndAuction
+            | ChangePhase { .. }
             | PlaceIfCanceled { .. }
             | PlaceByFundsIfCanceled { .. }
             | FreeClientOrderId { .. }

@@ -16,6 +16,7 @@ use history::{History, Keeper};
 use journal::{Disk, DiskFile, File, Options, Storage};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
+use market::calendar::Calendar;
 use market::follower::Follower;
 use market::recovery;
 use market::timekeeper::Clock;
@@ -198,6 +199,7 @@ fn the_sequencer_waits_for_a_history_that_is_slow() {
             metrics: Metrics::new(&[]),
             clock: Clock::system(),
             clock_leap_max: Duration::MAX,
+            calendar: Calendar::default(),
         },
         keep_journal: false,
         snapshot_every: u64::MAX,

@@ -14,6 +14,7 @@ use history::{Done, HistoryError};
 use journal::Options;
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
+use market::calendar::Calendar;
 use market::journal_ledger::JournalLedger;
 use market::recovery::{self, Recovered, RecoveryError, Report};
 use market::snapshots::{self, JournalCoverage, SnapshotMaker};
@@ -87,6 +88,7 @@ impl Node {
             metrics,
             clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
             clock_leap_max: Duration::MAX,
+            calendar: Calendar::default(),
         };
         Ok(Node {
             turn: Turn::new(engine, ledger, options),

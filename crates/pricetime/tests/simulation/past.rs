@@ -41,7 +41,8 @@ impl Past {
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
             Event::OrderCanceled { order, shares, .. } => drop(self.ended.insert(order, (entry.time, shares))),
             Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],
-            Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
+            Event::Executed { symbol, maker, aggressor, price, shares, .. }
+            | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
                 let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.fees, [Fee::NONE; 2]);
                 let (maker_order, aggressor_order) = (self.model.order(maker), self.model.order(aggressor));
                 self.trades.push(Trade {
@@ -80,6 +81,7 @@ impl Past {
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }

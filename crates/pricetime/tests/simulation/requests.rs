@@ -26,7 +26,10 @@ impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
         Clients {
-            workload: Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
+            workload: match seed % 3 {
+                0 => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees().with_phases(),
+                _ => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
+            },
             random: Random::new(!seed),
         }
     }
@@ -141,7 +144,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. },
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction,
         ) => None,
     }
 }
@@ -165,6 +170,9 @@ fn push_create(body: &mut String, op: &Op) {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
         }
+        Op::Command(Command::ChangePhase { symbol, phase }) => {
+            write!(body, "<phase sym=\"{symbol}\" is=\"{phase}\"/>").unwrap();
+        }
         Op::Command(Command::IssueShares { symbol, account, shares }) => {
             let account = format!("<account id=\"{account}\">{shares}</account>");
             write!(body, "<symbol sym=\"{symbol}\">{account}</symbol>").unwrap();
@@ -181,6 +189,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
+            | Command::EndAuction
             | Command::CreateOldSymbol { .. },
         )
         | Op::Query(_) => {
@@ -211,7 +220,9 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. },
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. }
+            | Command::EndAuction,
         ) => {
             unreachable!("what is created is no transaction")
         }

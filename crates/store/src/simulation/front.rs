@@ -96,7 +96,7 @@ impl Front {
         let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
         let ops = asked.iter().flat_map(|(_, requests)| requests.ops());
         let handed_in = ops.filter(|op| matches!(op, Op::Command(_))).count() as u64;
-        let own = u64::from(commands > 0 && self.oracle.expires(time));
+        let own = if commands > 0 { self.oracle.own(time).len() as u64 } else { 0 };
         assert!(
             commands == 0 || commands == handed_in + own,
             "{commands} of {handed_in} and {own} commands were applied"

@@ -99,16 +99,24 @@ impl Oracle {
         asked.expected = Some(Expected { told, before, after });
     }
 
-    /// Whether a turn at this time ends orders, before it does anything else.
-    pub fn expires(&self, time: Time) -> bool {
-        self.model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time))
+    /// What a turn at this time does by itself, before it does anything else: it ends orders, and an auction.
+    pub fn own(&self, time: Time) -> Vec<Command> {
+        let expires = self.model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time));
+        let ends_an_auction = self.model.next_auction_end().is_some_and(|until| until <= time);
+        let own = [
+            (expires, Command::ExpireOrders),
+            (self.model.reached_orders() > 0, Command::ActivateReached),
+            (ends_an_auction, Command::EndAuction),
+        ];
+        own.into_iter().filter(|(is_due, _)| *is_due).map(|(_, command)| command).collect()
     }
 
-    /// The server ended orders so many times, at `time`, though nobody asked for it.
-    pub fn applies_own(&mut self, times: u64, time: Time) {
-        for _ in 0..times {
-            assert!(self.expires(time), "no deadline has come");
-            self.tell(&Op::Command(Command::ExpireOrders), time);
+    /// The server did so much by itself, at `time`, though nobody asked for it.
+    pub fn applies_own(&mut self, commands: u64, time: Time) {
+        if commands > 0 {
+            let own = self.own(time);
+            assert_eq!(own.len() as u64, commands, "what is due is done, and nothing else");
+            own.into_iter().for_each(|command| drop(self.tell(&Op::Command(command), time)));
         }
     }
 

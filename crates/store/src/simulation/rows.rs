@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Money, NewOrder,
-    OrderId, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
+    OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules,
+    Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -39,6 +40,7 @@ pub(super) struct Rows {
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
+    phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
 impl Rows {
@@ -61,6 +63,7 @@ impl Rows {
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
             fees: FeeSchedule::new(),
+            phases: BTreeMap::new(),
         }
     }
 
@@ -103,6 +106,8 @@ impl Rows {
         self.write_stops(&effects.stops);
         self.write_icebergs(&effects.icebergs);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
+        self.phases.extend(effects.phases.iter().map(|row| (row.symbol, row.phase)));
+        self.phases.retain(|_, phase| phase.phase != Phase::Open);
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
@@ -145,6 +150,7 @@ impl Rows {
         let owned = self.positions.iter().filter(|(_, shares)| **shares != Position::ZERO);
         items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
         items.extend(self.links.iter().map(|(&order, &partner)| StateItem::Link { order, partner }));
+        items.extend(self.phases.iter().map(|(&symbol, &phase)| StateItem::Phase { symbol, phase }));
         let is_open = |order: &&OrderRow| !order.open.is_zero() && !self.waiting.contains_key(&order.order);
         let mut open: Vec<&OrderRow> = self.orders.values().filter(is_open).collect();
         open.sort_by_key(|order| {

@@ -78,6 +78,11 @@ impl Market {
         Market { workload: self.workload.with_fees(), ..self }
     }
 
+    /// From now on symbols are halted now and then, and have auctions.
+    pub fn with_phases(self) -> Market {
+        Market { workload: self.workload.with_phases(), ..self }
+    }
+
     /// From now on with orders of all kinds and on all terms.
     pub fn with_all_kinds(self) -> Market {
         Market { workload: self.workload.with_all_kinds().with_own_commands().with_terms(), ..self }
@@ -186,6 +191,10 @@ impl Market {
                 let (buy, sell) = if side == Side::Buy { (aggressor, maker) } else { (maker, aggressor) };
                 self.executed.push((buy, sell, side, sequence));
             }
+            Event::Uncrossed { maker, aggressor, aggressor_side: side, .. } => {
+                let (buy, sell) = if side == Side::Buy { (aggressor, maker) } else { (maker, aggressor) };
+                self.executed.push((buy, sell, side, sequence));
+            }
             Event::OrderCanceled { order, why, .. } => {
                 self.canceled.insert(order, (sequence, Some(why)));
             }
@@ -210,6 +219,7 @@ impl Market {
             | Event::FeesTaken { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Side, SymbolIndex, SymbolRules};
+use engine::{Side, SymbolIndex};
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 
@@ -48,11 +48,11 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
         // The feed gives the names and the rules alone.
         let named = |view: &View, symbol| {
             let listing = view.listing(symbol);
-            (listing.name, listing.rules)
+            (listing.name, listing.rules, pairs::Status::of(listing))
         };
         let (named, next) = look_at_some(&site, chosen, named).await?;
-        let shown = named.into_iter().filter(|(_, rules)| wanted.is_shown(rules));
-        Ok(Piece::written(shown.map(|(name, rules)| pairs::pair_text(name, &rules, has_sets)), next))
+        let shown = named.into_iter().filter(|(.., status)| wanted.is_shown(*status));
+        Ok(Piece::written(shown.map(|(name, rules, status)| pairs::pair_text(name, &rules, status, has_sets)), next))
     })
     .await
 }
@@ -63,6 +63,8 @@ enum Wanting {
     All,
     Trading,
     Halted,
+    /// Those in an auction.
+    Auction,
     /// Those of a status or a permission that no pair has.
     Nothing,
 }
@@ -73,8 +75,14 @@ impl Wanting {
             None => Wanting::All,
             Some("TRADING") => Wanting::Trading,
             Some("HALT") => Wanting::Halted,
+            Some("AUCTION_MATCH") => Wanting::Auction,
             Some("BREAK" | "END_OF_DAY") => Wanting::Nothing,
-            Some(_) => return Err(Refusal::invalid("symbolStatus", "it is TRADING, HALT, BREAK or END_OF_DAY")),
+            Some(_) => {
+                return Err(Refusal::invalid(
+                    "symbolStatus",
+                    "it is TRADING, HALT, AUCTION_MATCH, BREAK or END_OF_DAY",
+                ));
+            }
         };
         let Some(permissions) = asked.text("permissions") else { return Ok(status) };
         let list: Vec<String> = match permissions.starts_with('[') {
@@ -84,11 +92,12 @@ impl Wanting {
         Ok(if list.iter().any(|permission| permission == pairs::SPOT) { status } else { Wanting::Nothing })
     }
 
-    fn is_shown(self, rules: &SymbolRules) -> bool {
+    fn is_shown(self, status: pairs::Status) -> bool {
         match self {
             Wanting::All => true,
-            Wanting::Trading => !rules.is_halted,
-            Wanting::Halted => rules.is_halted,
+            Wanting::Trading => status == pairs::Status::Trading,
+            Wanting::Halted => status == pairs::Status::Halted,
+            Wanting::Auction => status == pairs::Status::Auction,
             Wanting::Nothing => false,
         }
     }

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use engine::{Distance, ICEBERG_PARTS_MAX, Money, Price, Shares, Symbol, SymbolRules};
+use engine::{Distance, ICEBERG_PARTS_MAX, Money, Phase, Price, Shares, Symbol, SymbolRules};
+use feed::Listing;
 use serde_json::{Value, json};
 
 use super::{names, numbers, self_trade};
@@ -15,14 +16,41 @@ const MOST_NOTIONAL: &str = "10000000000000000000000";
 /// A factor that no price is above, where a band is open on its high side.
 const NO_MULTIPLIER_UP: &str = "10000000000000000000";
 
+/// Whether a pair trades.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Trading,
+    Halted,
+    Auction,
+}
+
+impl Status {
+    pub(super) fn of(listing: &Listing) -> Status {
+        match listing.phase.phase {
+            _ if listing.rules.is_halted => Status::Halted,
+            Phase::Open => Status::Trading,
+            Phase::Halted => Status::Halted,
+            Phase::Auction => Status::Auction,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Status::Trading => "TRADING",
+            Status::Halted => "HALT",
+            Status::Auction => "AUCTION_MATCH",
+        }
+    }
+}
+
 /// A pair as JSON. All that does not depend on its name is written once for those without rules: there may be many pairs.
-pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, has_sets: bool) -> String {
+pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, status: Status, has_sets: bool) -> String {
     static SAME: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
     let of_its_own;
-    let same = match *rules == SymbolRules::NONE {
-        true => SAME[usize::from(has_sets)].get_or_init(|| about(rules, has_sets).to_string()),
+    let same = match *rules == SymbolRules::NONE && status == Status::Trading {
+        true => SAME[usize::from(has_sets)].get_or_init(|| about(rules, status, has_sets).to_string()),
         false => {
-            of_its_own = about(rules, has_sets).to_string();
+            of_its_own = about(rules, status, has_sets).to_string();
             &of_its_own
         }
     };
@@ -31,10 +59,10 @@ pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, has_sets: bool) -> St
 }
 
 /// What is so of every pair with these rules.
-fn about(rules: &SymbolRules, has_sets: bool) -> Value {
+fn about(rules: &SymbolRules, status: Status, has_sets: bool) -> Value {
     let sets = if has_sets { json!([[SPOT]]) } else { json!([]) };
     json!({
-        "status": if rules.is_halted { "HALT" } else { "TRADING" },
+        "status": status.name(),
         "baseAssetPrecision": 8,
         "quoteAsset": names::DOLLARS,
         "quotePrecision": 8,

@@ -216,6 +216,7 @@ impl Refusal {
             }
             Reject::DisplayOutOfBounds { .. } => Refusal::filter("ICEBERG_PARTS"),
             Reject::DisplayOffLot { .. } => Refusal::filter("LOT_SIZE"),
+            Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))
@@ -227,6 +228,9 @@ impl Refusal {
     fn broken(rule: &BrokenRule) -> Refusal {
         let filter = match rule {
             BrokenRule::Halted => return Refusal::new(-1013, "Market is closed."),
+            BrokenRule::Auction => {
+                return Refusal::new(-2010, "This order type is not possible in this trading phase.");
+            }
             BrokenRule::LimitOffTick { .. } | BrokenRule::TriggerOffTick { .. } => "PRICE_FILTER",
             BrokenRule::OffLot { .. } | BrokenRule::TooFewShares { .. } | BrokenRule::TooManyShares { .. } => {
                 "LOT_SIZE"

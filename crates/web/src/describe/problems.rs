@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 44] = [
+const CODES: [(&str, u16, &str); 46] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -20,6 +20,12 @@ const CODES: [(&str, u16, &str); 44] = [
     ("not-canceled", 409, "The order that it was to replace was not canceled, so nothing was placed"),
     ("client-order-id-taken", 409, "It stands for another order"),
     ("halted", 409, "Trading in the symbol is halted: orders can be canceled"),
+    (
+        "in-auction",
+        409,
+        "The orders of the symbol gather: only limit orders without self-trade prevention, and orders with a stop, are placed",
+    ),
+    ("halted-by-rules", 409, "The rules of the symbol halt it, so it cannot open"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
     ("not-json", 415, "The header `content-type: application/json` is missing"),
@@ -134,6 +140,8 @@ mod tests {
             },
             Reject::FundsTradeNothing { funds: Money::ZERO },
             Reject::BreaksRule(BrokenRule::Halted),
+            Reject::BreaksRule(BrokenRule::Auction),
+            Reject::HaltedByRules,
             Reject::BreaksRule(BrokenRule::LimitOffTick { limit: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::TriggerOffTick { trigger: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::OffLot { shares: Shares::MIN, lot: Shares::MAX }),

@@ -5,6 +5,7 @@ mod amend;
 mod fees;
 mod order_lists;
 mod orders;
+mod phases;
 mod placing;
 mod replace;
 mod status;
@@ -34,6 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(symbols::issue))
         .routes(routes!(symbols::change_rules))
         .routes(routes!(fees::of, fees::change))
+        .routes(routes!(phases::change_phase))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::one))
         .routes(routes!(fees::change_tier))

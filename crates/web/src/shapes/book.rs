@@ -5,6 +5,7 @@ use feed::{HistoryError, LevelChange, Open, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::PhaseShape;
 use crate::values;
 
 /// Limit, shares, number of orders.
@@ -31,6 +32,9 @@ pub(crate) struct BookShape {
     asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     checksum: u32,
+    /// Its phase; there is none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<PhaseShape>,
 }
 
 impl BookShape {
@@ -48,6 +52,7 @@ impl BookShape {
             bids: side(Side::Buy),
             asks: side(Side::Sell),
             checksum: checksum(view, symbol),
+            phase: PhaseShape::of(listing),
         }
     }
 }

@@ -45,6 +45,10 @@ pub(crate) struct RulesShape {
     #[schema(value_type = Option<values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_down: Option<String>,
+    /// An order that would execute outside the band begins an auction of so many seconds.
+    #[schema(value_type = Option<values::Pause>)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interruption: Option<String>,
     /// Whether orders are placed and execute. While they do not, they can be canceled.
     #[serde(default = "trades")]
     trading: bool,
@@ -86,6 +90,7 @@ impl RulesShape {
             Rule::ValueMax => ("max_value", &mut self.max_value),
             Rule::BandUp => ("band_up", &mut self.band_up),
             Rule::BandDown => ("band_down", &mut self.band_down),
+            Rule::Interruption => ("interruption", &mut self.interruption),
         }
     }
 }

@@ -5,7 +5,7 @@ use feed::{Candle, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::RulesShape;
+use super::{PhaseShape, RulesShape};
 use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
@@ -42,6 +42,9 @@ pub(crate) struct SymbolShape {
     /// What its orders have to obey; there is none where it has no rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<RulesShape>,
+    /// Its phase; there is none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<PhaseShape>,
 }
 
 impl SymbolShape {
@@ -67,6 +70,7 @@ impl SymbolShape {
             best_ask: text(listing.book.best(Side::Sell)),
             issued: listing.issued.to_string(),
             rules: (listing.rules != SymbolRules::NONE).then(|| RulesShape::of(&listing.rules)),
+            phase: PhaseShape::of(listing),
         }
     }
 }

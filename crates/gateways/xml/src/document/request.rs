@@ -14,7 +14,7 @@ use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
-use super::rules::{RULES_FIELDS, rules_command, rules_names};
+use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
 
 /// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
 const SYMBOL_ECHO_FREE_BYTES: usize = 64;
@@ -77,6 +77,7 @@ impl<'a> Grammar<'a, '_> {
                 b"rules" => self.change_rules(&tag)?,
                 b"fees" => self.change(&tag, &FEES_NAMES, fees_command)?,
                 b"tier" => self.change(&tag, &TIER_NAMES, tier_command)?,
+                b"phase" => self.change(&tag, &PHASE_NAMES, phase_command)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }

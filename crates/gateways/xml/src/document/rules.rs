@@ -1,6 +1,6 @@
-//! The rules of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules.
+//! The rules and the phase of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules and phases.
 
-use engine::{Command, Rule, SymbolRules};
+use engine::{Command, Phase, Rule, SymbolRules};
 
 use super::fault::ChildFault;
 use super::fields::{Fields, decimal, given, symbol};
@@ -9,6 +9,9 @@ use super::reader::Value;
 const AMOUNTS: usize = Rule::ALL.len();
 /// How many attributes rules may have.
 pub(super) const RULES_FIELDS: usize = AMOUNTS + 2;
+
+/// The symbol, and which phase it is put into.
+pub(super) const PHASE_NAMES: [&str; 2] = ["sym", "is"];
 
 /// The symbol, the rules with an amount, and whether it trades.
 pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
@@ -34,6 +37,15 @@ pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Com
     }
     rules.check().map_err(ChildFault::Rules)?;
     Ok(Command::ChangeRules { symbol, rules })
+}
+
+/// The phase that a symbol is put into.
+pub(super) fn phase_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
+    let [sym, is] = fields.all("phase", &PHASE_NAMES)?;
+    let named = |name: &[u8]| std::str::from_utf8(name).ok().and_then(Phase::named);
+    let symbol = symbol(sym)?;
+    let phase = named(&is.trimmed()).ok_or(ChildFault::Order("is must be open, halted or auction"))?;
+    Ok(Command::ChangePhase { symbol, phase })
 }
 
 fn is_halted(trading: Option<Value<'_>>) -> Result<bool, ChildFault<'static>> {

@@ -45,7 +45,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. },
+            | Command::PlaceIceberg { .. }
+            | Command::EndAuction,
         ) => {
             orders += 1;
             Reply::Opened(OrderId(orders))
@@ -57,7 +58,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::IssueShares { .. }
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. },
+            | Command::ChangeTier { .. }
+            | Command::ChangePhase { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

@@ -1,0 +1,256 @@
+//! What the phase of a symbol means for its orders: who may be placed, how orders gather in an auction, and how they execute when it
+//! ends. An order in a symbol that was always open is not looked at here.
+
+use crate::amount::{Money, Position, Price, Shares};
+use crate::book::Level;
+use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Terms};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountIndex, Symbol, SymbolIndex, Time};
+use crate::matching::Rest;
+use crate::orders::Order;
+use crate::phase::{Pause, Phase, SymbolPhase};
+use crate::reject::Reject;
+use crate::reply::{Execution, Reply};
+use crate::rules::{BrokenRule, SymbolRules};
+use crate::slab::NONE;
+use crate::uncross::{AuctionPrice, auction_price};
+
+impl Engine {
+    /// The phase that a symbol is in.
+    pub fn phase(&self, symbol: SymbolIndex) -> SymbolPhase {
+        self.instruments.phase(symbol)
+    }
+
+    /// The symbol of a name.
+    pub fn symbol_named(&self, name: Symbol) -> Option<SymbolIndex> {
+        self.symbols.find(name)
+    }
+
+    /// What a symbol is called.
+    pub fn symbol_name(&self, symbol: SymbolIndex) -> Option<Symbol> {
+        self.symbols.all().get(symbol.0 as usize).map(|listing| listing.name)
+    }
+
+    /// When the next auction ends by itself; none if no auction does.
+    pub fn next_auction_end(&self) -> Option<Time> {
+        self.instruments.next_end().map(|(until, _)| until)
+    }
+
+    /// Whether an `EndAuction` at this time would end one.
+    pub fn has_auctions_to_end(&self, now: Time) -> bool {
+        self.next_auction_end().is_some_and(|until| until <= now)
+    }
+
+    /// What the orders of a symbol would execute if they executed at one price now; none if they would not.
+    pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
+        let tick = self.rules(symbol).map_or(Price::MIN, |rules| rules.tick);
+        let side = |side| self.books.levels(symbol, side).map(|level| (level.price, self.open_at(level)));
+        auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
+    }
+
+    /// What is open at a level, shown or not.
+    fn open_at(&self, level: &Level) -> Position {
+        let (mut sum, mut slot) = (Position::ZERO, level.oldest);
+        while slot != NONE {
+            sum = sum.plus(self.open_of(slot).position());
+            slot = self.orders.get(slot).newer;
+        }
+        sum
+    }
+
+    /// Puts a symbol into a phase because somebody asks for it.
+    #[cold]
+    pub(crate) fn change_phase(
+        &mut self,
+        symbol: Symbol,
+        phase: Phase,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if phase == Phase::Open && self.is_halted_by_rules(symbol) {
+            return Err(Reject::HaltedByRules);
+        }
+        let asked = SymbolPhase { phase, until: None };
+        match (self.phase(symbol) == asked, phase) {
+            (true, _) => {}
+            (false, Phase::Open) => self.open(symbol, events),
+            (false, Phase::Halted | Phase::Auction) => self.enter(symbol, asked, events),
+        }
+        Ok(Reply::Created)
+    }
+
+    /// Ends the auction that was to end first, if its time has come. A symbol that its rules halt is halted then: nobody may trade in it.
+    #[cold]
+    pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
+        let Some((_, symbol)) = self.instruments.next_end().filter(|(until, _)| *until <= self.time) else { return };
+        match self.is_halted_by_rules(symbol) {
+            true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
+            false => self.open(symbol, events),
+        }
+    }
+
+    fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
+        self.rules(symbol).is_some_and(|rules| rules.is_halted)
+    }
+
+    /// From now on nothing executes in a symbol. Orders that were reached stay so until it is open.
+    fn enter(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut impl FnMut(Event)) {
+        self.instruments.set_phase(symbol, phase);
+        // The one price is the nearest to the last execution's.
+        self.stops.watch(symbol);
+        self.stops.hold_back(symbol);
+        events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
+    }
+
+    /// A symbol is open again: what gathered executes, and then what was reached is activated.
+    fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        let reached_before = self.stops.reached_orders();
+        self.instruments.set_phase(symbol, SymbolPhase::OPEN);
+        self.stops.let_go(symbol);
+        let last = self.stops.last_price(symbol);
+        events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
+        self.uncross(symbol, events);
+        self.activate_after(reached_before, events);
+    }
+
+    /// As `place_by_rules` goes on, for a symbol that is not open.
+    #[cold]
+    pub(crate) fn place_in_phase(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        if !gathers(placed) {
+            return Err(Reject::BreaksRule(BrokenRule::Auction));
+        }
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        self.execute_all((slot, order, account), placed, Shares::ZERO, before, Rest::Stays, events);
+        Ok(Reply::Opened(order))
+    }
+
+    /// Places an order that would execute outside the band: it begins an auction, and gathers in it.
+    #[cold]
+    pub(crate) fn place_interrupting(
+        &mut self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        pause: Pause,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let before = self.hold(account, placed)?;
+        // From here the order cannot be rejected.
+        self.interrupt(placed.symbol, pause, events);
+        let (order, slot) = self.open_order(account, placed, terms, events);
+        self.execute_all((slot, order, account), placed, Shares::ZERO, before, Rest::Stays, events);
+        Ok(Reply::Opened(order))
+    }
+
+    pub(crate) fn interrupt(&mut self, symbol: SymbolIndex, pause: Pause, events: &mut impl FnMut(Event)) {
+        let until = Some(pause.after(self.time));
+        self.enter(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
+    }
+
+    /// For how long an order that comes to its book interrupts its symbol: it would execute at a price outside the band.
+    pub(crate) fn interrupts(&self, placed: &NewOrder<SymbolIndex>) -> Option<Pause> {
+        let SymbolRules { interruption: pause, is_halted, .. } = *self.rules(placed.symbol)?;
+        let last = self.stops.last_price(placed.symbol).filter(|_| pause.is_some() && !is_halted && gathers(placed))?;
+        let (low, high) = self.rules(placed.symbol)?.band(last);
+        let (mut left, mut crosses) = (placed.shares, false);
+        self.look(placed.symbol, placed.side, &mut |price, maker| {
+            let accepts = placed.accepts(price);
+            crosses = accepts && !(low..=high).contains(&price);
+            left = left.less(left.min(maker.open));
+            accepts && !crosses && !left.is_zero()
+        });
+        pause.filter(|_| crosses)
+    }
+
+    /// Executes what gathered, all at one price: of each side the best limit first, then the oldest.
+    fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return };
+        while let Some((buy, sell)) = self.next_pair(symbol, price) {
+            self.execute_pair(symbol, buy, sell, price, events);
+        }
+        assert!(self.is_uncrossed(symbol), "invariant: the price of the most shares leaves nothing that executes");
+        if self.stops.traded(symbol, price, price) {
+            self.stops.reach(symbol, price, events);
+        }
+    }
+
+    /// The next buy and the next sell that execute at a price.
+    fn next_pair(&self, symbol: SymbolIndex, price: Price) -> Option<(u32, u32)> {
+        let best = |side| self.books.best(symbol, side).map(|level| self.books.level(level));
+        let buy = best(Side::Buy).filter(|level| level.price >= price)?;
+        let sell = best(Side::Sell).filter(|level| level.price <= price)?;
+        Some((buy.oldest, sell.oldest))
+    }
+
+    /// One execution of two orders that rest. The older one pays what a maker pays, and the younger one what a taker does.
+    fn execute_pair(&mut self, symbol: SymbolIndex, buy: u32, sell: u32, price: Price, events: &mut impl FnMut(Event)) {
+        for slot in [buy, sell] {
+            self.cancel_partner(self.orders.get(slot).id, &self.standing_as(slot), events);
+        }
+        let limit = self.books.level(self.orders.get(buy).level).price;
+        let (bought, sold): (Order, Order) = (*self.orders.get(buy), *self.orders.get(sell));
+        let shares = bought.open.min(sold.open);
+        let (maker, aggressor, aggressor_side) = if bought.id < sold.id {
+            ((buy, bought), (sell, sold), Side::Sell)
+        } else {
+            ((sell, sold), (buy, bought), Side::Buy)
+        };
+        let charge = self.charge(symbol, aggressor_side, maker.1.account, aggressor.1.account);
+        let [maker_done, aggressor_done] =
+            [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
+                let left = self.orders.execute(slot, Execution { shares, price, time: self.time, fee: due.fee });
+                left.is_zero() && self.hidden_shares(order.id).is_zero()
+            });
+        if !charge.is_none() {
+            events(Event::FeesTaken { maker: charge.maker.fee, aggressor: charge.aggressor.fee });
+        }
+        events(Event::Uncrossed {
+            symbol,
+            maker: maker.1.id,
+            maker_account: maker.1.account,
+            aggressor: aggressor.1.id,
+            aggressor_account: aggressor.1.account,
+            aggressor_side,
+            price,
+            shares,
+            maker_done,
+            aggressor_done,
+        });
+        for (slot, is_done) in [(maker.0, maker_done), (aggressor.0, aggressor_done)] {
+            if is_done {
+                self.books.remove(slot, &mut self.orders);
+                self.finish(slot, events);
+            } else if self.orders.get(slot).open.is_zero() {
+                self.show_next(slot, symbol, events);
+            }
+        }
+        let (buyer, seller) = match aggressor_side {
+            Side::Buy => (charge.aggressor, charge.maker),
+            Side::Sell => (charge.maker, charge.aggressor),
+        };
+        // The buyer gets back what it held above the price.
+        let money = price.times(shares);
+        let improvement = limit.times(shares).minus(money);
+        if improvement != Money::ZERO {
+            self.credit_money(bought.account, improvement, events);
+        }
+        let received = shares.less(buyer.taken_of_shares(shares));
+        self.credit_shares(bought.account, symbol, received.position(), events);
+        self.credit_money(sold.account, money.minus(seller.taken_of_money(money)), events);
+        self.pay_out(&charge, symbol, price, shares, events);
+    }
+}
+
+/// Whether an order can wait for the one price of an auction. Which orders of its own account it meets there nobody knows.
+fn gathers(placed: &NewOrder<SymbolIndex>) -> bool {
+    placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed
+}

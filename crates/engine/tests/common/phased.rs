@@ -1,0 +1,232 @@
+//! What happened to the phases of symbols in a duel: the situations that a comparison should meet.
+
+use engine::{
+    BrokenRule, CancelReason, Command, Event, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
+};
+use model::{Model, Uncrossed};
+
+pub const ALL: [&str; 41] = [
+    "phase: an auction begins",
+    "phase: halted",
+    "phase: halted while crossed",
+    "phase: opened",
+    "phase: opened after it was halted while crossed",
+    "phase: the same again",
+    "rejected: halted in its phase",
+    "rejected: in an auction",
+    "rejected: halted by rules",
+    "auction: an order gathers",
+    "auction: an order gathers and crosses",
+    "auction: an order gathers outside the band",
+    "auction: a stop is placed",
+    "auction: canceled",
+    "auction: amended",
+    "auction: its own deadline ends an order",
+    "auction: begins because of an order",
+    "auction: begins because of an order that was triggered",
+    "auction: ends by itself",
+    "auction: ends halted",
+    "auction: none ends yet",
+    "auction: made to last",
+    "uncross: nothing executes",
+    "uncross: several executions",
+    "uncross: the price is the last one, and no limit",
+    "uncross: the price is a limit between others",
+    "uncross: without a last price",
+    "uncross: buyers are left over",
+    "uncross: sellers are left over",
+    "uncross: nobody is left over",
+    "uncross: improves a buy",
+    "uncross: with the same account",
+    "uncross: a buy is the maker",
+    "uncross: a sell is the maker",
+    "uncross: an order in part",
+    "uncross: an order that had executed",
+    "uncross: of a linked order",
+    "uncross: reaches a stop",
+    "held back: activated when the symbol opens",
+    "state: imported with a crossed book",
+    "state: imported with orders held back",
+];
+
+/// How things stood before an op.
+#[derive(Clone, Debug)]
+pub struct Before {
+    /// Of all symbols.
+    phases: Vec<SymbolPhase>,
+    crossed: Vec<Option<Uncrossed>>,
+    last: Vec<Option<Price>>,
+    held_back: usize,
+}
+
+impl Before {
+    pub fn of(model: &Model) -> Before {
+        let symbols = || (0..model.symbols().count() as u32).map(SymbolIndex);
+        let phases: Vec<SymbolPhase> = symbols().map(|symbol| model.phase(symbol)).collect();
+        let crossed = symbols().map(|symbol| model.auction_price(symbol)).collect();
+        let last = symbols().map(|symbol| model.last_price(symbol)).collect();
+        Before { phases, crossed, last, held_back: held_back(model) }
+    }
+}
+
+/// Orders that wait for nothing but that their symbols open.
+pub fn held_back(model: &Model) -> usize {
+    model.all_reached_orders() - model.reached_orders()
+}
+
+/// What a state has that is written down and read back.
+pub fn imported(model: &Model) -> Vec<&'static str> {
+    let mut symbols = (0..model.symbols().count() as u32).map(SymbolIndex);
+    let met = [
+        (symbols.any(|symbol| model.auction_price(symbol).is_some()), "state: imported with a crossed book"),
+        (held_back(model) > 0, "state: imported with orders held back"),
+    ];
+    met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
+}
+
+/// As a refusal is counted.
+pub fn rejected(rule: &BrokenRule) -> Option<&'static str> {
+    (*rule == BrokenRule::Auction).then_some("rejected: in an auction")
+}
+
+/// What `op` came to, where phases are concerned; `model` stands after it.
+pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let Op::Command(command) = op else { return Vec::new() };
+    let mut met = changed(before, command, reply, events, model);
+    met.extend(uncrossed(before, events, model));
+    let phase = |symbol: SymbolIndex| before.phases.get(symbol.0 as usize).map(|before| before.phase);
+    match (command, reply) {
+        (_, Reply::Opened(order)) => {
+            let order = model.order(*order);
+            if phase(order.symbol) == Some(Phase::Auction) {
+                let band = model.band(order.symbol);
+                let is_outside = band.is_some_and(|(low, high)| order.limit < low || order.limit > high);
+                let crosses = model.auction_price(order.symbol).is_some();
+                met.push(if order.waits { "auction: a stop is placed" } else { "auction: an order gathers" });
+                met.extend((!order.waits && crosses).then_some("auction: an order gathers and crosses"));
+                met.extend((!order.waits && is_outside).then_some("auction: an order gathers outside the band"));
+            }
+        }
+        (_, Reply::Canceled(status)) if phase(model.order(status.order).symbol) == Some(Phase::Auction) => {
+            met.push("auction: canceled");
+        }
+        (_, Reply::Amended { order, .. }) if phase(model.order(*order).symbol) == Some(Phase::Auction) => {
+            met.push("auction: amended");
+        }
+        (Command::ExpireOrders, _) => {
+            let is_one = |event: &Event| {
+                matches!(*event, Event::OrderCanceled { symbol, why: CancelReason::Expired, .. }
+                    if phase(symbol) == Some(Phase::Auction))
+            };
+            met.extend(events.iter().any(is_one).then_some("auction: its own deadline ends an order"));
+        }
+        (Command::PlaceOrder { order, .. }, Reply::Rejected(Reject::BreaksRule(BrokenRule::Halted))) => {
+            let at = model.symbols().position(|name| name == order.symbol).expect("it is there");
+            if before.phases[at].phase == Phase::Halted {
+                met.push("rejected: halted in its phase");
+            }
+        }
+        _ => {}
+    }
+    met
+}
+
+fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let mut met = Vec::new();
+    if let (Command::ChangePhase { .. }, Reply::Created, true) = (command, reply, events.is_empty()) {
+        met.push("phase: the same again");
+    }
+    if *command == Command::EndAuction && events.is_empty() && model.next_auction_end().is_some() {
+        met.push("auction: none ends yet");
+    }
+    for event in events {
+        let Event::PhaseChanged { symbol, phase, .. } = *event else { continue };
+        let (was, crossed) = (before.phases[symbol.0 as usize].phase, before.crossed[symbol.0 as usize].is_some());
+        met.push(match (command, phase.phase) {
+            (Command::EndAuction, Phase::Open) => "auction: ends by itself",
+            (Command::EndAuction, _) => "auction: ends halted",
+            (Command::ChangePhase { .. }, Phase::Open) if was == Phase::Halted && crossed => {
+                "phase: opened after it was halted while crossed"
+            }
+            (_, Phase::Open) => "phase: opened",
+            (_, Phase::Halted) if crossed => "phase: halted while crossed",
+            (_, Phase::Halted) => "phase: halted",
+            (_, Phase::Auction) if phase.until.is_none() && was == Phase::Auction => "auction: made to last",
+            (_, Phase::Auction) if phase.until.is_none() => "phase: an auction begins",
+            (_, Phase::Auction) if events.iter().any(|event| matches!(event, Event::OrderOpened { .. })) => {
+                let opened = events.iter().position(|event| matches!(event, Event::OrderOpened { .. }));
+                let begun = events.iter().position(|other| other == event);
+                if begun < opened {
+                    "auction: begins because of an order"
+                } else {
+                    "auction: begins because of an order that was triggered"
+                }
+            }
+            (_, Phase::Auction) => "auction: begins because of an order that was triggered",
+        });
+        let is_activated =
+            |event: &Event| matches!(event, Event::OrderTriggered { placed, .. } if placed.symbol == symbol);
+        if phase.phase == Phase::Open && before.held_back > 0 && events.iter().any(is_activated) {
+            met.push("held back: activated when the symbol opens");
+        }
+    }
+    met
+}
+
+/// The executions at the one price.
+fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let opened = events.iter().find_map(|event| match *event {
+        Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, .. } => Some(symbol.0 as usize),
+        _ => None,
+    });
+    let Some(symbol) = opened else { return Vec::new() };
+    let Some(found) = before.crossed[symbol] else { return vec!["uncross: nothing executes"] };
+    let mut met = vec![match found.surplus {
+        0 => "uncross: nobody is left over",
+        1.. => "uncross: buyers are left over",
+        _ => "uncross: sellers are left over",
+    }];
+    let (mut executions, mut limits, mut executed) = (0, Vec::new(), 0);
+    for (at, event) in events.iter().enumerate() {
+        let Event::Uncrossed { maker, aggressor, price, shares, maker_done, aggressor_done, .. } = *event else {
+            continue;
+        };
+        assert_eq!(price, found.price, "all at one price");
+        let [maker, aggressor] = [maker, aggressor].map(|order| model.order(order));
+        executions += 1;
+        executed += i128::from(shares.units());
+        limits.extend([maker.limit, aggressor.limit]);
+        let buy = if maker.side == Side::Buy { maker } else { aggressor };
+        let linked = events[..at].iter().rev().take_while(|event| !matches!(event, Event::Uncrossed { .. }));
+        let is_linked =
+            linked.into_iter().any(|event| matches!(event, Event::OrderCanceled { why: CancelReason::Linked, .. }));
+        let had_executed = [maker, aggressor].iter().any(|order| order.executions[0].time < model.time());
+        let facts = [
+            (maker.side == Side::Buy, "uncross: a buy is the maker"),
+            (maker.side == Side::Sell, "uncross: a sell is the maker"),
+            (buy.limit > price, "uncross: improves a buy"),
+            (maker.account == aggressor.account, "uncross: with the same account"),
+            (!maker_done || !aggressor_done, "uncross: an order in part"),
+            (is_linked, "uncross: of a linked order"),
+            (had_executed, "uncross: an order that had executed"),
+        ];
+        met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
+    }
+    assert_eq!(executed, found.shares, "as many shares as can execute");
+    let is_limit = limits.contains(&found.price);
+    let reached = events.iter().any(|event| matches!(event, Event::TriggerReached { .. }));
+    let facts = [
+        (executions > 1, "uncross: several executions"),
+        (!is_limit && before.last[symbol] == Some(found.price), "uncross: the price is the last one, and no limit"),
+        (
+            is_limit
+                && limits.iter().any(|limit| *limit < found.price)
+                && limits.iter().any(|limit| *limit > found.price),
+            "uncross: the price is a limit between others",
+        ),
+        (before.last[symbol].is_none(), "uncross: without a last price"),
+        (reached, "uncross: reaches a stop"),
+    ];
+    met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
+    met
+}

@@ -1,0 +1,118 @@
+//! Follows the executions of an auction, whose orders both rested, and finds the trades that such an order had before.
+//!
+//! The trades of an order are found from the last one back. One in which it was the maker links to the one before, and those in which it was
+//! the aggressor follow each other, but for auctions: there the trade before may be any. So a note says which it is.
+
+use engine::{AccountIndex, Event, Fee, Money, OrderId, Shares};
+
+use crate::error::HistoryError;
+use crate::followed::Followed;
+use crate::history::History;
+use crate::note::{AuctionLink, NoteRecord, Tells};
+use crate::table::Near;
+use crate::trade::Trade;
+
+impl History {
+    pub(crate) fn follow_uncross(&mut self, event: &Event) -> Result<(), HistoryError> {
+        let Event::Uncrossed {
+            symbol,
+            maker,
+            maker_account,
+            aggressor,
+            aggressor_account,
+            aggressor_side,
+            price,
+            shares,
+            maker_done,
+            aggressor_done,
+        } = *event
+        else {
+            unreachable!("invariant: only executions of auctions come here")
+        };
+        let Followed { sequence, time, .. } = self.followed;
+        let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.followed.fees, [Fee::NONE; 2]);
+        let trade = Trade {
+            id: self.trades.len() + 1,
+            symbol,
+            price,
+            shares,
+            time,
+            sequence,
+            aggressor: aggressor_side,
+            maker_order: maker,
+            aggressor_order: aggressor,
+            maker_account,
+            aggressor_account,
+            maker_fee,
+            aggressor_fee,
+        };
+        if sequence > self.heads.through {
+            self.link_auction(&trade)?;
+            self.traded(&trade)?;
+            self.add_to_candles(&trade)?;
+        }
+        self.executed_at_rest((maker, maker_account), &trade, maker_done)?;
+        self.executed_at_rest((aggressor, aggressor_account), &trade, aggressor_done)
+    }
+
+    fn executed_at_rest(
+        &mut self,
+        (order, account): (OrderId, AccountIndex),
+        trade: &Trade,
+        is_done: bool,
+    ) -> Result<(), HistoryError> {
+        let paid = self.followed.paid.entry(order).or_insert(Money::ZERO);
+        *paid = paid.plus(trade.money());
+        let paid = *paid;
+        if is_done {
+            self.followed.paid.remove(&order);
+            return self.end((order, account), Shares::ZERO, paid, None);
+        }
+        Ok(())
+    }
+
+    /// Notes which trade the aggressor of an auction's next trade had before, if that is not just the one before.
+    fn link_auction(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+        let Trade { id, symbol, time, sequence, aggressor_order: order, aggressor_account: account, .. } = *trade;
+        let last = self.followed.uncrossed.replace((id, order));
+        let Some(&before) = self.heads.executed.get(&order) else { return Ok(()) };
+        if last == Some((id - 1, order)) && before == id - 1 {
+            return Ok(());
+        }
+        let number = self.notes.len() + 1;
+        let of_order = self.heads.noted.insert(order, number);
+        let link = AuctionLink { order, account, symbol, time, sequence, trade: id, before };
+        let record = NoteRecord { tells: Tells::Auction(link), of_order, of_account: None };
+        self.notes.append(&record.encode(number - 1))
+    }
+
+    /// The trade of an order before one in which it was the aggressor, where an auction made that. `notes` is the next of its notes.
+    pub(crate) fn trade_before_auction(
+        &self,
+        order: OrderId,
+        trade: u64,
+        notes: &mut Option<u64>,
+    ) -> Result<Option<u64>, HistoryError> {
+        let mut near = Near::default();
+        while let Some(number) = *notes {
+            let record = match self.read_note_of(order, number, &mut near) {
+                Err(HistoryError::NoLongerKept { .. }) => {
+                    *notes = None;
+                    break;
+                }
+                read => read?,
+            };
+            match record.tells {
+                Tells::Auction(link) if link.trade < trade => return Ok(None),
+                Tells::Auction(link) if link.trade == trade => {
+                    *notes = record.of_order;
+                    return Ok(Some(link.before));
+                }
+                Tells::Auction(_) | Tells::What(_) | Tells::Reduced(_) | Tells::LastTrade { .. } => {
+                    *notes = record.of_order;
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,256 @@
+//! A calendar: at which times of the day symbols are put into which phases, and what of it is due. It reads no file and no clock.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use engine::{Command, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+
+/// The most lines of a calendar that say something.
+pub const LINES_MAX: usize = 10_000;
+/// Commands of a turn, at most: a line may be about every symbol that there is.
+const COMMANDS_MAX: usize = 1_000;
+const SECOND_US: u64 = 1_000_000;
+const DAY_US: u64 = 86_400 * SECOND_US;
+
+/// What is done each day, by the time of the day in UTC, and at one time in the order in which it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calendar {
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    /// Since midnight.
+    at_us: u64,
+    /// None for every symbol.
+    symbol: Option<Symbol>,
+    phase: Phase,
+}
+
+/// What is wrong with a line of a calendar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalendarFault {
+    /// From 1.
+    pub line: usize,
+    pub fault: String,
+}
+
+impl fmt::Display for CalendarFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.fault)
+    }
+}
+
+impl std::error::Error for CalendarFault {}
+
+impl Calendar {
+    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`; `#` begins a comment.
+    pub fn parse(text: &str) -> Result<Calendar, CalendarFault> {
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let said = line.split('#').next().unwrap_or_default();
+            if said.trim().is_empty() {
+                continue;
+            }
+            if lines.len() == LINES_MAX {
+                return Err(CalendarFault { line: number, fault: format!("a calendar has at most {LINES_MAX} lines") });
+            }
+            lines.push(Line::parse(said).map_err(|fault| CalendarFault { line: number, fault })?);
+        }
+        lines.sort_by_key(|line| line.at_us);
+        Ok(Calendar { lines })
+    }
+
+    /// What is to be done from just after one time up to another, in order. Of more than a day the last day.
+    fn between(&self, from: Time, through: Time) -> impl Iterator<Item = Line> {
+        let from = from.0.max(through.0.saturating_sub(DAY_US));
+        let days = from / DAY_US..=through.0 / DAY_US;
+        days.flat_map(|day| self.lines.iter().map(move |line| (day * DAY_US + line.at_us, *line)))
+            .filter(move |(at, _)| *at > from && *at <= through.0)
+            .map(|(_, line)| line)
+    }
+
+    /// When something is to be done next.
+    fn next(&self, now: Time) -> Option<Time> {
+        let midnight = now.0 / DAY_US * DAY_US;
+        let today = self.lines.iter().find(|line| midnight + line.at_us > now.0).map(|line| midnight + line.at_us);
+        today.or_else(|| self.lines.first().map(|line| midnight + DAY_US + line.at_us)).map(Time)
+    }
+}
+
+impl Line {
+    fn parse(said: &str) -> Result<Line, String> {
+        let parts: Vec<&str> = said.split_whitespace().collect();
+        let &[time, symbol, phase] = &parts[..] else {
+            return Err(format!("{} words; a line is a time, a symbol or *, and a phase", parts.len()));
+        };
+        let symbol = match symbol {
+            "*" => None,
+            name => Some(Symbol::parse(name.as_bytes()).map_err(|error| format!("symbol {name} {error}"))?),
+        };
+        let named = Phase::named(phase).ok_or_else(|| format!("phase {phase} is not open, halted or auction"))?;
+        Ok(Line { at_us: second_of_day(time)? * SECOND_US, symbol, phase: named })
+    }
+}
+
+/// `HH:MM` or `HH:MM:SS`.
+fn second_of_day(time: &str) -> Result<u64, String> {
+    let fault = || format!("time {time} is not HH:MM or HH:MM:SS, from 00:00 to 23:59:59");
+    let mut second = 0;
+    let parts: Vec<&str> = time.split(':').collect();
+    if !(2..=3).contains(&parts.len()) {
+        return Err(fault());
+    }
+    for (part, (below, unit)) in parts.into_iter().zip([(24, 3_600), (60, 60), (60, 1)]) {
+        let digits = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number: u64 = part.parse().ok().filter(|number| digits && *number < below).ok_or_else(fault)?;
+        second += number * unit;
+    }
+    Ok(second)
+}
+
+/// A calendar, and how far it was followed.
+#[derive(Debug)]
+pub(crate) struct Scheduled {
+    calendar: Calendar,
+    /// All that was to be done up to here is done, or stands in `due`.
+    through: Time,
+    due: VecDeque<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    line: Line,
+    /// Of a line about every symbol: the first that was not looked at.
+    next: u32,
+}
+
+impl Scheduled {
+    /// Of a market whose last command was at this time. What was to be done since then is due.
+    pub(crate) fn new(calendar: Calendar, last: Time, now: Time) -> Scheduled {
+        let through = if last == Time::ZERO { now } else { last };
+        Scheduled { calendar, through, due: VecDeque::new() }
+    }
+
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        !self.due.is_empty() || self.calendar.between(self.through, now).next().is_some()
+    }
+
+    /// When something is due next; now, if it is.
+    pub(crate) fn next(&self, now: Time) -> Option<Time> {
+        if self.is_due(now) { Some(now) } else { self.calendar.next(now) }
+    }
+
+    /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about what the one before
+    /// made.
+    pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
+        if now > self.through {
+            self.due.extend(self.calendar.between(self.through, now).map(|line| Step { line, next: 0 }));
+            self.through = now;
+        }
+        let Some(Step { line: Line { symbol, phase, .. }, next }) = self.due.pop_front() else { return Vec::new() };
+        let asked = SymbolPhase { phase, until: None };
+        let is_other = |at: &SymbolIndex| engine.phase(*at) != asked;
+        let found: Vec<SymbolIndex> = match symbol {
+            Some(name) => engine.symbol_named(name).into_iter().filter(is_other).collect(),
+            None => {
+                let all = next..u32::try_from(engine.symbol_count()).unwrap_or(u32::MAX);
+                all.map(SymbolIndex).filter(is_other).take(COMMANDS_MAX).collect()
+            }
+        };
+        if let Some(last) = found.last().filter(|_| found.len() == COMMANDS_MAX) {
+            self.due.push_front(Step { line: Line { at_us: 0, symbol, phase }, next: last.0 + 1 });
+        }
+        let names = found.into_iter().filter_map(|at| engine.symbol_name(at));
+        names.map(|symbol| Command::ChangePhase { symbol, phase }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use engine::{DoneOrders, Entry};
+
+    use super::*;
+
+    fn symbol(name: &str) -> Symbol {
+        Symbol::parse(name.as_bytes()).unwrap()
+    }
+
+    fn at(day: u64, hour: u64, minute: u64) -> Time {
+        Time(day * DAY_US + (hour * 60 + minute) * 60 * SECOND_US)
+    }
+
+    fn with_symbols(names: &[&str]) -> Engine {
+        let mut engine = Engine::new(1, DoneOrders::Keep);
+        for name in names {
+            apply(&mut engine, Command::CreateSymbol { symbol: symbol(name) });
+        }
+        engine
+    }
+
+    fn apply(engine: &mut Engine, command: Command) {
+        let entry = Entry { sequence: engine.sequence().next(), time: engine.time(), command };
+        engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_is_named_with_what_it_has_to_be() {
+        let fault = |text: &str| Calendar::parse(text).unwrap_err().to_string();
+        let time = "is not HH:MM or HH:MM:SS, from 00:00 to 23:59:59";
+        for said in ["24:00", "9:00", "09", "09:60", "09:00:60", "09:00:00:00", "+9:00", "ab:cd"] {
+            assert_eq!(fault(&format!("# first\n\n{said} * open")), format!("line 3: time {said} {time}"));
+        }
+        assert_eq!(fault("09:00 * closed"), "line 1: phase closed is not open, halted or auction");
+        assert_eq!(fault("09:00 *"), "line 1: 2 words; a line is a time, a symbol or *, and a phase");
+        assert!(fault("09:00 S-Y open").starts_with("line 1: symbol S-Y has characters other than"));
+        let long = "09:00 * open\n".repeat(LINES_MAX + 1);
+        assert_eq!(fault(&long), "line 10001: a calendar has at most 10000 lines");
+        assert_eq!(Calendar::parse("# nothing\n").unwrap(), Calendar::default());
+    }
+
+    #[test]
+    fn what_is_due_is_done_once_and_what_was_missed_up_to_a_day_back() {
+        let calendar =
+            Calendar::parse("17:30 * halted # the end\n08:00 * auction\n09:00 SPY open\n09:00 NONE open").unwrap();
+        let mut engine = with_symbols(&["SPY", "IBM"]);
+        let mut scheduled = Scheduled::new(calendar.clone(), Time::ZERO, at(3, 7, 0));
+        assert_eq!((scheduled.is_due(at(3, 7, 59)), scheduled.next(at(3, 7, 59))), (false, Some(at(3, 8, 0))));
+        assert!(scheduled.take(&engine, at(3, 7, 59)).is_empty());
+        let change = |name: &str, phase| Command::ChangePhase { symbol: symbol(name), phase };
+        let told = scheduled.take(&engine, at(3, 8, 0));
+        assert_eq!(told, [change("SPY", Phase::Auction), change("IBM", Phase::Auction)]);
+        told.into_iter().for_each(|command| apply(&mut engine, command));
+        assert!(!scheduled.is_due(at(3, 8, 1)));
+        // Two lines at one time: one a turn. One is about a symbol that there is not.
+        assert_eq!(scheduled.take(&engine, at(3, 9, 0)), [change("SPY", Phase::Open)]);
+        assert!(scheduled.is_due(at(3, 9, 0)) && scheduled.take(&engine, at(3, 9, 0)).is_empty());
+        assert_eq!(scheduled.next(at(3, 18, 0)), Some(at(3, 18, 0)), "the end is due");
+        // A server that was away for a week does what the last day has.
+        let mut scheduled = Scheduled::new(calendar, at(3, 9, 1), at(10, 8, 30));
+        let mut turns = 0;
+        while scheduled.is_due(at(10, 8, 30)) {
+            scheduled.take(&engine, at(10, 8, 30)).into_iter().for_each(|command| apply(&mut engine, command));
+            turns += 1;
+        }
+        assert_eq!((turns, engine.phase(SymbolIndex(1)).phase), (4, Phase::Auction));
+    }
+
+    #[test]
+    fn a_line_about_every_symbol_takes_as_many_turns_as_it_needs() {
+        let names: Vec<String> = (0..2_500).map(|number| format!("S{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut engine = with_symbols(&names);
+        let calendar = Calendar::parse("00:00:01 * halted").unwrap();
+        let mut scheduled = Scheduled::new(calendar, at(1, 0, 0), at(1, 0, 0));
+        let mut turns = Vec::new();
+        while scheduled.is_due(at(1, 0, 1)) {
+            let told = scheduled.take(&engine, at(1, 0, 1));
+            turns.push(told.len());
+            told.into_iter().for_each(|command| apply(&mut engine, command));
+        }
+        assert_eq!(turns, [1_000, 1_000, 500]);
+        assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
+    }
+}

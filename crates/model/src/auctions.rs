@@ -1,0 +1,227 @@
+//! The phases of symbols, and the one price of an auction: all prices are tried. Reads as docs/PROTOCOL.md, phases.
+
+use engine::{
+    AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,
+    Side, Symbol, SymbolIndex, SymbolPhase,
+};
+
+use crate::exchange::{Model, Terms};
+use crate::icebergs::LOOKED_AT_MAX;
+
+/// What would execute at a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uncrossed {
+    pub price: Price,
+    pub shares: i128,
+    /// Bought less sold, if each order got all that it wants at this price.
+    pub surplus: i128,
+}
+
+impl Model {
+    /// The phase of a symbol.
+    pub fn phase(&self, symbol: SymbolIndex) -> SymbolPhase {
+        self.symbols[symbol.0 as usize].phase
+    }
+
+    /// Whether its orders execute as they come.
+    pub fn is_open(&self, symbol: SymbolIndex) -> bool {
+        self.phase(symbol).phase == Phase::Open
+    }
+
+    pub(crate) fn change_phase(
+        &mut self,
+        symbol: Symbol,
+        phase: Phase,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbol_named(symbol)?;
+        if phase == Phase::Open && self.rules(symbol).is_halted {
+            return Err(Reject::HaltedByRules);
+        }
+        self.to_phase(symbol, SymbolPhase { phase, until: None }, events);
+        Ok(Reply::Created)
+    }
+
+    /// Of the auctions that end by themselves, the one that was to end first.
+    pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
+        let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
+        let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
+        let Some((until, symbol)) = ends.min() else { return };
+        if until <= self.time {
+            let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
+            self.to_phase(symbol, SymbolPhase { phase, until: None }, events);
+        }
+    }
+
+    pub(crate) fn to_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {
+        let reached_before = self.reached_orders();
+        let listing = &mut self.symbols[symbol.0 as usize];
+        if listing.phase == phase {
+            return;
+        }
+        listing.phase = phase;
+        listing.is_watched = true;
+        let last = listing.last;
+        events.push(Event::PhaseChanged { symbol, phase, last });
+        if phase.phase == Phase::Open {
+            self.uncross(symbol, events);
+            if reached_before == 0 {
+                self.activate_reached(events);
+            }
+        }
+    }
+
+    /// Why an order is not placed in the phase of its symbol.
+    pub(crate) fn broken_in_phase(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
+        let waits_for_the_price = placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed;
+        match self.phase(placed.symbol).phase {
+            Phase::Open => None,
+            Phase::Halted => Some(BrokenRule::Halted),
+            Phase::Auction if placed.trigger.is_some() || waits_for_the_price => None,
+            Phase::Auction => Some(BrokenRule::Auction),
+        }
+    }
+
+    /// Places an order that only gathers.
+    pub(crate) fn gather(
+        &mut self,
+        terms: Terms,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let NewOrder { symbol, side, limit, shares, .. } = placed;
+        let begins = self.interruption(&placed);
+        self.hold(account, symbol, side, limit, shares)?;
+        if let Some(phase) = begins {
+            self.to_phase(symbol, phase, events);
+        }
+        let id = self.open_order(terms, account, placed, events);
+        events.push(match side {
+            Side::Buy => self.balance_changed(account),
+            Side::Sell => self.position_changed(account, symbol),
+        });
+        self.show_first(id, events);
+        Ok(Reply::Opened(id))
+    }
+
+    /// The auction that an order begins that would execute outside the band.
+    pub(crate) fn interruption(&self, placed: &NewOrder<SymbolIndex>) -> Option<SymbolPhase> {
+        let NewOrder { symbol, side, limit, shares, .. } = *placed;
+        let rules = self.rules(symbol);
+        let pause = rules.interruption.filter(|_| self.is_open(symbol))?;
+        let (low, high) = self.band(symbol)?;
+        if rules.is_halted || placed.kind != OrderKind::Limit || placed.self_trade != SelfTrade::Allowed {
+            return None;
+        }
+        let mut left = i128::from(shares.units());
+        for maker in self.matching(symbol, side, limit).into_iter().take(LOOKED_AT_MAX) {
+            let maker = self.order(maker);
+            if left > 0 && (maker.limit < low || maker.limit > high) {
+                let until = Some(self.time.later_by_us(1_000_000 * u64::from(pause.seconds())));
+                return Some(SymbolPhase { phase: Phase::Auction, until });
+            }
+            left -= i128::from(maker.open.units());
+        }
+        None
+    }
+
+    /// What gathered executes at one price.
+    fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
+        let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return };
+        let reached_before = self.reached.clone();
+        let willing = |model: &Model, side| {
+            let queue = model.queue(symbol, side);
+            let first = queue.first().filter(|order| match side {
+                Side::Buy => order.limit >= price,
+                Side::Sell => order.limit <= price,
+            });
+            first.map(|order| order.id)
+        };
+        while let (Some(buy), Some(sell)) = (willing(self, Side::Buy), willing(self, Side::Sell)) {
+            self.execute_two(buy, sell, price, events);
+        }
+        self.reach(symbol, price);
+        self.say_what_was_reached(&reached_before, events);
+    }
+
+    fn execute_two(&mut self, buy: OrderId, sell: OrderId, price: Price, events: &mut Vec<Event>) {
+        self.cancel_partner(buy, events);
+        self.cancel_partner(sell, events);
+        let (maker, aggressor) = (buy.min(sell), buy.max(sell));
+        let symbol = self.order(buy).symbol;
+        let shares = self.order(buy).shown.min(self.order(sell).shown);
+        let money = price.times(shares);
+        let [maker_due, aggressor_due] =
+            [(maker, true), (aggressor, false)].map(|(id, is_maker)| self.due(id, is_maker, shares, money));
+        for (id, due) in [(maker, maker_due), (aggressor, aggressor_due)] {
+            let shown = &mut self.orders[id.0 as usize - 1].shown;
+            *shown = shown.less(shares);
+            self.execute(id, price, shares, due.fee);
+        }
+        if !maker_due.fee.is_none() || !aggressor_due.fee.is_none() {
+            events.push(Event::FeesTaken { maker: maker_due.fee, aggressor: aggressor_due.fee });
+        }
+        let is_done = |order: OrderId| self.order(order).open.is_zero();
+        events.push(Event::Uncrossed {
+            symbol,
+            maker,
+            maker_account: self.order(maker).account,
+            aggressor,
+            aggressor_account: self.order(aggressor).account,
+            aggressor_side: self.order(aggressor).side,
+            price,
+            shares,
+            maker_done: is_done(maker),
+            aggressor_done: is_done(aggressor),
+        });
+        for id in [maker, aggressor] {
+            self.show_next(id, events);
+            self.say_if_client_order_is_done(id, events);
+        }
+        let (bought, sold) = if maker == buy { (maker_due, aggressor_due) } else { (aggressor_due, maker_due) };
+        let (buyer, seller) = (self.order(buy).account, self.order(sell).account);
+        let limit = self.order(buy).limit;
+        if limit > price {
+            self.credit_money(buyer, limit.times(shares).minus(money));
+            events.push(self.balance_changed(buyer));
+        }
+        self.credit_shares(buyer, symbol, shares.less(bought.shares).position());
+        events.push(self.position_changed(buyer, symbol));
+        self.credit_money(seller, money.minus(sold.money));
+        events.push(self.balance_changed(seller));
+        self.pay_out(&maker_due, symbol, events);
+        self.pay_out(&aggressor_due, symbol, events);
+    }
+
+    /// The best of all prices at which orders may execute: the limits of all orders, and the reference.
+    pub fn auction_price(&self, symbol: SymbolIndex) -> Option<Uncrossed> {
+        let [bids, asks] = [Side::Buy, Side::Sell].map(|side| self.queue(symbol, side));
+        let (bid, ask) = (bids.first()?.limit, asks.first()?.limit);
+        if bid < ask {
+            return None;
+        }
+        let halfway = (i128::from(bid.units()) + i128::from(ask.units())) / 2;
+        let halfway = Price::from_units(halfway as i64).expect("between two prices");
+        let reference = self.last_price(symbol).unwrap_or(halfway);
+        let limits = bids.iter().chain(&asks).map(|order| order.limit);
+        let is_between = ask <= reference && reference <= bid;
+        let is_on_tick = reference.units() % self.rules(symbol).tick.units() == 0;
+        let prices = limits.chain(Some(reference).filter(|_| is_between && is_on_tick));
+        let at = |price: Price| {
+            let open = |open: Shares| i128::from(open.units());
+            let bought: i128 = bids.iter().filter(|bid| bid.limit >= price).map(|bid| open(bid.open)).sum();
+            let sold: i128 = asks.iter().filter(|ask| ask.limit <= price).map(|ask| open(ask.open)).sum();
+            Uncrossed { price, shares: bought.min(sold), surplus: bought - sold }
+        };
+        prices.map(at).min_by_key(|found| {
+            let distance = (i128::from(found.price.units()) - i128::from(reference.units())).abs();
+            (-found.shares, found.surplus.abs(), distance, found.price)
+        })
+    }
+
+    /// The auction that ends next.
+    pub fn next_auction_end(&self) -> Option<engine::Time> {
+        self.symbols.iter().filter_map(|listing| listing.phase.until).min()
+    }
+}

@@ -1,0 +1,189 @@
+//! Phases of symbols over REST, the WebSocket and the compatible interface: how a symbol is halted, how orders gather and what they come
+//! to, how a band interrupts trading, and what is known of it after a restart.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::KeyFile;
+use crate::common::server::{Launch, PATIENCE};
+use crate::common::wait::wait_until;
+
+const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="100000"/>
+    <symbol sym="SPY"><account id="1">1000</account><account id="2">1000</account></symbol>
+    <symbol sym="FREE"><account id="2">10</account></symbol></create>"#;
+
+fn put(http: &Http, symbol: &str, phase: &str) -> (u16, Value) {
+    let (json, body) = ([("content-type", "application/json")], json!({"phase": phase}).to_string());
+    let answer = http.send("PUT", &format!("/api/v1/symbols/{symbol}/phase"), Some(&body), &json);
+    (answer.status, answer.body)
+}
+
+fn order(account: &str, side: &str, limit: &str, shares: &str) -> Value {
+    json!({"account": account, "symbol": "SPY", "side": side, "kind": "limit", "limit": limit, "shares": shares})
+}
+
+fn auction(price: &str, shares: &str, surplus: &str) -> Value {
+    json!({"name": "auction", "until": null, "price": price, "shares": shares, "surplus": surplus})
+}
+
+#[test]
+fn orders_gather_over_rest_and_execute_at_one_price_after_a_restart() {
+    let folder = Folder::new("phases-rest");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let symbol = |http: &Http| http.read("/api/v1/symbols/SPY");
+    assert_eq!(symbol(&http).get("phase"), None, "a symbol that is open is shown as ever");
+    assert_eq!(http.read("/api/v1/symbols/SPY/book").get("phase"), None);
+    assert_eq!(put(&http, "SPY", "auction"), (200, json!({"phase": "auction"})));
+    let empty = json!({"name": "auction", "until": null, "price": null, "shares": null, "surplus": null});
+    assert_eq!(symbol(&http)["phase"], empty);
+    let bought = http.make("/api/v1/orders", &order("1", "buy", "105", "10"))["order_id"].clone();
+    http.make("/api/v1/orders", &order("2", "sell", "101", "4"));
+    http.make("/api/v1/orders", &order("2", "sell", "99", "8"));
+    // At 101 and above 10 of 12 shares are bought, and 102 is the middle of 99 and 105.
+    assert_eq!(symbol(&http)["phase"], auction("102", "10", "-2"));
+    let book = http.read("/api/v1/symbols/SPY/book");
+    assert_eq!((&book["bids"][0][0], &book["asks"][0][0]), (&json!("105"), &json!("99")), "it is crossed");
+    assert_eq!(book["phase"], auction("102", "10", "-2"));
+    for kind in ["post_only", "immediate_or_cancel", "fill_or_kill", "market"] {
+        let mut asked = order("1", "buy", "105", "10");
+        asked["kind"] = kind.into();
+        if kind == "market" {
+            asked.as_object_mut().unwrap().remove("limit");
+        }
+        assert_eq!(http.post("/api/v1/orders", &asked).code(), (409, "in-auction"), "{kind}");
+    }
+    let mut prevents = order("1", "buy", "105", "10");
+    prevents["self_trade"] = "cancel_newest".into();
+    assert_eq!(http.post("/api/v1/orders", &prevents).code(), (409, "in-auction"));
+    assert_eq!(server.state()["totals"]["symbols"][0]["phase"], json!({"phase": "auction"}));
+    server.kill();
+
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(symbol(&http)["phase"], auction("102", "10", "-2"), "read from the journal");
+    server.stop();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(symbol(&http)["phase"], auction("102", "10", "-2"), "read from the snapshot");
+    assert_eq!(put(&http, "SPY", "open"), (200, json!({"phase": "open"})));
+    let shown = symbol(&http);
+    assert_eq!((shown.get("phase"), &shown["last"], &shown["volume_24h"]), (None, &json!("102"), &json!("10")));
+    let executions = http.read(&format!("/api/v1/orders/{bought}?account=1"))["executions"].clone();
+    let told: Vec<_> = executions.as_array().unwrap().iter().map(|one| (&one["price"], &one["shares"])).collect();
+    assert_eq!(told, [(&json!("102"), &json!("8")), (&json!("102"), &json!("2"))]);
+    let trades = http.read("/api/v1/symbols/SPY/trades")["trades"].clone();
+    assert_eq!(trades.as_array().unwrap().len(), 2);
+    assert_eq!(trades[0]["aggressor"], "sell", "the younger order");
+    // Of 100,000 dollars 10 shares were paid for at 102.
+    assert_eq!(http.read("/api/v1/accounts/1")["balance"], "98980");
+
+    assert_eq!(put(&http, "SPY", "halted"), (200, json!({"phase": "halted"})));
+    assert_eq!(http.post("/api/v1/orders", &order("1", "buy", "90", "1")).code(), (409, "halted"));
+    assert_eq!(http.delete("/api/v1/orders/2?account=2").status, 200, "orders can be canceled");
+    let (status, told) = put(&http, "SPY", "closed");
+    assert_eq!((status, &told["field"]), (400, &json!("phase")), "{told}");
+    assert_eq!(told["detail"], "phase must be open, halted or auction");
+    assert_eq!(put(&http, "NONE", "open").1["code"], "unknown-symbol");
+    server.ask(r#"<create><rules sym="SPY" trading="off"/></create>"#);
+    assert_eq!(put(&http, "SPY", "open").1["code"], "halted-by-rules");
+    server.stop();
+}
+
+#[test]
+fn a_band_interrupts_trading_and_the_loop_ends_it_while_nobody_sends_anything() {
+    let folder = Folder::new("phases-interruption");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    http.make("/api/v1/orders", &order("2", "sell", "100", "1"));
+    http.make("/api/v1/orders", &order("2", "sell", "150", "5"));
+    http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
+    server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="1"/></create>"#);
+    let interrupting = http.make("/api/v1/orders", &order("1", "buy", "160", "3"));
+    assert_eq!((&interrupting["status"], &interrupting["open"]), (&json!("open"), &json!("3")), "{interrupting}");
+    let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
+    assert!(shown["until"].as_u64().is_some(), "{shown}");
+    assert_eq!((&shown["name"], &shown["price"]), (&json!("auction"), &json!("150")));
+    // Its files alone are looked at.
+    let is_open = || server.state()["totals"]["symbols"][0].get("phase").is_none();
+    wait_until("the auction to end by itself", PATIENCE, is_open);
+    let shown = http.read("/api/v1/symbols/SPY");
+    assert_eq!((shown.get("phase"), &shown["last"]), (None, &json!("150")));
+    server.stop();
+}
+
+#[test]
+fn whoever_follows_a_book_is_told_of_its_phase_and_of_what_gathers() {
+    let folder = Folder::new("phases-websocket");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let mut socket = http.listen();
+    socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+    assert_eq!(socket.next_of("snapshot", "book").get("phase"), None);
+    let mut told = |phase: Option<Value>| loop {
+        let update = socket.next_of("update", "book");
+        if update.get("phase").cloned() == phase {
+            return;
+        }
+    };
+    put(&http, "SPY", "auction");
+    told(Some(json!({"name": "auction", "until": null, "price": null, "shares": null, "surplus": null})));
+    http.make("/api/v1/orders", &order("1", "buy", "105", "10"));
+    http.make("/api/v1/orders", &order("2", "sell", "99", "12"));
+    told(Some(auction("102", "10", "-2")));
+    put(&http, "SPY", "halted");
+    put(&http, "SPY", "open");
+    told(None);
+    server.stop();
+}
+
+#[test]
+fn the_compatible_interface_shows_the_phase_and_refuses_in_it() {
+    let folder = Folder::new("phases-binance");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let status = || http.read("/binance/api/v3/exchangeInfo?symbol=SPYUSD")["symbols"][0]["status"].clone();
+    let place = |words: &str| keys.send(&http, "POST", "order", &format!("symbol=SPYUSD&side=BUY&{words}")).body;
+    let limit = "type=LIMIT&timeInForce=GTC&price=10&quantity=1";
+    put(&http, "SPY", "auction");
+    assert_eq!(status(), "AUCTION_MATCH");
+    let refused = json!({"code": -2010, "msg": "This order type is not possible in this trading phase."});
+    assert_eq!(place("type=MARKET&quantity=1"), refused);
+    assert_eq!(place(limit)["status"], "NEW");
+    let named = |query: &str| -> Vec<Value> {
+        let pairs = http.read(&format!("/binance/api/v3/exchangeInfo{query}"))["symbols"].clone();
+        pairs.as_array().unwrap().iter().map(|pair| pair["symbol"].clone()).collect()
+    };
+    assert_eq!(named("?symbolStatus=AUCTION_MATCH"), ["SPYUSD"]);
+    assert_eq!(named("?symbolStatus=TRADING"), ["FREEUSD"]);
+    put(&http, "SPY", "halted");
+    assert_eq!(status(), "HALT");
+    assert_eq!(place(limit), json!({"code": -1013, "msg": "Market is closed."}));
+    put(&http, "SPY", "open");
+    assert_eq!(status(), "TRADING");
+    assert_eq!(place(limit)["status"], "NEW");
+    server.stop();
+}
+
+#[test]
+fn the_tools_print_phases() {
+    let folder = Folder::new("phases-tools");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(r#"<create><symbol sym="SPY"/><phase sym="SPY" is="auction"/><phase sym="NONE" is="halted"/></create>"#);
+    server.kill();
+    let run = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(words).arg(folder.data()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let dump = run(&["journal", "dump"]);
+    assert!(dump.contains("phase of SPY: auction") && dump.contains("phase of NONE: halted"), "{dump}");
+    assert!(run(&["journal", "stats"]).contains("phases              2"));
+    assert!(run(&["state"]).contains("  SPY: 0 shares issued (0 held by sells), phase auction\n"));
+}

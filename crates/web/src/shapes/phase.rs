@@ -1,0 +1,73 @@
+//! The phase of a symbol: as it is asked for, and as it is shown while the symbol is not open.
+
+use engine::{AuctionPrice, Phase, SymbolPhase};
+use feed::Listing;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::values;
+
+/// A phase to put a symbol into.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(as = PhaseAsked)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PhaseAsked {
+    #[schema(value_type = values::Phase)]
+    phase: String,
+}
+
+/// The phase that a symbol was put into.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PhaseGiven)]
+pub(crate) struct PhaseGiven {
+    #[schema(value_type = values::Phase)]
+    pub(crate) phase: &'static str,
+}
+
+impl PhaseAsked {
+    /// Errors: a name that no phase has.
+    pub(crate) fn read(&self) -> Result<Phase, Problem> {
+        let unknown = || Problem::field("phase", "phase must be open, halted or auction");
+        Phase::named(&self.phase).ok_or_else(unknown)
+    }
+}
+
+/// The phase of a symbol that is not open. The orders of an auction may be crossed: the best bid above the best ask.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
+#[schema(as = Phase)]
+pub(crate) struct PhaseShape {
+    #[schema(value_type = values::Phase)]
+    name: &'static str,
+    /// When an auction ends by itself that an order brought about.
+    #[schema(value_type = Option<values::Time>, required = true)]
+    until: Option<u64>,
+    /// What the orders would execute at if the symbol opened now; null if nothing would execute.
+    #[schema(value_type = Option<values::Price>, required = true)]
+    price: Option<String>,
+    /// How many shares would execute.
+    #[schema(value_type = Option<values::Position>, required = true)]
+    shares: Option<String>,
+    /// How many more shares would be bought at that price than sold; below zero if fewer would.
+    #[schema(value_type = Option<values::Surplus>, required = true)]
+    surplus: Option<String>,
+}
+
+impl PhaseShape {
+    /// None of a symbol that is open.
+    pub(crate) fn of(listing: &Listing) -> Option<PhaseShape> {
+        let SymbolPhase { phase, until } = listing.phase;
+        if phase == Phase::Open {
+            return None;
+        }
+        let found = listing.auction_price();
+        let told = |told: fn(&AuctionPrice) -> String| found.as_ref().map(told);
+        Some(PhaseShape {
+            name: phase.name(),
+            until: until.map(|until| until.0),
+            price: told(|found| found.price.to_string()),
+            shares: told(|found| found.shares.to_string()),
+            surplus: told(|found| found.surplus.to_string()),
+        })
+    }
+}
