@@ -115,6 +115,8 @@ pub(crate) struct Scheduled {
     calendar: Calendar,
     /// All that was to be done up to here is done, or stands in `due`.
     through: Time,
+    /// When something is to be done behind that: no turn has to look through the lines.
+    next: Option<Time>,
     due: VecDeque<Step>,
 }
 
@@ -129,24 +131,24 @@ impl Scheduled {
     /// Of a market whose last command was at this time. What was to be done since then is due.
     pub(crate) fn new(calendar: Calendar, last: Time, now: Time) -> Scheduled {
         let through = if last == Time::ZERO { now } else { last };
-        Scheduled { calendar, through, due: VecDeque::new() }
+        Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new() }
     }
 
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        !self.due.is_empty() || self.calendar.between(self.through, now).next().is_some()
+        !self.due.is_empty() || self.next.is_some_and(|next| next <= now)
     }
 
     /// When something is due next; now, if it is.
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
-        if self.is_due(now) { Some(now) } else { self.calendar.next(now) }
+        if self.is_due(now) { Some(now) } else { self.next }
     }
 
     /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about what the one before
     /// made.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
-        if now > self.through {
+        if self.next.is_some_and(|next| next <= now) {
             self.due.extend(self.calendar.between(self.through, now).map(|line| Step { line, next: 0 }));
-            self.through = now;
+            (self.through, self.next) = (now, self.calendar.next(now));
         }
         let Some(Step { line: Line { symbol, phase, .. }, next }) = self.due.pop_front() else { return Vec::new() };
         let asked = SymbolPhase { phase, until: None };

@@ -38,7 +38,7 @@ impl Model {
         if phase == Phase::Open && self.rules(symbol).is_halted {
             return Err(Reject::HaltedByRules);
         }
-        self.to_phase(symbol, SymbolPhase { phase, until: None }, events);
+        self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
         Ok(Reply::Created)
     }
 
@@ -49,11 +49,11 @@ impl Model {
         let Some((until, symbol)) = ends.min() else { return };
         if until <= self.time {
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
-            self.to_phase(symbol, SymbolPhase { phase, until: None }, events);
+            self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
         }
     }
 
-    pub(crate) fn to_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {
+    pub(crate) fn enter_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {
         let reached_before = self.reached_orders();
         let listing = &mut self.symbols[symbol.0 as usize];
         if listing.phase == phase {
@@ -94,7 +94,7 @@ impl Model {
         let begins = self.interruption(&placed);
         self.hold(account, symbol, side, limit, shares)?;
         if let Some(phase) = begins {
-            self.to_phase(symbol, phase, events);
+            self.enter_phase(symbol, phase, events);
         }
         let id = self.open_order(terms, account, placed, events);
         events.push(match side {

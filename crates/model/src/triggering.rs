@@ -90,7 +90,7 @@ impl Model {
             events.push(Event::OrderTriggered { order: id, account, placed });
             if let Some(phase) = self.interruption(&placed) {
                 // It rests, and gathers.
-                self.to_phase(symbol, phase, events);
+                self.enter_phase(symbol, phase, events);
                 self.show_first(id, events);
                 continue;
             }

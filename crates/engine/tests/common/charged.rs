@@ -48,7 +48,9 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
     let mut aggressors = Vec::new();
     for (at, pair) in events.windows(2).enumerate() {
         let [Event::FeesTaken { maker: of_maker, aggressor: of_aggressor }, executed] = *pair else { continue };
-        let Event::Executed { maker, aggressor, price, shares, .. } = executed else {
+        let (Event::Executed { maker, aggressor, price, shares, .. }
+        | Event::Uncrossed { maker, aggressor, price, shares, .. }) = executed
+        else {
             panic!("fees are told just before their execution")
         };
         let (maker, aggressor) = (model.order(maker), model.order(aggressor));

@@ -100,8 +100,11 @@ impl Mirror {
                 }
                 self.take(maker, shares);
                 self.take(aggressor, shares);
-                if let Some(shown) = self.shown.get_mut(&maker) {
-                    *shown = shown.less(shares);
+                // Of an auction both may have shown a part.
+                for order in [maker, aggressor] {
+                    if let Some(shown) = self.shown.get_mut(&order) {
+                        *shown = shown.less(shares);
+                    }
                 }
             }
             Event::OrdersLinked { order, partner, .. } => {

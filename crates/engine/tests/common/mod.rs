@@ -49,7 +49,7 @@ impl Market {
         if self.seed & 24 == 8 {
             workload = workload.with_fees();
         }
-        if self.seed & 12 == 0 {
+        if self.seed & 32 == 32 {
             workload = workload.with_phases();
         }
         let mut duel = Duel::new(self.seed, self.check_every);

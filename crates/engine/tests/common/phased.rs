@@ -1,11 +1,11 @@
 //! What happened to the phases of symbols in a duel: the situations that a comparison should meet.
 
 use engine::{
-    BrokenRule, CancelReason, Command, Event, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
+    BrokenRule, CancelReason, Command, Event, Fee, Op, Phase, Price, Reject, Reply, Side, SymbolIndex, SymbolPhase,
 };
-use model::{Model, Uncrossed};
+use model::{Model, Order, Uncrossed};
 
-pub const ALL: [&str; 41] = [
+pub const ALL: [&str; 50] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -44,6 +44,15 @@ pub const ALL: [&str; 41] = [
     "uncross: an order that had executed",
     "uncross: of a linked order",
     "uncross: reaches a stop",
+    "auction: an order that hides shares gathers",
+    "auction: begins because of an order that hides shares",
+    "uncross: hidden shares are shown, and execute",
+    "uncross: of two orders that hide shares",
+    "uncross: leaves hidden shares over",
+    "uncross: fees of both",
+    "uncross: a fee that one party gets",
+    "uncross: fees of several executions of one order",
+    "uncross: fees of an order that hides shares",
     "held back: activated when the symbol opens",
     "state: imported with a crossed book",
     "state: imported with orders held back",
@@ -72,6 +81,11 @@ impl Before {
 /// Orders that wait for nothing but that their symbols open.
 pub fn held_back(model: &Model) -> usize {
     model.all_reached_orders() - model.reached_orders()
+}
+
+/// Whether an order rests and hides some of its shares.
+fn hides(order: &Order) -> bool {
+    !order.waits && order.shown < order.open
 }
 
 /// What a state has that is written down and read back.
@@ -104,6 +118,7 @@ pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &
                 let crosses = model.auction_price(order.symbol).is_some();
                 met.push(if order.waits { "auction: a stop is placed" } else { "auction: an order gathers" });
                 met.extend((!order.waits && crosses).then_some("auction: an order gathers and crosses"));
+                met.extend(hides(order).then_some("auction: an order that hides shares gathers"));
                 met.extend((!order.waits && is_outside).then_some("auction: an order gathers outside the band"));
             }
         }
@@ -164,6 +179,11 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
             }
             (_, Phase::Auction) => "auction: begins because of an order that was triggered",
         });
+        let begins = phase.phase == Phase::Auction && phase.until.is_some();
+        let mut shown = events.iter().filter(|event| matches!(event, Event::TipShown { .. }));
+        met.extend(
+            (begins && shown.next().is_some()).then_some("auction: begins because of an order that hides shares"),
+        );
         let is_activated =
             |event: &Event| matches!(event, Event::OrderTriggered { placed, .. } if placed.symbol == symbol);
         if phase.phase == Phase::Open && before.held_back > 0 && events.iter().any(is_activated) {
@@ -187,6 +207,7 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
         _ => "uncross: sellers are left over",
     }];
     let (mut executions, mut limits, mut executed) = (0, Vec::new(), 0);
+    let (mut showed, mut charged) = (Vec::new(), Vec::new());
     for (at, event) in events.iter().enumerate() {
         let Event::Uncrossed { maker, aggressor, price, shares, maker_done, aggressor_done, .. } = *event else {
             continue;
@@ -201,6 +222,36 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
         let is_linked =
             linked.into_iter().any(|event| matches!(event, Event::OrderCanceled { why: CancelReason::Linked, .. }));
         let had_executed = [maker, aggressor].iter().any(|order| order.executions[0].time < model.time());
+        let parties = [maker, aggressor];
+        let fees = match at.checked_sub(1).map(|before| events[before]) {
+            Some(Event::FeesTaken { maker, aggressor }) => [maker, aggressor],
+            _ => [Fee::NONE; 2],
+        };
+        let gets = |payer: usize, other: usize| {
+            let to = model.fees(maker.symbol, model.tier(parties[payer].account)).map(|fees| fees.account);
+            !fees[payer].is_none() && to == Some(parties[other].account)
+        };
+        let is_charged = fees.iter().any(|fee| !fee.is_none());
+        let facts = [
+            (parties.iter().any(|order| showed.contains(&order.id)), "uncross: hidden shares are shown, and execute"),
+            (parties.iter().all(|order| order.display.is_some()), "uncross: of two orders that hide shares"),
+            (fees.iter().all(|fee| !fee.is_none()), "uncross: fees of both"),
+            (gets(0, 1) || gets(1, 0), "uncross: a fee that one party gets"),
+            (
+                is_charged && parties.iter().any(|order| charged.contains(&order.id)),
+                "uncross: fees of several executions of one order",
+            ),
+            (
+                is_charged && parties.iter().any(|order| order.display.is_some()),
+                "uncross: fees of an order that hides shares",
+            ),
+        ];
+        met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
+        let shows = events[at..].iter().skip(1).take_while(|event| !matches!(event, Event::Uncrossed { .. }));
+        showed.extend(
+            shows.filter_map(|event| if let Event::TipShown { order, .. } = event { Some(*order) } else { None }),
+        );
+        charged.extend(parties.iter().filter(|_| is_charged).map(|order| order.id));
         let facts = [
             (maker.side == Side::Buy, "uncross: a buy is the maker"),
             (maker.side == Side::Sell, "uncross: a sell is the maker"),
@@ -226,6 +277,7 @@ fn uncrossed(before: &Before, events: &[Event], model: &Model) -> Vec<&'static s
         ),
         (before.last[symbol].is_none(), "uncross: without a last price"),
         (reached, "uncross: reaches a stop"),
+        (showed.iter().any(|order| hides(model.order(*order))), "uncross: leaves hidden shares over"),
     ];
     met.extend(facts.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
     met

@@ -2,13 +2,14 @@
 //! to, how a band interrupts trading, and what is known of it after a restart.
 
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
-use crate::common::server::{Launch, PATIENCE};
+use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="100000"/>
@@ -74,9 +75,8 @@ fn orders_gather_over_rest_and_execute_at_one_price_after_a_restart() {
     assert_eq!(put(&http, "SPY", "open"), (200, json!({"phase": "open"})));
     let shown = symbol(&http);
     assert_eq!((shown.get("phase"), &shown["last"], &shown["volume_24h"]), (None, &json!("102"), &json!("10")));
-    let executions = http.read(&format!("/api/v1/orders/{bought}?account=1"))["executions"].clone();
-    let told: Vec<_> = executions.as_array().unwrap().iter().map(|one| (&one["price"], &one["shares"])).collect();
-    assert_eq!(told, [(&json!("102"), &json!("8")), (&json!("102"), &json!("2"))]);
+    let order_told = http.read(&format!("/api/v1/orders/{bought}?account=1"));
+    assert_eq!((&order_told["executed"], &order_told["average_price"]), (&json!("10"), &json!("102")));
     let trades = http.read("/api/v1/symbols/SPY/trades")["trades"].clone();
     assert_eq!(trades.as_array().unwrap().len(), 2);
     assert_eq!(trades[0]["aggressor"], "sell", "the younger order");
@@ -105,16 +105,18 @@ fn a_band_interrupts_trading_and_the_loop_ends_it_while_nobody_sends_anything() 
     http.make("/api/v1/orders", &order("2", "sell", "150", "5"));
     http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
     server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="1"/></create>"#);
-    let interrupting = http.make("/api/v1/orders", &order("1", "buy", "160", "3"));
-    assert_eq!((&interrupting["status"], &interrupting["open"]), (&json!("open"), &json!("3")), "{interrupting}");
+    let interrupting = http.make("/api/v1/orders", &order("1", "buy", "160", "3"))["order_id"].clone();
     let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
     assert!(shown["until"].as_u64().is_some(), "{shown}");
     assert_eq!((&shown["name"], &shown["price"]), (&json!("auction"), &json!("150")));
+    let path = format!("/api/v1/orders/{interrupting}?account=1");
+    assert_eq!(http.read(&path)["open"], "3", "it gathers");
     // Its files alone are looked at.
     let is_open = || server.state()["totals"]["symbols"][0].get("phase").is_none();
     wait_until("the auction to end by itself", PATIENCE, is_open);
     let shown = http.read("/api/v1/symbols/SPY");
     assert_eq!((shown.get("phase"), &shown["last"]), (None, &json!("150")));
+    assert_eq!(http.read(&path)["executed"], "3");
     server.stop();
 }
 
@@ -125,8 +127,9 @@ fn whoever_follows_a_book_is_told_of_its_phase_and_of_what_gathers() {
     server.ask(MARKET);
     let http = Http::new(server.http);
     let mut socket = http.listen();
-    socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
-    assert_eq!(socket.next_of("snapshot", "book").get("phase"), None);
+    let snapshot = socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+    assert_eq!(snapshot.get("phase"), None);
+    socket.patience(PATIENCE);
     let mut told = |phase: Option<Value>| loop {
         let update = socket.next_of("update", "book");
         if update.get("phase").cloned() == phase {
@@ -186,4 +189,44 @@ fn the_tools_print_phases() {
     assert!(dump.contains("phase of SPY: auction") && dump.contains("phase of NONE: halted"), "{dump}");
     assert!(run(&["journal", "stats"]).contains("phases              2"));
     assert!(run(&["state"]).contains("  SPY: 0 shares issued (0 held by sells), phase auction\n"));
+}
+
+/// A time of the day in UTC, so many seconds from now.
+fn in_seconds(seconds: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
+    let day = now % 86_400;
+    format!("{:02}:{:02}:{:02}", day / 3_600, day / 60 % 60, day % 60)
+}
+
+#[test]
+fn a_calendar_changes_phases_while_nobody_sends_anything() {
+    let folder = Folder::new("phases-calendar");
+    let calendar = folder.path().join("calendar");
+    let launch = |lines: &str| {
+        std::fs::write(&calendar, lines).unwrap();
+        Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display()))
+    };
+    let server = launch("# nothing\n").start();
+    server.ask(MARKET);
+    server.kill();
+    let server = launch(&format!("{} * auction # soon\n{} SPY halted\n", in_seconds(2), in_seconds(3))).start();
+    let phases = |server: &Server| {
+        let symbols = server.state()["totals"]["symbols"].clone();
+        [0, 1].map(|at| symbols[at]["phase"]["phase"].as_str().map(str::to_owned))
+    };
+    let expected = [Some("halted".to_owned()), Some("auction".to_owned())];
+    wait_until("the calendar to be followed", PATIENCE, || phases(&server) == expected);
+    server.kill();
+    // What was to be done while no server ran is done at the start.
+    let missed = in_seconds(0);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let server = launch(&format!("{missed} FREE open\n")).start();
+    wait_until("what was missed to be done", PATIENCE, || phases(&server) == [Some("halted".to_owned()), None]);
+    server.stop();
+    let ended = launch("09:00 * open\n9:30 * halted\n").try_start().err().unwrap();
+    assert!(
+        ended.stderr.contains("line 2: time 9:30 is not HH:MM or HH:MM:SS, from 00:00 to 23:59:59"),
+        "{}",
+        ended.stderr
+    );
 }

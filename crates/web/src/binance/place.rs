@@ -372,9 +372,11 @@ fn fills(
     let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
     let (mut found, mut seen) = (Vec::new(), 0);
     let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
+    // It may be the aggressor of an auction since.
+    let is_its = |trade: &Trade| trade.aggressor_order == order && placed.is_none_or(|placed| trade.time == placed);
     let mut take = |trade: &Trade| {
         seen += 1;
-        if trade.aggressor_order == order {
+        if is_its(trade) {
             found.push(*trade);
         }
         !is_older(trade)
@@ -387,7 +389,7 @@ fn fills(
         loop {
             let page = history.trades_of(symbol, before, RECENT_MAX).map_err(Refusal::unreadable)?;
             let (trades, next) = page.ok_or_else(Refusal::internal)?;
-            found.extend(trades.iter().filter(|trade| trade.aggressor_order == order));
+            found.extend(trades.iter().filter(|trade| is_its(trade)));
             let older = trades.iter().any(is_older);
             if older || next.is_none() {
                 break;
