@@ -124,6 +124,9 @@ impl Importer {
         if !issued.eq(self.found.iter().copied()) {
             return fail("the shares of a symbol in positions and open sells are not those that were issued");
         }
+        if self.engine.instruments.phases().any(|(symbol, _)| !self.engine.stops.is_watched(symbol)) {
+            return fail("a phase of a symbol that is not watched");
+        }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
         }
