@@ -20,9 +20,10 @@ pub struct Iceberg {
 
 /// The fewest shares that an order of so many may show at a time.
 pub fn least_display(shares: Shares) -> Shares {
-    let rounding = ICEBERG_PARTS_MAX.saturating_sub(1);
-    let whole = i128::from(shares.units()).saturating_add(rounding.into()).wrapping_div(ICEBERG_PARTS_MAX.into());
-    i64::try_from(whole).ok().and_then(Shares::from_units).expect("invariant: a part is no more than the whole")
+    let (whole, rest) =
+        (shares.units().wrapping_div(ICEBERG_PARTS_MAX), shares.units().wrapping_rem(ICEBERG_PARTS_MAX));
+    let least = Shares::from_units(whole.saturating_add(i64::from(rest > 0)));
+    least.expect("invariant: a part is no more than the whole")
 }
 
 /// What is kept of an open order.

@@ -158,7 +158,7 @@ fn take_back(database: &Database, version: i64) {
             views.iter().for_each(|sql| drop(database.sql(sql)));
         }
         if migration.version == 15 {
-            let from = |version, begin, end| {
+            let from = |version, begin: &str, end: &str| {
                 let sql: &str = &sql_of(version)[sql_of(version).find(begin).unwrap()..];
                 &sql[..sql.find(end).unwrap() + end.len()]
             };
