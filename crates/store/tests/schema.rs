@@ -109,7 +109,7 @@ const UNDO: &[(i64, &str)] = &[
     // Its view and its function took the place of others: see `take_back`.
     (
         15,
-        "DROP VIEW pricetime.book; DROP FUNCTION pricetime.write_icebergs; DROP TABLE pricetime.icebergs;
+        "DROP FUNCTION pricetime.write_icebergs; DROP TABLE pricetime.icebergs;
          DROP INDEX pricetime.executions_by_buy_order;
          DO $$ DECLARE part regclass; BEGIN
             FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'pricetime.executions'::regclass LOOP
@@ -133,13 +133,22 @@ fn take_back(database: &Database, version: i64) {
     for migration in MIGRATIONS.iter().rev().filter(|migration| migration.version > version) {
         let undo = UNDO.iter().find(|(undone, _)| *undone == migration.version);
         let (_, sql) = undo.unwrap_or_else(|| panic!("UNDO lacks migration {}", migration.version));
+        let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
+        if migration.version == 15 {
+            let from = |version, begin: &str, end: &str| {
+                let sql: &str = &sql_of(version)[sql_of(version).find(begin).unwrap()..];
+                &sql[..sql.find(end).unwrap() + end.len()]
+            };
+            database.sql(from(8, "CREATE OR REPLACE VIEW pricetime.book", ";"));
+            let making = from(6, "CREATE FUNCTION pricetime.make_part(", "END $$;");
+            database.sql(&making.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"));
+        }
         database.sql(sql);
         if migration.version == 4 {
             // It gave the views of the one before it a column more.
             let views = MIGRATIONS.iter().find(|migration| migration.version == 3).unwrap();
             database.sql(views.sql);
         }
-        let sql_of = |version| MIGRATIONS.iter().find(|migration| migration.version == version).unwrap().sql;
         let views_of = |version: i64| &sql_of(version)[sql_of(version).find("CREATE OR REPLACE VIEW").unwrap()..];
         if migration.version == 6 {
             database.sql(sql_of(3));
@@ -156,15 +165,6 @@ fn take_back(database: &Database, version: i64) {
         if migration.version == 11 {
             let views = [sql_of(3), views_of(4), views_of(6), views_of(7), views_of(8)];
             views.iter().for_each(|sql| drop(database.sql(sql)));
-        }
-        if migration.version == 15 {
-            let from = |version, begin: &str, end: &str| {
-                let sql: &str = &sql_of(version)[sql_of(version).find(begin).unwrap()..];
-                &sql[..sql.find(end).unwrap() + end.len()]
-            };
-            database.sql(from(8, "CREATE OR REPLACE VIEW pricetime.book", ";"));
-            let making = from(6, "CREATE FUNCTION pricetime.make_part(", "END $$;");
-            database.sql(&making.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"));
         }
         if migration.version == 5 {
             let writing = MIGRATIONS.iter().find(|migration| migration.version == 2).unwrap().sql;
