@@ -221,7 +221,9 @@ fn every_migration_goes_forwards_on_a_filled_database() {
         let lacking = whole.iter().find(|line| !again.contains(line));
         assert!(lacking.is_none() && again.len() == whole.len(), "from version {version}: without {lacking:?}");
         put_back(&database, version);
-        market.forget_reasons();
+        if version < 11 {
+            market.forget_reasons();
+        }
         market.check(&database);
         assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
         // And it goes on there, with all that this program knows.
