@@ -147,7 +147,7 @@ impl ClientOrders {
             let order = &entries[entry];
             order.account == account && order.id == id && order.done.is_some()
         };
-        self.by_id.find_entry(hash, is_done).map(|found| drop(found.remove())).is_ok()
+        self.by_id.find_entry(hash, is_done).map(|found| found.remove()).is_ok()
     }
 
     /// Those whose ids stand for them, by order id.

@@ -92,6 +92,11 @@ pub enum Taken {
 }
 
 impl Taken {
+    /// Whether it is of the shares that were bought, and not of dollars.
+    pub fn is_shares(self) -> bool {
+        matches!(self, Taken::Shares(_))
+    }
+
     /// The shortest decimal.
     pub fn text(self) -> DecimalText {
         match self {

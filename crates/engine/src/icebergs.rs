@@ -20,9 +20,9 @@ pub struct Iceberg {
 
 /// The fewest shares that an order of so many may show at a time.
 pub fn least_display(shares: Shares) -> Shares {
-    let rounding = ICEBERG_PARTS_MAX.saturating_sub(1);
-    let whole = i128::from(shares.units()).saturating_add(rounding.into()).wrapping_div(ICEBERG_PARTS_MAX.into());
-    i64::try_from(whole).ok().and_then(Shares::from_units).expect("invariant: a part is no more than the whole")
+    const PARTS: i128 = ICEBERG_PARTS_MAX as i128;
+    let rounded_up = i128::from(shares.units()).saturating_add(PARTS).saturating_sub(1).wrapping_div(PARTS);
+    i64::try_from(rounded_up).ok().and_then(Shares::from_units).expect("invariant: a part is no more than the whole")
 }
 
 /// What is kept of an open order.

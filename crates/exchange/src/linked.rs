@@ -86,10 +86,10 @@ pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
 }
 
 /// What came of two orders that were to be linked. Errors: which one was refused, and with what; then neither is there.
-pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which, Answer)> {
+pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which, Box<Answer>)> {
     let another_partner = |order| {
         let differs = OrderDifference { partner: true, ..OrderDifference::default() };
-        Answer::Reply(Reply::Rejected(Reject::ClientOrderIdTaken { order, differs }))
+        Box::new(Answer::Reply(Reply::Rejected(Reject::ClientOrderIdTaken { order, differs })))
     };
     match (first, second) {
         (Answer::Reply(Reply::Opened(one)), Answer::Reply(Reply::Opened(other))) => {
@@ -108,7 +108,9 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
         (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Rejected(Reject::NotLinked))) => {
             Err((Which::First, another_partner(*one)))
         }
-        (Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)), refused) => Err((Which::Second, refused.clone())),
-        (refused, _) => Err((Which::First, refused.clone())),
+        (Answer::Reply(Reply::Opened(_) | Reply::Repeated(_)), refused) => {
+            Err((Which::Second, Box::new(refused.clone())))
+        }
+        (refused, _) => Err((Which::First, Box::new(refused.clone()))),
     }
 }

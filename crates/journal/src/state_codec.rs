@@ -210,12 +210,10 @@ fn decode_in_parts(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     if bytes.first() == Some(&IN_PARTS) {
         return Err(CodecError::OutOfBounds("item in parts"));
     }
-    match decode_item(bytes)? {
-        StateItem::ClientOrder { order, id, account, placed, until, display: _, done } => {
-            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
-        }
-        _ => Err(CodecError::OutOfBounds("item in parts")),
-    }
+    let StateItem::ClientOrder { order, id, account, placed, until, display: _, done } = decode_item(bytes)? else {
+        return Err(CodecError::OutOfBounds("item in parts"));
+    };
+    Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
 }
 
 fn stop_bits(placed: &NewOrder<SymbolIndex>) -> u8 {

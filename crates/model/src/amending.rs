@@ -46,10 +46,8 @@ impl Model {
         let order = &mut self.orders[id.0 as usize - 1];
         // One that was to execute loses what it shows, any other one what it hides, as far as that goes.
         let hidden = order.open.less(order.shown);
-        let of_shown = match why {
-            CancelReason::SelfTrade => shares.min(order.shown),
-            _ => shares.less(shares.min(hidden)),
-        };
+        let was_to_execute = why == CancelReason::SelfTrade;
+        let of_shown = if was_to_execute { shares.min(order.shown) } else { shares.less(shares.min(hidden)) };
         order.open = order.open.less(shares);
         order.shown = order.shown.less(of_shown);
         order.reduced = order.reduced.plus(shares);

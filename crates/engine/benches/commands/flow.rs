@@ -270,7 +270,7 @@ impl Maker {
         match reply {
             Reply::Opened(_) => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
-            Reply::Created | Reply::Amended { .. } | Reply::Activated | Reply::Expired => {}
+            Reply::Created | Reply::Amended { .. } | Reply::Activated | Reply::Expired | Reply::Freed(_) => {}
             Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,
         }
         self.counts.crossed += u64::from(executions > 0);

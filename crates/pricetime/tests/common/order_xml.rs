@@ -84,18 +84,13 @@ pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
 
 /// The element that changes fees or a tier, and its attributes, in the order in which a reply repeats them; none for another command.
 pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
-    match *command {
-        Command::ChangeFees { symbol, tier, fees } => {
-            let said =
-                |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");
-            let said = fees.map(said).unwrap_or_default();
-            Some(("fees", format!(" sym=\"{symbol}\" tier=\"{}\"{said}", tier.number())))
-        }
-        Command::ChangeTier { account, tier } => {
-            Some(("tier", format!(" id=\"{account}\" tier=\"{}\"", tier.number())))
-        }
-        _ => None,
+    if let Command::ChangeTier { account, tier } = *command {
+        return Some(("tier", format!(" id=\"{account}\" tier=\"{}\"", tier.number())));
     }
+    let Command::ChangeFees { symbol, tier, fees } = *command else { return None };
+    let said = |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");
+    let said = fees.map(said).unwrap_or_default();
+    Some(("fees", format!(" sym=\"{symbol}\" tier=\"{}\"{said}", tier.number())))
 }
 
 /// The attributes of an `<order>` for money.

@@ -63,7 +63,7 @@ fn an_iceberg_is_told_whole_to_its_account_and_by_its_tip_to_the_others() {
     assert_eq!(told(&http), [(); 3].map(|()| json!(["77", "77", "10", "10"])));
     let (level, queue) = book(&http);
     assert_eq!(queue, json!([[1, "10"], [2, "5"]]));
-    assert_eq!(level.to_string().contains("\"15\""), true, "{level}");
+    assert!(level.to_string().contains("\"15\""), "{level}");
     // The tip is bought, and a part of what stands behind it: the next part comes last.
     let buy = json!({"account": "2", "symbol": "SPY", "side": "buy", "limit": "9", "shares": "12"});
     http.make("/api/v1/orders", &buy);
@@ -80,7 +80,7 @@ fn an_iceberg_is_told_whole_to_its_account_and_by_its_tip_to_the_others() {
         assert_eq!(told(&http), [(); 3].map(|()| json!(["77", "67", "10", "10"])));
         let (level, queue) = book(&http);
         assert_eq!(queue, json!([[2, "3"], [1, "10"]]), "{stops:?}");
-        assert_eq!(level.to_string().contains("\"13\""), true, "{level}");
+        assert!(level.to_string().contains("\"13\""), "{level}");
     }
     let canceled = http.send("DELETE", "/api/v1/orders/1?account=1", None, &[]).body;
     assert_eq!(fields(&canceled, ["open", "executed", "canceled", "shown"]), json!(["0", "10", "67", null]));

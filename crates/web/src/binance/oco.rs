@@ -105,11 +105,11 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     let pair = match placed_pair(&one, &other) {
         Ok(pair) if pair.repeated => return Err(Refusal::duplicate()),
         Ok(pair) => pair,
-        Err((Which::First | Which::Second, exchange::Answer::Unavailable(why))) => {
-            return Err(Refusal::unavailable(why));
-        }
-        Err((Which::First | Which::Second, exchange::Answer::Reply(reply))) => {
-            return Err(placed(reply).err().unwrap_or_else(Refusal::duplicate));
+        Err((Which::First | Which::Second, why)) => {
+            return Err(match *why {
+                exchange::Answer::Unavailable(why) => Refusal::unavailable(why),
+                exchange::Answer::Reply(reply) => placed(reply).err().unwrap_or_else(Refusal::duplicate),
+            });
         }
     };
     let counts = &site.market()?.order_counts;

@@ -71,7 +71,7 @@ pub(crate) async fn place(
     let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
     let placed = placed_pair(&one, &other).map_err(|(which, why)| {
         let field = if which == Which::First { FIRST } else { SECOND };
-        problem::reply(why).err().unwrap_or_else(Problem::unknown_outcome).within(field)
+        problem::reply(*why).err().unwrap_or_else(Problem::unknown_outcome).within(field)
     })?;
     let [one, other] = placed.orders;
     let orders = [first.placed(&site, one).await?, second.placed(&site, other).await?];

@@ -72,26 +72,9 @@ pub(crate) fn tier(number: u64) -> Result<Tier, Problem> {
     tier.ok_or_else(|| Problem::field("tier", format!("tier {}", engine::TierError)))
 }
 
-/// What an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it sold for. Both are missing where
-/// it paid nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Paid)]
-pub(crate) struct PaidShape {
-    #[schema(value_type = Option<values::Money>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fee: Option<String>,
-    #[schema(value_type = Option<values::FeeOf>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fee_of: Option<&'static str>,
-}
-
-impl PaidShape {
-    pub(crate) fn of(fee: Fee, price: Price, shares: Shares) -> PaidShape {
-        let Some(taken) = fee.taken(price, shares) else { return PaidShape::default() };
-        let of = match taken {
-            Taken::Shares(_) => "shares",
-            Taken::Money(_) => "dollars",
-        };
-        PaidShape { fee: Some(taken.text().as_str().to_owned()), fee_of: Some(of) }
-    }
+/// What an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it sold for. None where it paid
+/// nothing.
+pub(super) fn paid(fee: Fee, price: Price, shares: Shares) -> (Option<String>, Option<&'static str>) {
+    let said = |taken: Taken| (taken.text().as_str().to_owned(), if taken.is_shares() { "shares" } else { "dollars" });
+    fee.taken(price, shares).map(said).unzip()
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
-use super::fees::PaidShape;
+use super::fees::paid;
 use super::order::{limit_text, trigger_texts};
 use super::side_name;
 use super::trade::role;
@@ -75,8 +75,13 @@ pub(crate) struct ExecutedReport {
     price: String,
     #[schema(value_type = values::Shares)]
     shares: String,
-    #[serde(flatten)]
-    paid: PaidShape,
+    /// What it paid for this, if anything.
+    #[schema(value_type = Option<values::Money>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee: Option<String>,
+    #[schema(value_type = Option<values::FeeOf>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee_of: Option<&'static str>,
 }
 
 /// An execution had reached what an order waited for: it is active from now on.
@@ -157,18 +162,22 @@ impl ReportShape {
                     shares: order.shares.to_string(),
                 })
             }
-            Report::Executed(trade, side) => ReportShape::Executed(ExecutedReport {
-                sequence: trade.sequence.0,
-                time: trade.time.0,
-                order_id: trade.order(*side).0,
-                trade_id: trade.id,
-                symbol: name(trade.symbol),
-                side: side_name(*side),
-                role: role(trade, *side),
-                price: trade.price.to_string(),
-                shares: trade.shares.to_string(),
-                paid: PaidShape::of(trade.fee(*side), trade.price, trade.shares),
-            }),
+            Report::Executed(trade, side) => {
+                let (fee, fee_of) = paid(trade.fee(*side), trade.price, trade.shares);
+                ReportShape::Executed(ExecutedReport {
+                    sequence: trade.sequence.0,
+                    time: trade.time.0,
+                    order_id: trade.order(*side).0,
+                    trade_id: trade.id,
+                    symbol: name(trade.symbol),
+                    side: side_name(*side),
+                    role: role(trade, *side),
+                    price: trade.price.to_string(),
+                    shares: trade.shares.to_string(),
+                    fee,
+                    fee_of,
+                })
+            }
             Report::Noted(note) => match note.what {
                 Noted::Triggered(trigger) => {
                     let [stop, take_profit] = trigger_texts(note.side, Some(trigger));

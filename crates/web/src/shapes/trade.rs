@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::values;
 
-use super::fees::PaidShape;
+use super::fees::paid;
 use super::side_name;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -76,8 +76,13 @@ pub(crate) struct ExecutionShape {
     shares: String,
     #[schema(value_type = values::Time)]
     time: u64,
-    #[serde(flatten)]
-    paid: PaidShape,
+    /// What it paid for this, if anything.
+    #[schema(value_type = Option<values::Money>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee: Option<String>,
+    #[schema(value_type = Option<values::FeeOf>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fee_of: Option<&'static str>,
 }
 
 impl ExecutionShape {
@@ -86,6 +91,7 @@ impl ExecutionShape {
             true => trade.aggressor_account,
             false => trade.maker_account,
         };
+        let (fee, fee_of) = paid(trade.fee(side), trade.price, trade.shares);
         ExecutionShape {
             trade_id: trade.id,
             order_id: trade.order(side).0,
@@ -96,7 +102,8 @@ impl ExecutionShape {
             price: trade.price.to_string(),
             shares: trade.shares.to_string(),
             time: trade.time.0,
-            paid: PaidShape::of(trade.fee(side), trade.price, trade.shares),
+            fee,
+            fee_of,
         }
     }
 }
