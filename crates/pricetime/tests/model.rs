@@ -411,7 +411,8 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Phase { symbol, phase } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["phase"];
                 assert_eq!(told["phase"], phase.phase.name());
-                assert_eq!(told.get("until_us").and_then(Value::as_u64), phase.until.map(|until| until.0));
+                // The model's time stands still: when the server's auction ends is another time.
+                assert_eq!(told.get("until_us").is_some(), phase.until.is_some());
             }
             StateItem::Rules { symbol, rules } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["rules"];
