@@ -300,6 +300,8 @@ impl Effects {
                 shares,
                 ..
             } => {
+                // What the command before placed may execute now: it rests, and none arrives.
+                self.arriving = None;
                 let orders = ((maker, maker_account), (aggressor, aggressor_account));
                 self.execute(symbol, orders, aggressor_side, price, shares, (sequence, time));
             }

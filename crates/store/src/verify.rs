@@ -125,11 +125,13 @@ const REFERENCES: &str = "
     UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";
-/// Executions of two orders that executed with each other before, where the one that was open first is kept and shows all its shares.
+/// Executions of two orders that executed with each other before, where both are kept and show all their shares. (In an auction one with
+/// parts that is the younger one executes with the other again and again, too.)
 const TWICE: &str = "
     SELECT max(e.id) FROM pricetime.executions e
     JOIN pricetime.orders o ON o.id = CASE e.aggressor WHEN 'buy' THEN e.sell_order ELSE e.buy_order END
-    LEFT JOIN pricetime.icebergs i ON i.order_id = o.id
+    JOIN pricetime.orders a ON a.id = CASE e.aggressor WHEN 'buy' THEN e.buy_order ELSE e.sell_order END
+    LEFT JOIN pricetime.icebergs i ON i.order_id IN (o.id, a.id)
     WHERE i.order_id IS NULL GROUP BY e.buy_order, e.sell_order HAVING count(*) > 1 LIMIT 1";
 
 /// Client order ids of orders that are not there or another account's, or that were done at another time than it says.

@@ -9,8 +9,8 @@ use std::convert::Infallible;
 use common::market::{Market, state};
 use common::postgres::database;
 use engine::{
-    AccountId, Command, DOLLAR, Distance, DoneOrders, Money, NewOrder, Pause, Phase, Position, Price, Shares, Side,
-    StateItem, Symbol, SymbolIndex, SymbolRules,
+    AccountId, Command, DOLLAR, Distance, DoneOrders, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price,
+    Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules,
 };
 
 const ONE: i64 = 100_000_000;
@@ -82,7 +82,7 @@ fn sql_shows_the_phases_that_a_server_goes_on_with() {
 fn a_market_in_auctions_goes_on_and_ends_where_the_model_does() {
     for seed in [2, 5, 7] {
         let database = database();
-        let mut market = Market::of_all_kinds(seed).with_rules().with_phases();
+        let mut market = Market::of_all_kinds(seed).with_rules().with_links().with_icebergs().with_fees().with_phases();
         for server in 0..3 {
             let mut writer = database.writer(&format!("server {server}"));
             market.engine = writer.load(seed, DoneOrders::Keep).unwrap().engine;
@@ -91,6 +91,37 @@ fn a_market_in_auctions_goes_on_and_ends_where_the_model_does() {
             writer.close();
         }
     }
+}
+
+#[test]
+fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
+    let (database, mut market) = (database(), market());
+    let berg = |market: &mut Market| {
+        let [shares, display] = [9, 3].map(|shares| Shares::from_units(shares * ONE).unwrap());
+        let order = NewOrder::limit(symbol("BERG"), Side::Sell, Price::from_units(90 * ONE).unwrap(), shares);
+        let asked = IcebergOrder { account: account(), order, display, client_id: None, until: None };
+        market.apply(asked.command().unwrap());
+    };
+    market.apply(Command::CreateSymbol { symbol: symbol("BERG") });
+    let shares = Position::from_units(18 * i128::from(ONE));
+    market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    berg(&mut market);
+    place(&mut market, "BERG", Side::Buy, 110, 6);
+    // Just before the auction ends: it arrives with its own command, and not with that one.
+    berg(&mut market);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.restart(&database, "one");
+    // One with parts that is the younger one executes with the other again and again.
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    place(&mut market, "BERG", Side::Buy, 110, 12);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    place(&mut market, "BERG", Side::Buy, 110, 9);
+    market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
+    berg(&mut market);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.restart(&database, "two");
 }
 
 #[test]

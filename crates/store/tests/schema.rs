@@ -269,7 +269,8 @@ fn a_migration_that_fails_leaves_nothing_of_itself() {
         (5, "CREATE TABLE pricetime.executions_1 (x int)", "executions_1"),
         (7, "CREATE TABLE pricetime.waiting_by_trigger (x int)", "waiting_by_trigger"),
         (10, "CREATE TABLE pricetime.reductions (x int)", "reductions"),
-        (11, "CREATE TABLE pricetime.linked_orders (x int)", "linked_orders"),
+        (12, "CREATE TABLE pricetime.linked_orders (x int)", "linked_orders"),
+        (15, "CREATE TABLE pricetime.symbol_phases (x int)", "symbol_phases"),
     ] {
         let database = database();
         let mut market = Market::new(4);
