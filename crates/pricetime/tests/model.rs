@@ -411,7 +411,7 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Phase { symbol, phase } => {
                 let told = &state["totals"]["symbols"][symbol.0 as usize]["phase"];
                 assert_eq!(told["phase"], phase.phase.name());
-                // The model knows no clock.
+                // The model's time stands still: when the server's auction ends is another time.
                 assert_eq!(told.get("until_us").is_some(), phase.until.is_some());
             }
             StateItem::Rules { symbol, rules } => {

@@ -217,8 +217,7 @@ fn a_calendar_changes_phases_while_nobody_sends_anything() {
     let expected = [Some("halted".to_owned()), Some("auction".to_owned())];
     wait_until("the calendar to be followed", PATIENCE, || phases(&server) == expected);
     server.kill();
-    // What was to be done while no server ran is done at the start.
-    // This second may have begun before the last command.
+    // What was to be done while no server ran is done at the start. It is behind the last command, which may be of this second.
     let missed = in_seconds(1);
     std::thread::sleep(Duration::from_millis(2_500));
     let server = launch(&format!("{missed} FREE open\n")).start();
