@@ -177,6 +177,12 @@ async def calls():
         assert await client.ws_ping() == {} and (await client.ws_get_time())["serverTime"] > 0
         canceled = await client.ws_cancel_order(**qqq, orderId=resting["orderId"])
         assert canceled["status"] == "CANCELED", canceled
+        either = await client.ws_create_oco_order(
+            **qqq, side="BUY", quantity="1", aboveType="STOP_LOSS", aboveStopPrice="900", belowType="LIMIT_MAKER", belowPrice="1"
+        )
+        assert [order["type"] for order in either["orderReports"]] == ["STOP_LOSS", "LIMIT_MAKER"], either
+        await client.ws_cancel_order(**qqq, orderId=either["orderReports"][1]["orderId"])
+        assert await client.ws_get_open_orders(**qqq) == [], either
         again = await client.ws_order_limit_sell(**qqq, quantity="1", price="999")
         [last] = await client.ws_cancel_all_open_orders(**qqq)
         assert (last["orderId"], last["status"]) == (again["orderId"], "CANCELED"), last
@@ -184,7 +190,7 @@ async def calls():
             (-2011, client.ws_cancel_order(**qqq, orderId=resting["orderId"])),
             (-2010, client.ws_order_limit_buy(**qqq, quantity="100000", price="150")),
             (-1121, client.ws_get_order_book(symbol="NONEUSD")),
-            (-1020, client.ws_create_oco_order(**test)),
+            (-1106, client.ws_create_oco_order(**test)),
         ]:
             try:
                 raise AssertionError(await refused_call)

@@ -31,6 +31,7 @@ impl Accounts {
         self.list.len() < u32::MAX as usize
     }
 
+    #[inline(always)]
     pub(crate) fn find(&self, id: AccountId) -> Option<AccountIndex> {
         let hash = self.hasher.hash_one(id);
         self.by_id.find(hash, |&index| self.list[index as usize].id == id).map(|&index| AccountIndex(index))
@@ -131,6 +132,7 @@ impl Positions {
     }
 
     /// Takes from a position if it holds as much, and gives what it held. Error: what it holds.
+    #[inline(always)]
     pub(crate) fn debit(
         &mut self,
         account: AccountIndex,

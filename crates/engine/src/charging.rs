@@ -66,18 +66,19 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn execute_charged(
         &mut self,
-        aggressor: &mut Aggressor,
+        mut aggressor: Aggressor,
         maker: u32,
         price: Price,
         events: &mut impl FnMut(Event),
-    ) {
+    ) -> Aggressor {
         let (payer, maker_account) = (aggressor.account, self.orders.get(maker).account);
         let (symbol, side) = (aggressor.symbol, aggressor.side);
         let charge = self.charge(symbol, side, maker_account, payer);
-        let shares = self.execute_for(aggressor, maker, price, &charge, events);
+        let shares = self.execute_for(&mut aggressor, maker, price, &charge, events);
         // What the aggressor's account has was changed, and told, while it matches.
         aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
         self.pay_out(&charge, symbol, price, shares, events);
+        aggressor
     }
 
     /// What both parties to an execution pay of which the aggressor is of this side.

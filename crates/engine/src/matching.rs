@@ -20,7 +20,9 @@ use crate::slab::NONE;
 /// may look at them again.
 const LOOKED_AT_MAX: usize = 1_000;
 
-/// The order being placed, while it matches.
+/// The order being placed, while it matches. It is given by value to what is called seldom: while nobody has a reference to it, its
+/// fields stay in registers.
+#[derive(Clone, Copy)]
 pub(crate) struct Aggressor {
     pub(crate) slot: u32,
     order: OrderId,
@@ -527,7 +529,9 @@ impl Engine {
         if self.fees.is_empty() {
             self.execute_for(aggressor, maker, price, &Charge::NONE, events);
         } else {
-            self.execute_charged(aggressor, maker, price, events);
+            let Aggressor { wanted, money, fees, self_traded, prices, .. } =
+                self.execute_charged(*aggressor, maker, price, events);
+            *aggressor = Aggressor { wanted, money, fees, self_traded, prices, ..*aggressor };
         }
     }
 
@@ -597,6 +601,7 @@ impl Engine {
     }
 
     /// Credits the aggressor with what its executions came to, and reports what changed on its account.
+    #[inline(always)]
     fn settle(&mut self, aggressor: &Aggressor, placed: Shares, events: &mut impl FnMut(Event)) {
         let Aggressor { account, symbol, money, .. } = *aggressor;
         match aggressor.before {
