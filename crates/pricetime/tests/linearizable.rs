@@ -15,6 +15,8 @@ mod common;
 #[allow(dead_code)]
 mod postgres;
 
+use common::port;
+
 use std::time::Duration;
 
 use account::{Account, AccountCall, Asked, Order, Told};

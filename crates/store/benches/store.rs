@@ -2,6 +2,8 @@
 //! `past`, `parts`, `ways`, `recovery`. Starts a PostgreSQL of its own, synced, its folder in `TMPDIR`. Prints tables.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
+#[path = "../tests/common/port.rs"]
+mod port;
 #[path = "../tests/common/postgres.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod postgres;

@@ -4,10 +4,9 @@
 
 mod common;
 
-use std::convert::Infallible;
-
-use common::market::{Market, state};
+use common::market::Market;
 use common::postgres::database;
+use common::simple::goes_in_and_comes_out;
 use engine::{
     AccountId, Command, DOLLAR, FeeRate, Fees, Money, NewOrder, Position, Price, Shares, Side, StateItem, Symbol, Tier,
 };
@@ -72,23 +71,12 @@ fn sql_shows_the_fees_that_a_server_goes_on_with() {
 #[test]
 fn fees_go_in_and_come_out_the_same() {
     let market = market();
-    let items = state(&market.engine);
-    let is_of_fees = |item: &&StateItem| matches!(item, StateItem::Fees { .. } | StateItem::Tier { .. });
-    assert_eq!(items.iter().filter(is_of_fees).count(), 3);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.iter().copied().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
+    let mut store = goes_in_and_comes_out(
+        &market,
+        &database,
+        (3, |item| matches!(item, StateItem::Fees { .. } | StateItem::Tier { .. })),
+    );
     let mut done = Vec::new();
     store
         .export_done(&mut |order| {

@@ -5,47 +5,10 @@
 
 mod common;
 
-use std::convert::Infallible;
-
-use common::market::{Market, state};
+use common::market::Market;
 use common::postgres::database;
-use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, DoneOrders, IcebergOrder, Money, NewOrder, OrderId, Position, Price,
-    Shares, Side, StateItem, Symbol, Trigger,
-};
-
-fn account(number: u8) -> AccountId {
-    AccountId::parse(&[b'0' + number]).unwrap()
-}
-
-fn spy() -> Symbol {
-    Symbol::parse(b"SPY").unwrap()
-}
-
-fn price(dollars: i64) -> Price {
-    Price::from_units(dollars * 100_000_000).unwrap()
-}
-
-fn shares(count: i64) -> Shares {
-    Shares::from_units(count * 100_000_000).unwrap()
-}
-
-fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
-    NewOrder::limit(spy(), side, price(dollars), shares(count))
-}
-
-/// A market with two accounts that have much of everything.
-fn market() -> Market {
-    let mut market = Market::of_all_kinds(1);
-    let balance = Money::from_units(1_000_000_000 * DOLLAR);
-    let issued = Position::from_units(1_000_000_000 * 100_000_000);
-    market.apply(Command::CreateSymbol { symbol: spy() });
-    for number in [1, 2] {
-        market.apply(Command::CreateAccount { account: account(number), balance });
-        market.apply(Command::IssueShares { symbol: spy(), account: account(number), shares: issued });
-    }
-    market
-}
+use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares};
+use engine::{ClientOrderId, Command, DoneOrders, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
 
 fn place(market: &mut Market, number: u8, order: NewOrder) {
     market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
@@ -90,7 +53,7 @@ fn a_recovery_finds_every_tip_in_its_place() {
 #[test]
 fn a_tip_stands_behind_an_order_that_the_same_command_activated() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     in_parts(&mut market, None, limit(Side::Sell, 100, 30), 10);
     place(&mut market, 2, limit(Side::Sell, 95, 1));
     let reached = Trigger::from_below(price(95));
@@ -115,27 +78,12 @@ fn a_tip_stands_behind_an_order_that_the_same_command_activated() {
 
 #[test]
 fn a_folder_with_icebergs_goes_in_and_comes_out_the_same() {
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     in_parts(&mut market, Some("done"), limit(Side::Sell, 100, 3), 1);
     in_parts(&mut market, Some("part"), limit(Side::Sell, 100, 15), 4);
     in_parts(&mut market, None, limit(Side::Sell, 120, 9), 9);
     in_parts(&mut market, Some("waits"), limit(Side::Sell, 300, 6).triggered_by(Trigger::from_below(price(250))), 2);
     place(&mut market, 2, limit(Side::Buy, 100, 11));
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| matches!(item, StateItem::Iceberg { .. })).count(), 3);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.clone().into_iter().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    store.verify().unwrap();
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
+    goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Iceberg { .. })));
 }

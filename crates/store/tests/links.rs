@@ -4,32 +4,15 @@
 
 mod common;
 
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use common::market::{Market, state};
 use common::postgres::database;
+use common::simple::{account, goes_in_and_comes_out, price, rich, shares, spy};
 use engine::{
-    AccountId, AccountIndex, CancelReason, Command, DOLLAR, DoneOrders, Money, NewOrder, OrderId, OrderKind, Position,
-    Price, Sequence, Shares, Side, StateItem, Symbol, Trigger,
+    AccountIndex, CancelReason, Command, DoneOrders, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger,
 };
 use store::{Befell, Reader, Stop};
-
-fn account(number: u8) -> AccountId {
-    AccountId::parse(&[b'0' + number]).unwrap()
-}
-
-fn spy() -> Symbol {
-    Symbol::parse(b"SPY").unwrap()
-}
-
-fn price(dollars: i64) -> Price {
-    Price::from_units(dollars * 100_000_000).unwrap()
-}
-
-fn shares(count: i64) -> Shares {
-    Shares::from_units(count * 100_000_000).unwrap()
-}
 
 fn place(market: &mut Market, number: u8, order: NewOrder) -> u64 {
     market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
@@ -43,19 +26,6 @@ fn place_two(market: &mut Market, number: u8, side: Side, limit: i64, stop: i64,
     let second = second.triggered_by(Trigger::stop_loss(side, price(stop)));
     market.apply(Command::PlaceLinked { account: account(number), order: second, client_id: None, until: None });
     [first, market.model.orders_placed()]
-}
-
-/// A market with two accounts that have much of everything.
-fn market() -> Market {
-    let mut market = Market::of_all_kinds(1);
-    let balance = Money::from_units(1_000_000_000 * DOLLAR);
-    let issued = Position::from_units(1_000_000_000 * 100_000_000);
-    market.apply(Command::CreateSymbol { symbol: spy() });
-    for number in [1, 2] {
-        market.apply(Command::CreateAccount { account: account(number), balance });
-        market.apply(Command::IssueShares { symbol: spy(), account: account(number), shares: issued });
-    }
-    market
 }
 
 const LINKS: &str = "SELECT order_id, partner FROM pricetime.links ORDER BY order_id";
@@ -81,7 +51,7 @@ fn random_markets_with_pairs_are_kept_over_restarts() {
 #[test]
 fn pairs_are_linked_and_parted_within_a_batch_and_over_many() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let [low, _] = place_two(&mut market, 1, Side::Buy, 90, 120, 5);
     let [high, stop] = place_two(&mut market, 2, Side::Sell, 110, 80, 4);
     place_two(&mut market, 2, Side::Sell, 111, 81, 1);
@@ -109,7 +79,7 @@ fn pairs_are_linked_and_parted_within_a_batch_and_over_many() {
 #[test]
 fn whoever_reads_the_past_is_told_the_partner() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     place_two(&mut market, 1, Side::Buy, 90, 120, 5);
     place(&mut market, 1, NewOrder::limit(spy(), Side::Buy, price(50), shares(1)));
     let [canceled, _] = place_two(&mut market, 1, Side::Sell, 110, 80, 4);
@@ -137,28 +107,13 @@ fn whoever_reads_the_past_is_told_the_partner() {
 
 #[test]
 fn a_folder_with_pairs_goes_in_and_comes_out_the_same() {
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let [first, _] = place_two(&mut market, 1, Side::Buy, 90, 120, 5);
     place_two(&mut market, 2, Side::Sell, 110, 80, 4);
     let [done, _] = place_two(&mut market, 2, Side::Sell, 111, 81, 1);
     market.apply(Command::CancelOrder { account: account(2), order: OrderId(done).into() });
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| matches!(item, StateItem::Link { .. })).count(), 2);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.clone().into_iter().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    store.verify().unwrap();
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
+    let store = goes_in_and_comes_out(&market, &database, (2, |item| matches!(item, StateItem::Link { .. })));
     // It goes on there: one of a pair is canceled, and the other one with it.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
@@ -185,7 +140,7 @@ fn rows_of_pairs_that_do_not_agree_are_named() {
         ("DELETE FROM pricetime.notes WHERE order_id = 1", "notes says of order 2"),
     ] {
         let database = database();
-        let mut market = market();
+        let mut market = rich(&[1, 2]);
         place_two(&mut market, 1, Side::Sell, 110, 80, 4);
         place(&mut market, 1, NewOrder::limit(spy(), Side::Sell, price(150), shares(1)));
         let mut writer = database.writer("one");

@@ -4,10 +4,9 @@
 
 mod common;
 
-use std::convert::Infallible;
-
-use common::market::{Market, state};
+use common::market::Market;
 use common::postgres::database;
+use common::simple::goes_in_and_comes_out;
 use engine::{
     AccountId, Command, DOLLAR, Distance, DoneOrders, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price,
     Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules,
@@ -127,23 +126,8 @@ fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
 #[test]
 fn phases_go_in_and_come_out_the_same() {
     let market = market();
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| matches!(item, StateItem::Phase { .. })).count(), 3);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.iter().copied().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
-    store.verify().unwrap();
+    goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Phase { .. })));
 }
 
 #[test]

@@ -4,10 +4,9 @@
 
 mod common;
 
-use std::convert::Infallible;
-
-use common::market::{Market, state};
+use common::market::Market;
 use common::postgres::database;
+use common::simple::goes_in_and_comes_out;
 use engine::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
 use store::StoreError;
 
@@ -67,23 +66,8 @@ fn sql_shows_the_rules_that_a_server_goes_on_with() {
 #[test]
 fn rules_go_in_and_come_out_the_same() {
     let market = market();
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| matches!(item, StateItem::Rules { .. })).count(), 3);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.iter().copied().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
-    store.verify().unwrap();
+    goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Rules { .. })));
 }
 
 #[test]

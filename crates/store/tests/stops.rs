@@ -5,14 +5,14 @@
 
 mod common;
 
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use common::market::{Market, state};
 use common::postgres::{Database, database};
+use common::simple::{goes_in_and_comes_out, limit, price, shares, spy};
 use engine::{
-    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Money, NewOrder, OrderId, OrderKind, Position, Price,
-    Sequence, Shares, Side, StateItem, Symbol, Trigger,
+    AccountId, AccountIndex, Command, DOLLAR, DoneOrders, Money, NewOrder, OrderId, OrderKind, Position, Sequence,
+    Side, StateItem, Trigger,
 };
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 
@@ -21,22 +21,6 @@ const ACTIVATED_MAX: usize = 1_000;
 
 fn account() -> AccountId {
     AccountId::parse(b"7").unwrap()
-}
-
-fn spy() -> Symbol {
-    Symbol::parse(b"SPY").unwrap()
-}
-
-fn price(dollars: i64) -> Price {
-    Price::from_units(dollars * 100_000_000).unwrap()
-}
-
-fn shares(count: i64) -> Shares {
-    Shares::from_units(count * 100_000_000).unwrap()
-}
-
-fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
-    NewOrder::limit(spy(), side, price(dollars), shares(count))
 }
 
 /// A market with one account that has much of everything.
@@ -169,24 +153,8 @@ fn a_folder_with_orders_in_any_place_goes_in_and_comes_out_the_same() {
     }
     wait(&mut market, limit(Side::Buy, 90, 1), Trigger::from_below(price(109)));
     trade(&mut market, 110);
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| is_reached(item)).count(), 51);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let done = market.done_orders();
-    let given = |items: Vec<StateItem>| items.into_iter().map(Ok::<_, Infallible>);
-    let imported = store.import(given(items.clone()), done.into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
-    store.verify().unwrap();
+    let store = goes_in_and_comes_out(&market, &database, (51, is_reached));
     // It goes on there: those that were reached come behind those that rest.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;

@@ -10,51 +10,14 @@ use std::time::{Duration, Instant};
 
 use common::market::{Market, state};
 use common::postgres::{Database, database};
+use common::simple::{account, client_id, goes_in_and_comes_out, limit, price, rich, shares, spy};
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Command, DOLLAR, Deadline, DoneOrders, Engine, Entry, Money,
-    NewOrder, OrderId, OrderKind, OrderName, Position, Price, Reply, SelfTrade, Sequence, Shares, Side, StateItem,
-    Symbol, Time, Trigger,
+    AccountIndex, CancelReason, Command, Deadline, DoneOrders, Engine, Entry, NewOrder, OrderId, OrderKind, OrderName,
+    Reply, SelfTrade, Sequence, Side, StateItem, Time, Trigger,
 };
 use store::{Keep, Reader, Retention, Stop, StoreError};
 
 const HOUR_US: u64 = 3_600_000_000;
-
-fn account(number: u8) -> AccountId {
-    AccountId::parse(&[b'0' + number]).unwrap()
-}
-
-fn spy() -> Symbol {
-    Symbol::parse(b"SPY").unwrap()
-}
-
-fn price(dollars: i64) -> Price {
-    Price::from_units(dollars * 100_000_000).unwrap()
-}
-
-fn shares(count: i64) -> Shares {
-    Shares::from_units(count * 100_000_000).unwrap()
-}
-
-fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
-    NewOrder::limit(spy(), side, price(dollars), shares(count))
-}
-
-fn client_id(text: &str) -> ClientOrderId {
-    ClientOrderId::parse(text.as_bytes()).unwrap()
-}
-
-/// A market with two accounts that have much of everything.
-fn market() -> Market {
-    let mut market = Market::of_all_kinds(1);
-    let balance = Money::from_units(1_000_000_000 * DOLLAR);
-    let issued = Position::from_units(1_000_000_000 * 100_000_000);
-    market.apply(Command::CreateSymbol { symbol: spy() });
-    for number in [1, 2] {
-        market.apply(Command::CreateAccount { account: account(number), balance });
-        market.apply(Command::IssueShares { symbol: spy(), account: account(number), shares: issued });
-    }
-    market
-}
 
 /// So many hours from now.
 fn hours(market: &Market, hours: u64) -> Option<Deadline> {
@@ -87,7 +50,7 @@ fn history(database: &Database, columns: &str) -> Vec<String> {
 #[test]
 fn orders_end_at_their_time_over_restarts() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let (soon, late) = (hours(&market, 1), hours(&market, 20));
     place_until(&mut market, 1, limit(Side::Buy, 90, 2), late);
     place_until(&mut market, 2, limit(Side::Buy, 91, 3), soon);
@@ -135,7 +98,7 @@ fn orders_end_at_their_time_over_restarts() {
 #[test]
 fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     place(&mut market, 1, limit(Side::Sell, 100, 9));
     place(&mut market, 1, limit(Side::Sell, 100, 4));
     let waiting = limit(Side::Sell, 300, 6).triggered_by(Trigger::from_below(price(250)));
@@ -166,7 +129,7 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
 #[test]
 fn what_is_kept_of_orders_that_met_their_own() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     for (mode, own, arriving) in [
         (SelfTrade::CancelNewest, 2, 3),
         (SelfTrade::CancelOldest, 2, 3),
@@ -214,7 +177,7 @@ fn told_again(engine: &mut Engine, name: &str, order: NewOrder, until: Option<De
 #[test]
 fn an_order_sent_again_after_a_restart_is_compared_with_what_was_first_placed() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let until = hours(&market, 10);
     let [open, done] = [10, 6].map(|count| limit(Side::Sell, 100, count).with_self_trade(SelfTrade::CancelOldest));
     place_named(&mut market, "done", done, until);
@@ -250,7 +213,7 @@ fn an_order_sent_again_after_a_restart_is_compared_with_what_was_first_placed() 
 #[test]
 fn whoever_reads_the_past_is_told_the_terms() {
     let database = database();
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let soon = hours(&market, 1);
     place_until(&mut market, 1, limit(Side::Buy, 90, 5).with_self_trade(SelfTrade::Decrement), soon);
     place(&mut market, 1, limit(Side::Buy, 80, 4).with_self_trade(SelfTrade::CancelBoth));
@@ -296,7 +259,7 @@ fn whoever_reads_the_past_is_told_the_terms() {
 
 #[test]
 fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let (soon, late) = (hours(&market, 2), hours(&market, 900));
     let named = |market: &mut Market, name: &str, count, until| {
         let order = limit(Side::Sell, 100, count).with_self_trade(SelfTrade::Decrement);
@@ -313,23 +276,8 @@ fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
     let nameless = place_until(&mut market, 2, limit(Side::Sell, 110, 8), late);
     amend(&mut market, 2, nameless, 2);
     place(&mut market, 2, limit(Side::Buy, 100, 6));
-    let items = state(&market.engine);
-    assert_eq!(items.iter().filter(|item| matches!(item, StateItem::Deadline { .. })).count(), 3);
     let database = database();
-    let mut store = database.store("importer");
-    store.migrate().unwrap();
-    let given = items.clone().into_iter().map(Ok::<_, Infallible>);
-    let imported = store.import(given, market.done_orders().into_iter().map(Ok)).unwrap();
-    assert_eq!(imported.state_hash, market.engine.state_hash());
-    store.verify().unwrap();
-    let mut exported = Vec::new();
-    store
-        .export_state(&mut |item| {
-            exported.push(item);
-            Ok(())
-        })
-        .unwrap();
-    assert!(exported == items, "the state comes out as it went in");
+    let store = goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Deadline { .. })));
     // What was taken off an order without a name nobody knows.
     let rows = "SELECT order_id, trim_scale(shares) FROM pricetime.reductions ORDER BY order_id";
     assert_eq!(database.sql(rows), ["1|1", "2|1", "3|1", "4|2"]);
@@ -358,7 +306,7 @@ fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
 fn reductions_go_with_their_orders() {
     let database = database();
     database.with_small_parts(60);
-    let mut market = market();
+    let mut market = rich(&[1, 2]);
     let until = hours(&market, 24 * 300);
     place_until(&mut market, 1, limit(Side::Buy, 50, 9), until);
     amend(&mut market, 1, 1, 8);
@@ -401,7 +349,7 @@ fn rows_of_terms_that_do_not_agree_are_named() {
         ("UPDATE pricetime.orders SET until = '2100-01-01' WHERE id = 3", "what cancellations says of order 3"),
     ] {
         let database = database();
-        let mut market = market();
+        let mut market = rich(&[1, 2]);
         let soon = hours(&market, 2);
         place(&mut market, 1, limit(Side::Buy, 90, 2));
         amend(&mut market, 1, 1, 1);

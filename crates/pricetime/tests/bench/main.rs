@@ -8,6 +8,8 @@ mod common;
 #[allow(dead_code)]
 mod postgres;
 
+use common::port;
+
 mod baseline;
 mod compare;
 mod interrupt;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
+use crate::common::port;
 use crate::common::server::{Launch, state_of};
 use bench::record::{Conservation, Mode, RunRecord};
 
@@ -174,9 +175,7 @@ fn what_cannot_be_run_says_why_and_exits_with_2() {
         assert_eq!((output.status.code(), record.is_none()), (Some(2), true), "{words}: {stderr}");
         assert!(stderr.contains(why), "{words}: no `{why}` in {stderr}");
     };
-    // A port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    check(&format!("--target {free} -n 1"), "is the server running?");
+    check(&format!("--target 127.0.0.1:{} -n 1", port::free()), "is the server running?");
     check("--target nowhere -n 1", "expected HOST:PORT");
     check("-n 5 -z 5", "cannot be used with");
     check("-n 5 --no-setup", "--target");

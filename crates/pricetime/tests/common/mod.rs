@@ -15,6 +15,8 @@ pub mod load;
 pub mod order_xml;
 pub mod orders;
 pub mod packed;
+#[path = "../../../store/tests/common/port.rs"]
+pub mod port;
 pub mod proxy;
 pub mod raw;
 pub mod reply;

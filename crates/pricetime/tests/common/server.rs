@@ -147,7 +147,8 @@ impl Process {
                 line.trim_start_matches("http://").split([' ', '/']).next().unwrap().parse().unwrap()
             };
             let (xml, http) = (address("XML"), address("health"));
-            Ok(Server { xml, http, banner: self.printed.clone(), started_in, process: self })
+            let compatible = self.printed.contains("\n  Binance ").then(|| address("Binance"));
+            Ok(Server { xml, http, compatible, banner: self.printed.clone(), started_in, process: self })
         } else {
             Err(self.wait_for_end(PATIENCE))
         }
@@ -253,6 +254,8 @@ pub struct Server {
     pub xml: SocketAddr,
     /// Where it tells its health.
     pub http: SocketAddr,
+    /// Where it has the compatible interface at the root.
+    pub compatible: Option<SocketAddr>,
     /// What it printed on starting.
     pub banner: String,
     /// From the start of the process to the end of what it printed.

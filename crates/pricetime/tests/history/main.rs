@@ -8,5 +8,7 @@ mod common;
 #[allow(dead_code)]
 mod postgres;
 
+use common::port;
+
 mod order_reports;
 mod retention;

@@ -312,11 +312,10 @@ fn the_first_version_answers_what_it_had() {
 fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     let folder = Folder::new("binance-at-root");
     let keys = KeyFile::new(&folder);
-    // A port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = keys.launch(&folder).with(&format!("--binance-at {free}")).start();
+    let server = keys.launch(&folder).with("--binance-at 127.0.0.1:0").start();
     server.ask(MARKET);
-    let (http, root) = (Http::new(server.http), Http::new(free));
+    let at = server.compatible.unwrap();
+    let (http, root) = (Http::new(server.http), Http::new(at));
     let same = ["/api/v3/depth?symbol=SPYUSD&limit=5", "/api/v1/ticker/price", "/sapi/v1/system/status"];
     for path in same {
         assert_eq!(root.read(path), http.read(&format!("/binance{path}")), "{path}");
@@ -349,7 +348,7 @@ fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     assert_eq!(calls.next()["status"], 200);
     // A second server cannot have the same address, and says which setting names it.
     let other = Folder::new("binance-at-root-other");
-    let ended = Launch::new(&other.data()).with(&format!("--binance-at {free}")).try_start().err().unwrap();
+    let ended = Launch::new(&other.data()).with(&format!("--binance-at {at}")).try_start().err().unwrap();
     assert!(ended.stderr.contains("--binance-at"), "{ended:?}");
     let ended = Launch::new(&other.data()).with("--binance-at here").try_start().err().unwrap();
     assert!(ended.stderr.contains("binance-at is \"here\""), "{ended:?}");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::common::folder::Folder;
+use crate::common::port;
 use crate::common::server::{Launch, PATIENCE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -251,7 +252,7 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     assert_eq!(load.healthcheck.get("disable"), Some(&true));
     assert_eq!(load.sysctls.get("net.ipv4.tcp_tw_reuse").map(String::as_str), Some("1"));
     // And the load takes its flags: what it misses is a server.
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let nobody = format!("127.0.0.1:{}", port::free());
     let refused = Command::new(crate::common::bench::binary())
         .args(["run", "--target", &nobody])
         .args(&load.command)

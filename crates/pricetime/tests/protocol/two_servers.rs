@@ -1,10 +1,12 @@
 //! Two servers that get in each other's way, and how one ends: by a signal, or after the requests it was to answer.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::common::audit::{KnownOrders, Unanswered, audit};
 use crate::common::client::{Client, frame};
 use crate::common::folder::Folder;
+use crate::common::port;
 use crate::common::server::{Ended, Launch, PATIENCE};
 use crate::common::trader::{End, Trader};
 use rustix::process::Signal;
@@ -46,7 +48,8 @@ fn the_second_server_on_a_port_is_told_which_setting_to_change() {
     let folder = Folder::new("one-port");
     let other = Folder::new("other");
     for workers in ["--workers 1", "--workers 4"] {
-        let first = Launch::new(&folder.data()).with(workers).start();
+        let xml = SocketAddr::from(([127, 0, 0, 1], port::free()));
+        let first = Launch::new(&folder.data()).with(workers).on_xml(xml).start();
         let second = || Launch::new(&other.data()).with(workers);
         let in_use = |address, flag| {
             format!("{address} is in use by another program; stop it or choose another address with {flag}")
@@ -58,7 +61,6 @@ fn the_second_server_on_a_port_is_told_which_setting_to_change() {
             assert_eq!(first.ask("<create/>"), "<results></results>\n");
         }
         // The port is free again at once.
-        let xml = first.xml;
         first.stop();
         assert_eq!(second().on_xml(xml).start().ask("<create/>"), "<results></results>\n");
     }

@@ -2,4 +2,6 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 pub mod market;
+pub mod port;
 pub mod postgres;
+pub mod simple;

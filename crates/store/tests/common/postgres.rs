@@ -3,7 +3,6 @@
 //! refuse to run as root.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,6 +13,8 @@ use store::{Stop, Store, StoreUrl, Writer};
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
+
+use super::port;
 
 /// Says what to install.
 const MISSING: &str = "these tests start a PostgreSQL of their own, and none was found: install it (Debian: apt-get install \
@@ -85,7 +86,7 @@ impl Server {
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let mut server = Server { folder, port: 0, settings, keeper: None };
         loop {
-            server.port = port();
+            server.port = port::free();
             server.run();
             if server.is_ours() {
                 return server;
@@ -313,19 +314,6 @@ fn parent_of(process: &str) -> Option<String> {
     let mut fields = stat.rsplit(')').next()?.split_whitespace();
     fields.next().filter(|state| *state != "Z")?;
     fields.next().map(str::to_owned)
-}
-
-/// One that nobody listens on, and below those that the system gives to whoever connects to somewhere: a server that was ended
-/// finds it free again.
-fn port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    const PORTS: std::ops::Range<u32> = 15_000..32_000;
-    let first = std::process::id().wrapping_mul(7919);
-    let mut ports = std::iter::repeat_with(|| {
-        let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        u16::try_from(PORTS.start + number % (PORTS.end - PORTS.start)).unwrap()
-    });
-    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 fn runtime() -> Runtime {
