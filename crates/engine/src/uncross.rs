@@ -39,7 +39,8 @@ pub fn auction_price(
     let is_candidate = (best_ask..=best_bid).contains(&reference) && reference.is_multiple_of(tick);
     let mut candidates: Vec<Price> = bids.iter().chain(&asks).map(|(limit, _)| *limit).collect();
     candidates.extend(is_candidate.then_some(reference));
-    candidates.sort_unstable();
+    // Two rising runs: a stable sort merges them.
+    candidates.sort();
     candidates.dedup();
     best_of(&candidates, &bids, &asks, reference)
 }
