@@ -120,6 +120,10 @@ mod tests {
             Some((101, 10, 5)),
             "the reference is too far away to be the price"
         );
+        // 10 execute at each, and at 103 the fewest are left over, though 101 is the reference.
+        let (bids, asks) = ([(105, 10), (103, 2), (101, 5)], [(101, 10), (105, 5)]);
+        assert_eq!(found(&bids, &asks, Some(101), 1), Some((103, 10, 2)));
+        let (bids, asks) = ([(105, 10), (101, 5)], [(101, 10), (105, 5)]);
         assert_eq!(found(&bids, &asks, Some(200), 1), Some((105, 10, -5)));
         assert_eq!(
             found(&bids, &asks, Some(103), 5),
