@@ -92,7 +92,7 @@ fn a_list_is_placed_looked_up_and_told_until_all_of_it_is_done() {
     let trades = keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body;
     let lists: Vec<Value> =
         trades.as_array().unwrap().iter().map(|trade| fields(trade, ["orderId", "orderListId"])).collect();
-    assert_eq!(lists, [json!([1, 1]), json!([1, 1]), json!([3, -1])], "{trades}");
+    assert_eq!(lists, [json!([1, 1]), json!([1, 1]), json!([5, -1])], "{trades}");
     let all = keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body;
     let shown: Vec<Value> = all.as_array().unwrap().iter().take(2).map(|order| fields(order, ORDER)).collect();
     assert_eq!(shown, [json!([1, 1, "LIMIT_MAKER", "FILLED", "both"]), json!([2, 1, "STOP_LOSS", "EXPIRED", "below"])]);

@@ -51,7 +51,7 @@ const ALL: [Known; 50] = [
         Some("exchangeInfo"),
         Open,
         "",
-        "symbol=SPYUSD symbols=[\"SPYUSD\"] permissions=SPOT showPermissionSets=false symbolStatus=TRADING",
+        "symbol=SPYUSD symbols=%5B%22SPYUSD%22%5D permissions=SPOT showPermissionSets=false symbolStatus=TRADING",
     ),
     ("GET", "api/v3/depth", Some("depth"), Open, SPY, "limit=5 symbolStatus=TRADING"),
     ("GET", "api/v3/trades", Some("trades.recent"), Open, SPY, "limit=5"),
@@ -87,7 +87,7 @@ const ALL: [Known; 50] = [
         Some("ticker.24hr"),
         Open,
         "",
-        "symbol=SPYUSD symbols=[\"SPYUSD\"] type=MINI symbolStatus=TRADING",
+        "symbol=SPYUSD symbols=%5B%22SPYUSD%22%5D type=MINI symbolStatus=TRADING",
     ),
     (
         "GET",
@@ -95,7 +95,7 @@ const ALL: [Known; 50] = [
         Some("ticker.price"),
         Open,
         "",
-        "symbol=SPYUSD symbols=[\"SPYUSD\"] symbolStatus=TRADING",
+        "symbol=SPYUSD symbols=%5B%22SPYUSD%22%5D symbolStatus=TRADING",
     ),
     (
         "GET",
@@ -103,7 +103,7 @@ const ALL: [Known; 50] = [
         Some("ticker.book"),
         Open,
         "",
-        "symbol=SPYUSD symbols=[\"SPYUSD\"] symbolStatus=TRADING",
+        "symbol=SPYUSD symbols=%5B%22SPYUSD%22%5D symbolStatus=TRADING",
     ),
     ("GET", "api/v3/ticker", Some("ticker"), Open, SPY, "windowSize=5m type=MINI symbolStatus=TRADING"),
     (
@@ -114,7 +114,7 @@ const ALL: [Known; 50] = [
         SPY,
         "timeZone=2 type=MINI symbolStatus=TRADING",
     ),
-    ("GET", "api/v3/ticker", None, Open, "symbols=[\"SPYUSD\"]", "symbolStatus=TRADING"),
+    ("GET", "api/v3/ticker", None, Open, "symbols=%5B%22SPYUSD%22%5D", "symbolStatus=TRADING"),
     ("POST", "api/v3/order", Some("order.place"), Signed, NEW, OF_NEW),
     (
         "POST",
@@ -125,7 +125,14 @@ const ALL: [Known; 50] = [
         "computeCommissionRates=true newClientOrderId=NAME strategyId=1 strategyType=1000000 \
         stopPrice=5 trailingDelta=10 icebergQty=0.5 newOrderRespType=ACK selfTradePreventionMode=NONE pegPriceType=PRIMARY_PEG",
     ),
-    ("GET", "api/v3/order", Some("order.status"), Signed, SPY, "orderId=1 origClientOrderId=none recvWindow=6000"),
+    (
+        "GET",
+        "api/v3/order",
+        Some("order.status"),
+        Signed,
+        "symbol=SPYUSD&orderId=1",
+        "origClientOrderId=none recvWindow=6000",
+    ),
     (
         "DELETE",
         "api/v3/order",
@@ -159,8 +166,8 @@ const ALL: [Known; 50] = [
         "api/v3/orderList",
         Some("orderList.cancel"),
         Signed,
-        SPY,
-        "orderListId=1 listClientOrderId=none newClientOrderId=NAME",
+        "symbol=SPYUSD&orderListId=1",
+        "listClientOrderId=none newClientOrderId=NAME",
     ),
     ("GET", "api/v3/openOrderList", Some("openOrderLists.status"), Signed, "", "recvWindow=6000"),
     (
@@ -286,7 +293,8 @@ fn no_parameter_is_passed_over() {
             let code = answer.body["code"].as_i64().unwrap_or_default();
             if answer.status != 200 && !READ.contains(&code) {
                 refused += 1;
-                if !names(&answer.body, name) {
+                // What there is nothing of refuses all.
+                if code != -1020 && !names(&answer.body, name) {
                     faults.push(format!("{} is refused, and not named: {}", what(parameter), answer.body));
                 }
                 continue;

@@ -144,6 +144,12 @@ impl Parameters {
         find_key(site, key)
     }
 
+    /// Of a request that need not be signed and may look so. Errors: its time or its window is none.
+    pub(super) fn unchecked_time(&self) -> Result<(), Refusal> {
+        self.time("timestamp")?;
+        self.text("recvWindow").map(window).transpose().map(drop)
+    }
+
     /// Whom the request comes from, if it is signed and of now.
     pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
         let key = self.key(site)?;
