@@ -23,11 +23,11 @@ pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
 pub use feed::{Asker, Feed, ReadModel, Watcher};
 pub use history::{
-    Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Report, ReportKey,
-    SharedHistory, Sweep, Trade,
+    Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Report,
+    ReportKey, SharedHistory, Sweep, Trade,
 };
 pub use holdings::{Holding, Holdings};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};
 pub use orders::Open;
 pub use symbols::SymbolFollowers;
-pub use view::{Ended, InitialHistory, News, Reduced, View};
+pub use view::{Ended, InitialHistory, News, View};

@@ -15,7 +15,7 @@ use engine::{
     Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
-use history::{Note, Noted, PastOrder, Trade};
+use history::{Amended, Note, Noted, PastOrder, Trade};
 use past::Recalled;
 
 use crate::accounts::{Account, Accounts};
@@ -83,15 +83,6 @@ pub struct Ended {
     pub sequence: Sequence,
 }
 
-/// Shares that were taken off an open order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reduced {
-    pub order: OrderId,
-    pub shares: Shares,
-    pub why: CancelReason,
-    pub time: Time,
-}
-
 /// News of a watched account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
@@ -104,7 +95,7 @@ pub enum News {
     /// An order of it ended.
     Ended(AccountIndex, Ended),
     /// Shares were taken off an order of it, of which others are open.
-    Reduced(AccountIndex, Reduced),
+    Amended(AccountIndex, Amended),
     /// It traded: with the side that it took.
     Traded(AccountIndex, Trade, Side),
     /// An order of it was triggered, or whatever else a note tells.
@@ -352,8 +343,7 @@ impl View {
             }
             Event::OrderReduced { order, account, shares, why, .. } => {
                 let slot = self.find(order);
-                let reduced = Reduced { order, shares, why, time: self.time };
-                self.tell(account, News::Reduced(account, reduced));
+                self.note_amendment(slot, shares, why);
                 self.hold(slot, shares, false);
                 let hidden = self.hidden(slot);
                 self.orders.reduce(slot, shares);
@@ -394,6 +384,16 @@ impl View {
         let NewOrder { symbol, side, trigger, .. } = *placed;
         let what = Noted::Triggered(trigger.expect("invariant: what is triggered had a trigger"));
         self.note(order, (account, symbol, side), what);
+    }
+
+    /// Tells that shares are taken off an order.
+    fn note_amendment(&mut self, slot: u32, shares: Shares, why: CancelReason) {
+        let Open { order, account, symbol, side, shares: before, .. } = self.orders.get(slot);
+        let (after, place) = (before.less(shares), self.notes);
+        let (time, sequence, next_trade) = (self.time, self.sequence, self.next_trade);
+        self.notes += 1;
+        let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place };
+        self.tell(account, News::Amended(account, amended));
     }
 
     /// Tells what befell an order.

@@ -9,6 +9,7 @@
 //! It follows the events of a market and of nothing else. [`Keeper`] is the thread that does; whoever reads a [`SharedHistory`]
 //! waits until all is in it that was handed over before. It knows no protocol.
 
+mod amendments;
 mod before;
 mod candle;
 mod carried;
@@ -60,7 +61,7 @@ pub use names::{file_names, through};
 pub use note::{Note, Noted};
 pub use pages::Page;
 pub use record::PastOrder;
-pub use reports::{Canceled, Report, ReportKey, Sweep};
+pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};
 pub use shared::{HistoryAt, SharedHistory};
 pub use table::Sizes;
 pub use trade::Trade;

@@ -25,6 +25,8 @@ const REDUCED: u8 = 2;
 const LINKED: u8 = 3;
 /// Of no report: the trade of an order before one in which it was the aggressor of an auction.
 const AUCTION: u8 = 4;
+/// Shares were taken off an order, which the note before of the same order tells: it is *reduced*.
+const AMENDED: u8 = 5;
 /// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
 /// off it.
 const LAST_TRADE: u8 = 128;
@@ -101,6 +103,8 @@ pub(crate) enum Tells {
     What(Note),
     /// So many shares were taken off an order.
     Reduced(Reduction),
+    /// The reduction before it is a report of its account.
+    Amended(Amendment),
     /// An order was the aggressor of a trade in an auction, and had traded before.
     Auction(AuctionLink),
     /// Of an order that is done.
@@ -124,6 +128,21 @@ pub(crate) struct Reduction {
     pub(crate) sequence: Sequence,
     pub(crate) shares: Shares,
     pub(crate) why: CancelReason,
+}
+
+/// The report that shares were taken off an order. The reduction that is noted before says how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Amendment {
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) time: Time,
+    pub(crate) sequence: Sequence,
+    /// All that was taken off the order until then, this reduction with it.
+    pub(crate) all: Shares,
+    /// As of a note.
+    pub(crate) next_trade: u64,
+    pub(crate) place: u32,
 }
 
 /// Where the trades of an order go on: the one before `trade`, which an auction made and in which it was the aggressor, is `before`.
@@ -161,6 +180,7 @@ impl NoteRecord {
         match self.tells {
             Tells::What(Note { order, .. })
             | Tells::Reduced(Reduction { order, .. })
+            | Tells::Amended(Amendment { order, .. })
             | Tells::Auction(AuctionLink { order, .. })
             | Tells::LastTrade { order, .. } => order,
         }
@@ -185,6 +205,11 @@ impl NoteRecord {
                 put.i64(shares.units()).u64(0).link(self.of_order).link(self.of_account).u32(0);
                 put.u8(REDUCED).u8(0).u8(why.code());
             }
+            Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place }) => {
+                put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
+                put.i64(all.units()).u64(next_trade).link(self.of_order).link(self.of_account).u32(place);
+                put.u8(AMENDED);
+            }
             Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before }) => {
                 put.u64(order.0).u32(account.0).u32(symbol.0).u64(time.0).u64(sequence.0);
                 put.u64(trade).u64(before).link(self.of_order).link(self.of_account).u32(0);
@@ -207,7 +232,9 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LINKED | AUCTION | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
+            TRIGGERED | REDUCED | LINKED | AUCTION | AMENDED | LAST_TRADE => {
+                take(at, kind, bytes).ok_or(Unread::Damaged)
+            }
             _ => Err(Unread::UnknownKind(kind)),
         }
     }
@@ -228,6 +255,10 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
             let goes_back = before > 0 && before < trade;
             goes_back.then_some(())?;
             Tells::Auction(AuctionLink { order, account, symbol, time, sequence, trade, before })
+        }
+        AMENDED => {
+            let all = Shares::from_units(i64::try_from(value).ok()?)?;
+            Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place })
         }
         REDUCED => {
             let shares = Shares::from_units(i64::try_from(value).ok()?)?;
@@ -326,7 +357,11 @@ mod tests {
         }
         let link = AuctionLink { order, account, symbol: SymbolIndex(2), time, sequence, trade: 9, before: 4 };
         let auction = NoteRecord { tells: Tells::Auction(link), of_order: Some(2), of_account: None };
-        for written in [triggered(), last_trade, reduced, linked, auction] {
+        let all = Shares::from_units(9).unwrap();
+        let symbol = SymbolIndex(2);
+        let amendment = Amendment { order, account, symbol, time, sequence, all, next_trade: 4, place: 1 };
+        let amended = NoteRecord { tells: Tells::Amended(amendment), of_order: Some(2), of_account: Some(1) };
+        for written in [triggered(), last_trade, reduced, linked, auction, amended] {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

@@ -10,7 +10,7 @@ use crate::ending::Last;
 use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
-use crate::note::{Note, NoteRecord, Noted, Reduction, Tells};
+use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Tells};
 use crate::record::PastOrder;
 use crate::table::Near;
 
@@ -63,7 +63,7 @@ impl History {
         self.notes.append(&NoteRecord { tells: Tells::What(note), of_order, of_account }.encode(number - 1))
     }
 
-    /// Shares were taken off an order. It stands in the chain of the order alone: no report tells it.
+    /// Shares were taken off an order. That stands in the chain of the order alone; the note behind it makes it a report of the account.
     pub(crate) fn reduced(
         &mut self,
         order: OrderId,
@@ -71,16 +71,21 @@ impl History {
         shares: Shares,
         why: CancelReason,
     ) -> Result<(), HistoryError> {
-        let Followed { sequence, time, .. } = self.followed;
+        let Followed { sequence, time, notes: place, .. } = self.followed;
+        self.followed.notes += 1;
         if sequence <= self.heads.through {
             return Ok(());
         }
         let all = self.followed.reduced.entry(order).or_insert(Shares::ZERO);
         *all = all.plus(shares);
-        let number = self.notes.len() + 1;
+        let (all, next_trade) = (*all, self.trades.len() + 1);
+        let (reduction, number) = (self.notes.len() + 1, self.notes.len() + 2);
         let of_order = self.heads.noted.insert(order, number);
         let tells = Tells::Reduced(Reduction { order, account, symbol, time, sequence, shares, why });
-        self.notes.append(&NoteRecord { tells, of_order, of_account: None }.encode(number - 1))
+        self.notes.append(&NoteRecord { tells, of_order, of_account: None }.encode(reduction - 1))?;
+        let tells = Tells::Amended(Amendment { order, account, symbol, time, sequence, all, next_trade, place });
+        let of_account = self.heads.account(account).note.replace(number);
+        self.notes.append(&NoteRecord { tells, of_order: Some(reduction), of_account }.encode(number - 1))
     }
 
     /// What the ending of an order with notes links to: its last note, or one more that says where its trades are, and what was taken
@@ -120,7 +125,9 @@ impl History {
             read => read?,
         };
         Ok(match record.tells {
-            Tells::What(_) | Tells::Reduced(_) | Tells::Auction(_) => Lasts { note: Some(number), trade: None },
+            Tells::What(_) | Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) => {
+                Lasts { note: Some(number), trade: None }
+            }
             Tells::LastTrade { trade, .. } => Lasts { note: record.of_order, trade },
         })
     }
@@ -143,7 +150,7 @@ impl History {
             match record.tells {
                 Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
                 // The order is asked for as it was when it was open.
-                Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {}
+                Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {}
             }
             at = record.of_order;
         }
@@ -153,12 +160,7 @@ impl History {
 
     /// The order with what was taken off it up to the command `through`. `past` is as its record says today.
     pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
-        let last = match past.last {
-            Some(Last::Note(number)) => Some(number),
-            Some(Last::Trade(_)) => None,
-            None => self.heads.noted.get(&past.order).copied(),
-        };
-        let (mut at, mut near, mut reduced) = (last, Near::default(), Shares::ZERO);
+        let (mut at, mut near, mut reduced) = (self.last_note_of(&past), Near::default(), Shares::ZERO);
         while let Some(number) = at {
             let record = match self.read_note_of(past.order, number, &mut near) {
                 // What is newer was read: a note that says all is as new as the ending.
@@ -169,14 +171,31 @@ impl History {
                 Tells::LastTrade { sequence, reduced, .. } if sequence <= through => {
                     return Ok(PastOrder { reduced, ..past });
                 }
+                // Reductions that are older have no such note behind them.
+                Tells::Amended(Amendment { sequence, all, .. }) if sequence <= through => {
+                    return Ok(PastOrder { reduced: all, ..past });
+                }
                 Tells::Reduced(Reduction { sequence, shares, .. }) if sequence <= through => {
                     reduced = reduced.plus(shares);
                 }
-                Tells::LastTrade { .. } | Tells::Reduced(_) | Tells::Auction(_) | Tells::What(_) => {}
+                Tells::LastTrade { .. }
+                | Tells::Reduced(_)
+                | Tells::Amended(_)
+                | Tells::Auction(_)
+                | Tells::What(_) => {}
             }
             at = record.of_order;
         }
         Ok(PastOrder { reduced, ..past })
+    }
+
+    /// The newest note of an order, whose record of today this is.
+    pub(crate) fn last_note_of(&self, past: &PastOrder) -> Option<u64> {
+        match past.last {
+            Some(Last::Note(number)) => Some(number),
+            Some(Last::Trade(_)) => None,
+            None => self.heads.noted.get(&past.order).copied(),
+        }
     }
 
     /// Of the open orders: what was taken off each.

@@ -7,7 +7,7 @@ use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, Symbol
 use crate::ending::Ending;
 use crate::error::HistoryError;
 use crate::history::History;
-use crate::note::{Note, NoteRecord, Tells};
+use crate::note::{Amendment, Note, NoteRecord, Tells};
 use crate::record::PastOrder;
 use crate::record::TradeRecord;
 use crate::table::{Near, Reach};
@@ -24,6 +24,7 @@ pub enum Report {
     Executed(Trade, Side),
     /// It was triggered, or whatever else a note tells.
     Noted(Note),
+    Amended(Amended),
     Canceled(Canceled),
 }
 
@@ -41,6 +42,32 @@ pub struct Canceled {
     pub sequence: Sequence,
 }
 
+/// Shares were taken off an order, which keeps its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amended {
+    pub order: OrderId,
+    pub symbol: SymbolIndex,
+    pub side: Side,
+    /// What it had, those included that were executed.
+    pub before: Shares,
+    /// What it was left.
+    pub after: Shares,
+    pub why: CancelReason,
+    pub time: Time,
+    /// The command that did it.
+    pub sequence: Sequence,
+    /// As of a note.
+    pub next_trade: u64,
+    pub place: u32,
+}
+
+impl Amended {
+    /// What was taken off.
+    pub fn taken(&self) -> Shares {
+        self.before.less(self.after)
+    }
+}
+
 impl Report {
     /// Where it stands among those of its account.
     pub fn key(&self) -> ReportKey {
@@ -48,6 +75,9 @@ impl Report {
             Report::Placed(past) => ReportKey::placed(past.sequence, past.order),
             Report::Executed(trade, side) => ReportKey::executed(trade, *side),
             Report::Noted(note) => ReportKey::noted(note, 0),
+            Report::Amended(amended) => {
+                ReportKey::amid(amended.sequence, amended.next_trade, Amid::Noted(amended.place, 0))
+            }
             Report::Canceled(canceled) => ReportKey::canceled(canceled.sequence, canceled.order),
         }
     }
@@ -104,7 +134,11 @@ impl ReportKey {
 
     /// `number` is that of its record.
     fn noted(note: &Note, number: u64) -> ReportKey {
-        ReportKey { sequence: note.sequence, what: What::Amid(note.next_trade, Amid::Noted(note.place, number)) }
+        ReportKey::amid(note.sequence, note.next_trade, Amid::Noted(note.place, number))
+    }
+
+    fn amid(sequence: Sequence, next_trade: u64, what: Amid) -> ReportKey {
+        ReportKey { sequence, what: What::Amid(next_trade, what) }
     }
 
     pub fn canceled(sequence: Sequence, order: OrderId) -> ReportKey {
@@ -315,9 +349,14 @@ impl History {
             let NoteRecord { tells, of_account, .. } = self.read_note_near(number, near)?;
             match tells {
                 Tells::What(note) if note.account == account => Ok((ReportKey::noted(&note, number), of_account)),
-                Tells::What(_) | Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {
-                    Err(self.lost_note(number))
+                Tells::Amended(Amendment { account: its, sequence, next_trade, place, .. }) if its == account => {
+                    Ok((ReportKey::amid(sequence, next_trade, Amid::Noted(place, number)), of_account))
                 }
+                Tells::What(_)
+                | Tells::Reduced(_)
+                | Tells::Amended(_)
+                | Tells::Auction(_)
+                | Tells::LastTrade { .. } => Err(self.lost_note(number)),
             }
         })
     }
@@ -347,6 +386,9 @@ impl History {
             }
             What::Amid(_, Amid::Noted(_, number)) => match self.read_note_near(number, &mut Near::default())?.tells {
                 Tells::What(note) => Report::Noted(note),
+                Tells::Amended(amendment) => {
+                    Report::Amended(self.amended(&order(amendment.order)?, number, &amendment, &mut Near::default())?)
+                }
                 Tells::Reduced(_) | Tells::Auction(_) | Tells::LastTrade { .. } => return Err(self.lost_note(number)),
             },
             What::Amid(number, Amid::Executed(role)) => {

@@ -14,7 +14,7 @@ use crate::error::HistoryError;
 use crate::history::History;
 use crate::pages::Page;
 use crate::record::PastOrder;
-use crate::reports::{Report, ReportKey, Sweep};
+use crate::reports::{Amended, Report, ReportKey, Sweep};
 use crate::trade::Trade;
 
 /// While others wait to read, the thread that changes the history pauses for so long between two turns.
@@ -218,6 +218,11 @@ impl HistoryAt<'_> {
     /// As `History::linked_with`.
     pub fn linked_with(&self, order: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
         self.history.linked_as_of(self.through, order)
+    }
+
+    /// As `History::amendments`.
+    pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
+        self.history.amendments_as_of((from, self.through), order, most)
     }
 
     /// As `History::report`.

@@ -108,7 +108,11 @@ impl History {
                     *notes = record.of_order;
                     return Ok(Some(link.before));
                 }
-                Tells::Auction(_) | Tells::What(_) | Tells::Reduced(_) | Tells::LastTrade { .. } => {
+                Tells::Auction(_)
+                | Tells::What(_)
+                | Tells::Reduced(_)
+                | Tells::Amended(_)
+                | Tells::LastTrade { .. } => {
                     *notes = record.of_order;
                 }
             }

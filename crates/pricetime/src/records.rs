@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, NewOrder, Side, Time};
-use feed::{Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Report, Trade};
+use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Report, Trade};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
@@ -57,7 +57,7 @@ impl QuestionQueue {
 impl Records for SqlRecords {
     fn ask(&self, question: Question) {
         let line = match question {
-            Question::Named { .. } => &self.look_ups,
+            Question::Named { .. } | Question::Amendments { .. } => &self.look_ups,
             Question::Trades { .. }
             | Question::TradesSince { .. }
             | Question::TradesOf { .. }
@@ -98,6 +98,10 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
                 let by_id: HashMap<_, _> = rows.iter().map(|row| (row.placed.order, past(row))).collect();
                 orders.iter().filter_map(|order| by_id.get(order).copied()).collect()
             }));
+        }
+        Question::Amendments { order, from, most, told } => {
+            let rows = reader.amendments(order, from, most, until);
+            told(found(rows, |rows| rows.iter().filter_map(amended).collect()));
         }
         Question::Reports { account, behind, through, most, told } => {
             let rows = reader.reports(account, behind, through, most, until);
@@ -185,19 +189,40 @@ fn reports(account: AccountIndex, rows: &ReportRows) -> Vec<Report> {
         let CanceledRow { order, symbol, side, shares, why, time, sequence } = *row;
         Report::Canceled(Canceled { order, symbol, side, shares, why, time, sequence })
     });
-    let noted = rows.noted.iter().map(|row| Report::Noted(note(account, row)));
+    let noted = rows.noted.iter().map(|row| noted(account, row));
     let mut all: Vec<Report> = opened.chain(bought).chain(sold).chain(noted).chain(canceled).collect();
     all.sort_unstable_by_key(Report::key);
     all
 }
 
-fn note(account: AccountIndex, row: &NotedRow) -> Note {
-    let NotedRow { order, symbol, side, what, time, sequence, next_execution, place } = *row;
+fn noted(account: AccountIndex, row: &NotedRow) -> Report {
+    let NotedRow { order, symbol, side, what, time, sequence, next_execution: next_trade, place } = *row;
     let what = match what {
         Befell::Triggered(trigger) => Noted::Triggered(trigger),
         Befell::Linked(partner) => Noted::Linked(partner),
+        Befell::Amended { before, after, why } => {
+            return Report::Amended(Amended {
+                order,
+                symbol,
+                side,
+                before,
+                after,
+                why,
+                time,
+                sequence,
+                next_trade,
+                place,
+            });
+        }
     };
-    Note { order, account, symbol, side, what, time, sequence, next_trade: next_execution, place }
+    Report::Noted(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
+}
+
+/// None of what is no amendment.
+fn amended(row: &NotedRow) -> Option<Amended> {
+    let NotedRow { order, symbol, side, what, time, sequence, next_execution: next_trade, place } = *row;
+    let Befell::Amended { before, after, why } = what else { return None };
+    Some(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place })
 }
 
 fn candle(row: &CandleRow) -> Candle {

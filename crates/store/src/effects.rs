@@ -320,7 +320,8 @@ impl Effects {
                 }
                 self.cancellations.push(CancellationRow { order, account, shares, why, sequence, time });
             }
-            Event::OrderReduced { order, shares, .. } => {
+            Event::OrderReduced { order, account, shares, why, .. } => {
+                self.notes.amended((order, account), (shares, why), (sequence, time), self.after.next_execution);
                 self.take(order, shares);
                 self.terms.reduce(order, shares);
                 self.icebergs.touch(order);

@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 11] = [
+const FUNCTIONS: [(&str, usize); 12] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -24,6 +24,7 @@ const FUNCTIONS: [(&str, usize); 11] = [
     ("write_icebergs", 7),
     ("write_fees", 20),
     ("write_phases", 5),
+    ("write_amendments", 8),
 ];
 
 fn parameter_count() -> usize {
@@ -138,6 +139,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
     all.extend(columns!(phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
     all.extend(columns!(rules, if interrupts, row => row.symbol.0, row.interruption()));
+    let was_amended: fn(&NoteRow) -> bool = |row| row.kind == Kind::Amended;
+    all.extend(columns!(notes.rows(), if was_amended, row => row.order.0, row.account.0, row.taken,
+        row.why.map(|why| u64::from(why.code())), row.time, row.sequence.0, row.place, row.next_execution));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

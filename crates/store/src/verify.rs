@@ -86,13 +86,15 @@ const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.account <> o.account OR (c.why = 4 AND (o.until > c.time) IS NOT FALSE) LIMIT 1";
 /// Notes that are told of another account than the order's, or that say of one which waits that it was triggered, or that link an
-/// order with one that is not linked with it, as far as that is kept.
+/// order with one that is not linked with it, as far as that is kept, or that took more off an order than was.
 const NOTES: &str = "
     SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
     WHERE n.account <> o.account OR (n.kind = 'triggered' AND (w.order_id IS NOT NULL OR o.trigger_price IS NULL))
         OR (n.kind = 'linked' AND n.partner >= (SELECT first_order FROM pricetime.kept) AND NOT EXISTS (
             SELECT FROM pricetime.notes m WHERE m.order_id = n.partner AND m.partner = n.order_id
+        )) OR (n.kind = 'amended' AND NOT EXISTS (
+            SELECT FROM pricetime.reductions d WHERE d.order_id = n.order_id AND d.shares >= n.taken_in_all
         ))
     LIMIT 1";
 /// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for.

@@ -142,6 +142,13 @@ const UNDO: &[(i64, &str)] = &[
         "DROP FUNCTION pricetime.write_phases; DROP TABLE pricetime.symbol_phases;
          ALTER TABLE pricetime.symbol_rules DROP COLUMN interruption",
     ),
+    (
+        17,
+        "SET pricetime.server = 'on'; DELETE FROM pricetime.notes WHERE kind = 'amended'; RESET pricetime.server;
+         DROP FUNCTION pricetime.write_amendments; ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check;
+         ALTER TABLE pricetime.notes DROP COLUMN taken, DROP COLUMN taken_in_all, DROP COLUMN why;
+         ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered', 'linked'))",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

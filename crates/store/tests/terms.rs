@@ -15,7 +15,7 @@ use engine::{
     AccountIndex, CancelReason, Command, Deadline, DoneOrders, Engine, Entry, NewOrder, OrderId, OrderKind, OrderName,
     Reply, SelfTrade, Sequence, Side, StateItem, Time, Trigger,
 };
-use store::{Keep, Reader, Retention, Stop, StoreError};
+use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 
 const HOUR_US: u64 = 3_600_000_000;
 
@@ -124,6 +124,23 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
     market.restart(&database, "four");
     assert_eq!(history(&database, "trim_scale(open)")[..2], ["1|0", "2|3"]);
     assert_eq!(database.sql("SELECT trim_scale(shares) FROM pricetime.orders WHERE id = 1"), ["9"], "as it was placed");
+    // Each reduction is told as it was, from any of them on.
+    let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
+    let mut told = |from: Sequence, most: usize| {
+        let until = Instant::now() + Duration::from_secs(60);
+        let rows = reader.amendments(OrderId(1), from, most, until).unwrap().0;
+        let told = rows.iter().map(|row| match row.what {
+            Befell::Amended { before, after, why: CancelReason::Asked } => (before, after),
+            other => panic!("{other:?}"),
+        });
+        (told.collect::<Vec<_>>(), rows.last().map(|row| row.sequence))
+    };
+    let all = [(9, 8), (8, 7), (7, 5)].map(|(before, after)| (shares(before), shares(after)));
+    let (found, last) = told(Sequence::ZERO, 10);
+    assert_eq!(found, all);
+    assert_eq!(told(last.unwrap(), 10).0, all[2..]);
+    assert_eq!(told(Sequence::ZERO, 2).0, all[..2]);
+    assert_eq!(told(Sequence(u64::MAX), 2).0, []);
 }
 
 #[test]
@@ -252,6 +269,10 @@ fn whoever_reads_the_past_is_told_the_terms() {
     let as_placed =
         as_placed.into_iter().zip(expected).map(|((order, count), (_, _, mode, _))| (order, shares(count), mode));
     assert_eq!(placed.collect::<Vec<_>>(), as_placed.collect::<Vec<_>>());
+    let amended: Vec<_> = reports.noted.iter().map(|row| (row.order.0, row.what)).collect();
+    let taken_off =
+        |before, after| Befell::Amended { before: shares(before), after: shares(after), why: CancelReason::Asked };
+    assert_eq!(amended, [(1, taken_off(5, 3)), (2, taken_off(4, 1))]);
     let canceled = reports.canceled.iter().map(|row| (row.order.0, row.why.unwrap()));
     let reasons = [(3, CancelReason::NotResting), (4, CancelReason::Asked), (1, CancelReason::Expired)];
     assert_eq!(canceled.collect::<Vec<_>>(), reasons);

@@ -26,7 +26,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
             News::Placed(account, _)
             | News::Traded(account, ..)
             | News::Noted(account, _)
-            | News::Reduced(account, _) => account,
+            | News::Amended(account, _) => account,
         };
         let at = *places.entry(account).or_insert_with(|| {
             all.push((account, AccountNews::default()));
@@ -35,8 +35,8 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         let its = &mut all[at].1;
         match news {
             News::Noted(_, note) => its.reports.push(Report::Noted(note)),
-            // The order is among those that are open, or ended.
-            News::Account(_) | News::Reduced(..) => {}
+            News::Amended(_, amended) => its.reports.push(Report::Amended(amended)),
+            News::Account(_) => {}
             News::Placed(_, placed) => its.reports.push(Report::Placed(placed)),
             News::Order(_, order) => its.open.push(order),
             News::Ended(_, ended) => {

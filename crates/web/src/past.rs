@@ -6,7 +6,7 @@ mod candles;
 use std::time::Duration;
 
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{HistoryAt, HistoryError, Open, PastOrder, ReadModel, Report, Trade, View};
+use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Report, Trade, View};
 
 use crate::hub::Hub;
 use crate::records::{OfAccount, Page, Past, Question, Since};
@@ -97,6 +97,19 @@ pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past
         .await;
     };
     as_new(site, library.look_up(|told| Question::Named { orders, told })).await
+}
+
+/// What was taken off an order by the command `from` and later ones, oldest first: the first `most`.
+pub(crate) async fn amendments(
+    site: &Site,
+    order: OrderId,
+    from: Sequence,
+    most: usize,
+) -> Result<Vec<Amended>, Trouble> {
+    let Some(library) = library(site)? else {
+        return read(site, move |_, history| history.amendments(order, from, most)).await;
+    };
+    as_new(site, library.look_up(|told| Question::Amendments { order, from, most, told })).await
 }
 
 /// What was reported of an account's orders, as the database has it: see `Question::Reports`.

@@ -1,7 +1,7 @@
 //! The port to a database that keeps the history: which questions it answers, and with what.
 
 use engine::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
-use feed::{Candle, HistoryError, Interval, Open, PastOrder, Report, Trade};
+use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Report, Trade};
 
 /// A page, newest first, and where the next one begins.
 pub type Page<T> = (Vec<T>, Option<u64>);
@@ -64,6 +64,8 @@ pub enum Question {
     },
     /// Orders by their ids, in this order: those that there are.
     Named { orders: Vec<OrderId>, told: Told<Vec<Past>> },
+    /// What was taken off an order by the command `from` and later ones, oldest first: the first `most`.
+    Amendments { order: OrderId, from: Sequence, most: usize, told: Told<Vec<Amended>> },
     /// What was reported of an account's orders behind one command and up to another one, in order: some from the beginning,
     /// about `most`, and the command up to which that is all.
     Reports {

@@ -25,7 +25,7 @@ pub(crate) enum Topic {
     Tickers(Tickers, Envelope),
     User(AccountIndex, Envelope),
     /// The same, each event with the listen key that it was asked for by: `{"stream":…,"data":…}`.
-    UserByKey(AccountIndex, ListenKeyText),
+    UserByKey(AccountIndex, ListenKeyText, TimeUnit),
 }
 
 impl Topic {
@@ -37,7 +37,7 @@ impl Topic {
             Topic::Orders(account)
             | Topic::Reports(account)
             | Topic::User(account, _)
-            | Topic::UserByKey(account, _) => Some(Subject::Account(account)),
+            | Topic::UserByKey(account, ..) => Some(Subject::Account(account)),
             Topic::Tickers(..) => Some(Subject::AllSymbols),
             Topic::Symbols | Topic::Status => None,
         }
@@ -125,13 +125,28 @@ impl Every {
     }
 }
 
+/// How events are told to those who follow them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Envelope {
+    pub(crate) wrap: Wrap,
+    pub(crate) unit: TimeUnit,
+}
+
 /// What events are wrapped in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Envelope {
+pub(crate) enum Wrap {
     /// Nothing.
     Raw,
     /// The stream's name: `{"stream":…,"data":…}`.
     Combined,
     /// The number of the subscription: `{"subscriptionId":…,"event":…}`.
     Api,
+}
+
+/// In which unit times are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum TimeUnit {
+    #[default]
+    Millisecond,
+    Microsecond,
 }

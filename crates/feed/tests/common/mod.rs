@@ -11,8 +11,8 @@ use engine::{
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
-    Canceled, Candle, Feed, History, Interval, Note, Noted, PastOrder, ReadModel, Report, ReportKey, SharedHistory,
-    Trade, View, Watcher,
+    Amended, Canceled, Candle, Feed, History, Interval, Note, Noted, PastOrder, ReadModel, Report, ReportKey,
+    SharedHistory, Trade, View, Watcher,
 };
 use history::{Keeper, Sizes};
 use journal::Disk;
@@ -55,6 +55,10 @@ pub struct Market {
     pub reasons: BTreeMap<OrderId, CancelReason>,
     /// What befell orders beside.
     pub notes: Vec<Note>,
+    /// What was taken off orders of accounts.
+    pub amended: Vec<(AccountIndex, Amended)>,
+    /// What each order was left by that.
+    pub sizes: BTreeMap<OrderId, (Side, Shares)>,
     pub entries: Vec<Entry>,
     /// All batches, for replays.
     pub batches: Vec<Turn>,
@@ -75,6 +79,8 @@ impl Market {
             ended: BTreeMap::new(),
             reasons: BTreeMap::new(),
             notes: Vec::new(),
+            amended: Vec::new(),
+            sizes: BTreeMap::new(),
             entries: Vec::new(),
             batches: Vec::new(),
             fees: [Fee::NONE; 2],
@@ -173,7 +179,18 @@ impl Market {
     pub fn write_down(&mut self, sequence: Sequence, time: Time, event: Event) {
         let mut done = Vec::new();
         match event {
-            Event::OrderOpened { order, .. } => drop(self.placed.insert(order, time)),
+            Event::OrderOpened { order, placed, .. } => {
+                self.placed.insert(order, time);
+                self.sizes.insert(order, (placed.side, placed.shares));
+            }
+            Event::OrderReduced { order, account, symbol, shares, why } => {
+                let (side, before) = self.sizes[&order];
+                let after = before.less(shares);
+                self.sizes.insert(order, (side, after));
+                let (next_trade, place) = (self.trades.len() as u64 + 1, self.place(sequence));
+                let amended = Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place };
+                self.amended.push((account, amended));
+            }
             Event::FeesTaken { maker, aggressor } => self.fees = [maker, aggressor],
             Event::Executed { symbol, maker, aggressor, price, shares, .. }
             | Event::Uncrossed { symbol, maker, aggressor, price, shares, .. } => {
@@ -210,7 +227,7 @@ impl Market {
                 time,
                 sequence,
                 next_trade: self.trades.len() as u64 + 1,
-                place: self.notes.iter().filter(|note| note.sequence == sequence).count() as u32,
+                place: self.place(sequence),
             }),
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 for (order, partner) in [(order, partner), (partner, order)] {
@@ -223,7 +240,7 @@ impl Market {
                         time,
                         sequence,
                         next_trade: self.trades.len() as u64 + 1,
-                        place: self.notes.iter().filter(|note| note.sequence == sequence).count() as u32,
+                        place: self.place(sequence),
                     });
                 }
             }
@@ -232,7 +249,6 @@ impl Market {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
-            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
             | Event::SymbolCreated { .. }
@@ -249,6 +265,13 @@ impl Market {
                 self.ended.insert(order, (time, Shares::ZERO));
             }
         }
+    }
+
+    /// How many notes the command has made so far.
+    fn place(&self, sequence: Sequence) -> u32 {
+        let notes = self.notes.iter().filter(|note| note.sequence == sequence).count();
+        let amended = self.amended.iter().filter(|(_, amended)| amended.sequence == sequence).count();
+        u32::try_from(notes + amended).unwrap()
     }
 
     pub fn check(&self, view: &View) {
@@ -368,6 +391,7 @@ impl Market {
                 }
             }
             self.check_reports(history, account, page);
+            self.check_amendments(history, account);
         }
     }
 
@@ -391,6 +415,22 @@ impl Market {
             Noted::Linked(partner) => Some(partner),
             Noted::Triggered(_) => None,
         })
+    }
+
+    /// What was taken off an order is told one reduction at a time, from any command on.
+    pub fn check_amendments(&self, history: &History, account: AccountIndex) {
+        let all: Vec<Amended> = self.amended.iter().filter(|(its, _)| *its == account).map(|(_, its)| *its).collect();
+        for (order, from) in all.iter().map(|amended| (amended.order, amended.sequence)) {
+            let expected = |from: Sequence| {
+                all.iter().filter(move |amended| amended.order == order && amended.sequence >= from).copied()
+            };
+            for from in [from, from.next()] {
+                let found = history.amendments(order, from, usize::MAX).unwrap();
+                assert_eq!(found, expected(from).collect::<Vec<Amended>>(), "order {order} from {from}");
+            }
+            let found = history.amendments(order, Sequence(0), 1).unwrap();
+            assert_eq!(found, expected(Sequence(0)).take(1).collect::<Vec<Amended>>());
+        }
     }
 
     /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.
@@ -428,6 +468,10 @@ impl Market {
         // Behind the trade that brought it about, and before its own.
         for note in self.notes.iter().filter(|note| note.account == account) {
             all.push(((note.sequence, 1, note.next_trade, 0, note.place), Report::Noted(*note)));
+        }
+        for (_, amended) in self.amended.iter().filter(|(its, _)| *its == account) {
+            let Amended { sequence, next_trade, place, .. } = *amended;
+            all.push(((sequence, 1, next_trade, 0, place), Report::Amended(*amended)));
         }
         all.sort_unstable_by_key(|(at, _)| *at);
         for from in (0..=through.0).step_by(1 + through.0 as usize / 7).map(Sequence) {

@@ -13,7 +13,7 @@ pub struct Group {
 }
 
 /// All groups, in the order in which they run.
-pub const GROUPS: [Group; 9] = [
+pub const GROUPS: [Group; 10] = [
     Group { name: "framing", cases: &[cases::framing::CASES, cases::refused_frames::CASES] },
     Group { name: "create", cases: &[cases::create::CASES] },
     Group { name: "orders", cases: &[cases::orders::CASES] },
@@ -23,4 +23,5 @@ pub const GROUPS: [Group; 9] = [
     Group { name: "errors", cases: &[cases::errors::CASES] },
     Group { name: "bad XML", cases: &[cases::xml::CASES] },
     Group { name: "limits", cases: &[cases::limits::CASES] },
+    Group { name: "extensions", cases: &[cases::extensions::CASES] },
 ];

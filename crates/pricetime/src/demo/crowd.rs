@@ -1,5 +1,5 @@
 //! The simulated traders. Each symbol has a fair price that wanders; market makers quote around it, noise traders take what is
-//! offered, momentum traders follow where it went. They trade with each other and with whoever comes.
+//! offered, momentum traders follow where it went, patient ones leave orders of all kinds. They trade with each other and with whoever comes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use engine::{
 };
 use exchange::Answer;
 
+use super::patient::{Patient, Scene, soon};
 use super::random::Random;
 use super::venue::Venue;
 
@@ -20,6 +21,7 @@ pub(super) const YOURS: u64 = 1;
 const MAKERS: [u64; 3] = [101, 102, 103];
 const NOISE: [u64; 4] = [201, 202, 203, 204];
 const MOMENTUM: [u64; 2] = [301, 302];
+const PATIENT: [u64; 2] = [401, 402];
 /// The time that moves prices by so much.
 const MOVING: Duration = Duration::from_millis(2_500);
 /// Orders and cancels of a turn, on average.
@@ -35,6 +37,7 @@ const LOOK_BACK: usize = 40;
 pub struct Crowd {
     random: Random,
     markets: Vec<Market>,
+    patient: Vec<Patient>,
     pace: Pace,
 }
 
@@ -87,7 +90,8 @@ impl Crowd {
             before: VecDeque::new(),
             quotes: Default::default(),
         };
-        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), pace }
+        let patient = PATIENT.map(|id| Patient::new(account(id))).into();
+        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), patient, pace }
     }
 
     pub(super) fn goes(&mut self, pace: Pace) {
@@ -96,7 +100,8 @@ impl Crowd {
 
     /// Creates accounts and symbols. None when the market has ended.
     pub fn open(&mut self, venue: &mut impl Venue) -> Option<()> {
-        let rich = MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).map(|id| (*id, "100000000000", "1000000000"));
+        let rich =
+            MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).chain(&PATIENT).map(|id| (*id, "100000000000", "1000000000"));
         let all = std::iter::once((YOURS, "100000", "500")).chain(rich);
         let mut ops = Vec::new();
         for (id, balance, shares) in all {
@@ -127,10 +132,16 @@ impl Crowd {
                 let maker = self.random.below(MAKERS.len() as u64) as usize;
                 self.quote(market, maker, venue)
             }
-            25..85 => {
+            25..75 => {
                 let side = if self.random.below(2) == 0 { Side::Buy } else { Side::Sell };
                 let trader = self.one_of(&NOISE);
                 self.take(market, trader, side, venue)
+            }
+            75..85 => {
+                let trader = self.random.below(self.patient.len() as u64) as usize;
+                let Market { symbol, fair, .. } = self.markets[market];
+                let scene = Scene { symbol, fair: fair / 1000, lot: self.pace.lot, until: soon(venue.now()) };
+                self.patient[trader].place(&scene, &mut self.random, venue)
             }
             _ => {
                 let Market { fair, before, .. } = &self.markets[market];
@@ -241,11 +252,11 @@ fn number(text: &str) -> Decimal {
     Decimal::parse(text.as_bytes()).expect("invariant: digits")
 }
 
-fn price(cents: i64) -> Option<Price> {
+pub(super) fn price(cents: i64) -> Option<Price> {
     Price::from_units(cents.checked_mul(1_000_000)?)
 }
 
-fn shares(count: u64) -> Option<Shares> {
+pub(super) fn shares(count: u64) -> Option<Shares> {
     Shares::from_units(i64::try_from(count).ok()?.checked_mul(100_000_000)?)
 }
 

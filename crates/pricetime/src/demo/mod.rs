@@ -3,6 +3,7 @@
 pub mod command;
 mod crowd;
 mod past;
+mod patient;
 mod random;
 mod venue;
 

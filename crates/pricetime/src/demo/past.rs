@@ -43,7 +43,7 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     };
     // The history is told when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());
-    let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None };
+    let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None, time: time.clone() };
     let mut crowd = Crowd::new(plan.seed, Pace::of_steps(STEP, plan.rate));
     let mut goes_on = crowd.open(&mut then).is_some();
     while goes_on && time.load(Ordering::Relaxed) < end.0 {
@@ -57,6 +57,7 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
 struct Then {
     turn: Turn<JournalLedger<Disk>>,
     failed: Option<String>,
+    time: Arc<AtomicU64>,
 }
 
 impl Venue for Then {
@@ -71,5 +72,9 @@ impl Venue for Then {
                 None
             }
         }
+    }
+
+    fn now(&self) -> Time {
+        Time(self.time.load(Ordering::Relaxed))
     }
 }

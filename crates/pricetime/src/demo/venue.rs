@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use engine::Op;
+use engine::{Op, Time};
 use exchange::{Answer, Batch, Exchange};
+use market::timekeeper::system_time;
 
 /// Does ops and answers them.
 pub trait Venue {
     /// None when the market has ended.
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>>;
+
+    /// About the market's time.
+    fn now(&self) -> Time;
 }
 
 /// A server's exchange: the crowd's orders take the same way as everybody's.
@@ -31,5 +35,9 @@ impl Venue for Live {
         self.exchange.submit(batch);
         let batch = answered.recv().ok()?;
         (!batch.is_abandoned()).then_some(batch.answers)
+    }
+
+    fn now(&self) -> Time {
+        system_time()
     }
 }

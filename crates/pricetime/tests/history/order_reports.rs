@@ -28,7 +28,9 @@ struct Open {
     side: &'static str,
     /// Of ten.
     limit: u64,
+    /// What is open of it, and what it has, those included that were executed.
     shares: u64,
+    size: u64,
 }
 
 impl Ledger {
@@ -70,7 +72,7 @@ impl Ledger {
             }
         }
         if left > 0 {
-            self.open.push(Open { order, account, side, limit, shares: left });
+            self.open.push(Open { order, account, side, limit, shares: left, size: shares });
             if !rests {
                 self.cancel(self.open.len() - 1, "not_resting");
             }
@@ -106,6 +108,20 @@ fn act(http: &Http, ledger: &mut Ledger, random: &mut Random, number: u64) {
         let canceled = http.delete(&format!("/api/v1/orders/{order}?account={}", account + 1));
         assert_eq!(canceled.status, 200, "{}", canceled.text);
         return ledger.cancel(at, "asked");
+    }
+    if random.percent(15) {
+        let larger = ledger.open.iter_mut().rev().find(|open| open.shares > 1);
+        if let Some(Open { order, account, side, shares, size, .. }) = larger {
+            let before = std::mem::replace(size, *size - 1);
+            *shares -= 1;
+            let body = json!({"account": (*account + 1).to_string(), "shares": size.to_string()}).to_string();
+            let headers = [("content-type", "application/json")];
+            let amended = http.send("PATCH", &format!("/api/v1/orders/{order}"), Some(&body), &headers);
+            assert_eq!(amended.status, 200, "{}", amended.text);
+            let told = json!({"report": "amended", "order_id": order, "symbol": "SPY", "side": side,
+                "shares_before": before.to_string(), "shares": size.to_string(), "why": "asked"});
+            return ledger.reports[*account].push(told);
+        }
     }
     let (account, side) = (random.below(2), random.pick(&["buy", "sell"]));
     let (limit, shares) = (95 + random.below(11) as u64, 1 + random.below(9) as u64);
@@ -267,6 +283,8 @@ fn hears_of_everything_once(launch: &Launch, first: Option<&Path>) {
     assert!(one.resumed > 5 && two.resumed > 5 && late.resumed == 1);
     assert_eq!(one.reports, late.reports, "sequences, times and trades too");
     assert!(ledger.reports[0].len() > 500);
+    let amended = one.reports.iter().filter(|report| report["report"] == "amended").count();
+    assert!(amended > 30, "{amended} amended");
     server.stop();
 }
 

@@ -38,16 +38,25 @@ fn an_amended_order_keeps_its_place_and_its_name() {
         json!(["20.00000000", "0.00000000", "GTC", "LIMIT", "BUY", "NONE"])
     );
     assert!(amended["transactTime"].as_u64() >= placed["transactTime"].as_u64(), "{amended}");
-    let mut reports = Vec::new();
+    let (mut reports, mut execution) = (Vec::new(), Value::Null);
     while reports.len() < 3 {
         let event = socket.next();
         if event["e"] == "executionReport" {
+            execution = event["I"].clone();
             reports.push(json!([event["x"], event["X"], event["q"], event["z"], event["c"], event["C"]]));
         }
     }
     let [five, four, two] = ["5.00000000", "4.00000000", "2.00000000"];
     assert_eq!(reports[1], json!(["TRADE", "PARTIALLY_FILLED", five, two, "mine", ""]));
     assert_eq!(reports[2], json!(["REPLACED", "PARTIALLY_FILLED", four, two, "mine", "mine"]));
+    // It is found again by the number that all three tell.
+    assert!(execution.as_u64() > Some(0) && amended["executionId"] == execution, "{amended}");
+    let amendments = |http: &Http, words: &str| {
+        keys.send(http, "GET", "order/amendments", &format!("symbol=SPYUSD&orderId={id}{words}")).body
+    };
+    let first = json!({"symbol": "SPYUSD", "orderId": id, "executionId": execution, "origClientOrderId": "mine",
+        "newClientOrderId": "mine", "origQty": five, "newQty": four, "time": amended["transactTime"]});
+    assert_eq!(amendments(&http, ""), json!([first]));
     // It is still the first, and what was taken off it is free again.
     let get = |http: &Http| keys.send(http, "GET", "order", "symbol=SPYUSD&origClientOrderId=mine").body;
     other(r#"amount="-1" limit="10""#);
@@ -58,8 +67,16 @@ fn an_amended_order_keeps_its_place_and_its_name() {
     let server = keys.launch(&folder).start();
     let http = Http::new(server.http);
     assert_eq!([&get(&http)["executedQty"], &get(&http)["origQty"]], ["3.00000000", four], "after a restart, too");
+    let again = amend(&keys, &http, "origClientOrderId=mine&newQty=3.5");
+    assert_eq!(again["amendedOrder"]["qty"], "3.50000000", "{again}");
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
     assert_eq!(amend(&keys, &http, "origClientOrderId=mine&newQty=3")["code"], -2038, "it is done");
+    let all = amendments(&http, "");
+    assert_eq!((&all[0], &all[1]["origQty"], &all[1]["newQty"]), (&first, &json!(four), &json!("3.50000000")), "{all}");
+    assert_eq!(amendments(&http, "&limit=1"), json!([first]));
+    assert_eq!(amendments(&http, &format!("&fromExecutionId={}", all[1]["executionId"])), json!([all[1]]));
+    let other = keys.send(&http, "GET", "order/amendments", "symbol=SPYUSD&orderId=99").body;
+    assert_eq!(other["code"], -2013);
     server.stop();
 }
 
@@ -121,7 +138,8 @@ fn amendments_that_cannot_be_are_refused_and_change_nothing() {
     assert_eq!(keys.send(&http, "GET", "rateLimit/order", "").body, counts);
     assert_eq!(call("myAllocations", "symbol=SPYUSD")["result"], json!([]));
     assert_eq!(call("myPreventedMatches", "symbol=SPYUSD")["error"]["code"], -1020);
-    assert_eq!(call("order.amendments", &format!("symbol=SPYUSD&orderId={id}"))["error"]["code"], -1020);
+    let amended = call("order.amendments", &format!("symbol=SPYUSD&orderId={id}"))["result"].clone();
+    assert_eq!([&amended[0]["newQty"], &amended[1]["newQty"]], ["4.00000000", "3.00000000"], "{amended}");
     server.stop();
 }
 
@@ -141,7 +159,9 @@ fn what_is_asked_about_orders_is_answered_or_refused_by_name() {
         ("GET", "myAllocations", "symbol=NONEUSD".to_owned(), -1121),
         ("GET", "myAllocations", "symbol=SPYUSD&limit=x".to_owned(), -1100),
         ("GET", "myPreventedMatches", "symbol=SPYUSD".to_owned(), -1020),
-        ("GET", "order/amendments", format!("symbol=SPYUSD&orderId={id}"), -1020),
+        ("GET", "order/amendments", "symbol=SPYUSD".to_owned(), -1102),
+        ("GET", "order/amendments", format!("symbol=NONEUSD&orderId={id}"), -1121),
+        ("GET", "order/amendments", "symbol=SPYUSD&orderId=99".to_owned(), -2013),
         ("POST", "order/test", format!("{ORDER}&computeCommissionRates=yes"), -1130),
         ("POST", "order/test", format!("{ORDER}&strategyId=7"), -1106),
         ("POST", "order", format!("{ORDER}&computeCommissionRates=false"), -1106),

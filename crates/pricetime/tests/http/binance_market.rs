@@ -191,7 +191,7 @@ fn no_parameter_is_passed_over_in_silence() {
     let mut calls = http.listen_at("/binance/ws-api/v3?returnRateLimits=false");
     calls.send(&json!({"id": 1, "method": "time", "params": {"zone": "UTC"}}));
     assert_eq!(calls.next()["error"]["code"], -1104);
-    for path in ["/binance/ws?streams=a", "/binance/ws/spyusd@trade?x=1", "/binance/stream?timeUnit=MICROSECOND"] {
+    for path in ["/binance/ws?streams=a", "/binance/ws/spyusd@trade?x=1", "/binance/stream?timeUnit=NANOSECOND"] {
         let refused = tungstenite::connect(format!("ws://{}{path}", server.http)).err().unwrap().to_string();
         assert!(refused.contains("400"), "{path}: {refused}");
     }

@@ -86,8 +86,15 @@ fn a_list_is_placed_looked_up_and_told_until_all_of_it_is_done() {
     assert_eq!(told["orders"], members);
     assert_eq!(keys.send(&http, "GET", "openOrderList", "").body, json!([]));
     assert_eq!(keys.send(&http, "GET", "allOrderList", "fromId=1&limit=1").body, json!([told]));
+    let of_nothing = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
+    keys.send(&http, "POST", "order", of_nothing);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="9"/></transactions>"#);
+    let trades = keys.send(&http, "GET", "myTrades", "symbol=SPYUSD").body;
+    let lists: Vec<Value> =
+        trades.as_array().unwrap().iter().map(|trade| fields(trade, ["orderId", "orderListId"])).collect();
+    assert_eq!(lists, [json!([1, 1]), json!([1, 1]), json!([5, -1])], "{trades}");
     let all = keys.send(&http, "GET", "allOrders", "symbol=SPYUSD").body;
-    let shown: Vec<Value> = all.as_array().unwrap().iter().map(|order| fields(order, ORDER)).collect();
+    let shown: Vec<Value> = all.as_array().unwrap().iter().take(2).map(|order| fields(order, ORDER)).collect();
     assert_eq!(shown, [json!([1, 1, "LIMIT_MAKER", "FILLED", "both"]), json!([2, 1, "STOP_LOSS", "EXPIRED", "below"])]);
     server.stop();
 }

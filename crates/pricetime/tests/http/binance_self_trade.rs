@@ -24,6 +24,10 @@ fn reports(socket: &mut Socket, count: usize) -> Vec<Value> {
 
 fn shown(keys: &KeyFile, http: &Http, order: &Value) -> Value {
     let order = keys.send(http, "GET", "order", &format!("symbol=SPYUSD&orderId={order}")).body;
+    // Of what ended so, all that was not executed was prevented.
+    let amount = |field: &str| order[field].as_str().unwrap().parse::<f64>().unwrap();
+    let prevented = (order["status"] == ENDED).then(|| amount("origQty") - amount("executedQty"));
+    assert_eq!(order["preventedQuantity"].as_str().map(|text| text.parse::<f64>().unwrap()), prevented, "{order}");
     json!([order["status"], order["origQty"], order["executedQty"], order["selfTradePreventionMode"]])
 }
 

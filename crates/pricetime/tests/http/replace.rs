@@ -231,13 +231,21 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
     assert_eq!(result(&poor), json!([409, -2021, "FAILURE", -2011, "SUCCESS", null]), "{poor:?}");
     assert_eq!(open(), 2);
     // The cancel succeeds, and the new order is refused.
-    for (mode, words) in [(stop, "newClientOrderId=first"), (allow, "newClientOrderId=second")] {
+    for (mode, words) in [(stop, "newClientOrderId=second"), (allow, "newClientOrderId=second")] {
         let id = http.read("/api/v1/accounts/1/orders")["orders"][0]["order_id"].clone();
         let partly = replace(&format!("{mode}&cancelOrderId={id}&{words}"));
         assert_eq!(result(&partly), json!([409, -2021, "SUCCESS", null, "FAILURE", -2010]), "{partly:?}");
         assert_eq!(partly.body["data"]["newOrderResponse"]["msg"], "Duplicate order sent.");
     }
     assert_eq!(open(), 0);
+    // An id of an order that is done is free, and names the new order.
+    let other = place("");
+    let again = replace(&format!("{stop}&cancelOrderId={other}&newClientOrderId=first"));
+    assert_eq!(result(&again), json!([200, null, "SUCCESS", null, "SUCCESS", null]), "{again:?}");
+    let by_name = keys.send(&http, "GET", "order", "symbol=SPYUSD&origClientOrderId=first").body;
+    assert_eq!(by_name["orderId"], again.body["newOrderResponse"]["orderId"]);
+    assert_ne!(by_name["orderId"], first);
+    keys.send(&http, "DELETE", "order", "symbol=SPYUSD&origClientOrderId=first");
     // Market orders, and one that executes when it arrives.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-5" limit="10"/></transactions>"#);
     let resting = keys.send(&http, "POST", "order", &REPLACE.replace("price=10", "price=9")).body["orderId"].clone();

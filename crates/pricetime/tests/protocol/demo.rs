@@ -33,6 +33,19 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
             orders["orders"].as_array().unwrap().iter().map(|order| order["kind"].as_str().unwrap()).collect();
         assert_eq!(placed, kinds.iter().copied().collect(), "{account}");
     }
+    // Others leave what waits, shows a part, cancels another one, never takes or ends by itself.
+    let mut of_kinds = [0; 6];
+    for account in [401, 402] {
+        for status in ["open", "all"] {
+            let orders = http.read(&format!("/api/v1/accounts/{account}/orders?status={status}&limit=500"));
+            for order in orders["orders"].as_array().unwrap() {
+                let there = |field: &str| usize::from(!order[field].is_null());
+                let its = ["stop", "take_profit", "display", "linked_with", "until", "triggered_time"].map(there);
+                of_kinds.iter_mut().zip(its).for_each(|(count, one)| *count += one);
+            }
+        }
+    }
+    assert!(of_kinds.iter().all(|count| *count > 0), "{of_kinds:?}");
     // A bid above all others is taken.
     let best: f64 = http.read("/api/v1/symbols/ACME")["best_ask"].as_str().unwrap().parse().unwrap();
     let order =

@@ -35,6 +35,8 @@ pub struct Market {
     pub executed: Vec<(OrderId, OrderId, Side, Sequence)>,
     /// What befell orders beside, as the query shows it.
     pub noted: Vec<String>,
+    /// What was taken off orders, in all.
+    pub taken: BTreeMap<OrderId, Shares>,
     /// The commands that canceled, and why, as far as that was kept.
     canceled: BTreeMap<OrderId, (Sequence, Option<CancelReason>)>,
 }
@@ -54,6 +56,7 @@ impl Market {
             placed: BTreeMap::new(),
             executed: Vec::new(),
             noted: Vec::new(),
+            taken: BTreeMap::new(),
             canceled: BTreeMap::new(),
         }
     }
@@ -202,16 +205,27 @@ impl Market {
                 let place = self.noted.iter().rev().take_while(|row| row.starts_with(&format!("{sequence}|"))).count();
                 let (price, next) = (placed.trigger.unwrap().price(), self.executed.len() + 1);
                 self.noted
-                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}|", account.0, time.0));
+                    .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}||||", account.0, time.0));
             }
             Event::OrdersLinked { order, partner, account, .. } => {
                 let next = self.executed.len() + 1;
                 for (order, partner) in [(order, partner), (partner, order)] {
                     let of_command = format!("{sequence}|");
                     let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
-                    self.noted
-                        .push(format!("{sequence}|{place}|{order}|{}|linked||{}|{next}|{partner}", account.0, time.0));
+                    self.noted.push(format!(
+                        "{sequence}|{place}|{order}|{}|linked||{}|{next}|{partner}|||",
+                        account.0, time.0
+                    ));
                 }
+            }
+            Event::OrderReduced { order, account, shares, why, .. } => {
+                let of_command = format!("{sequence}|");
+                let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
+                let (account, at, next, why) = (account.0, time.0, self.executed.len() + 1, why.code());
+                let all = self.taken.entry(order).or_insert(Shares::ZERO);
+                *all = all.plus(shares);
+                let row = format!("{sequence}|{place}|{order}|{account}|amended||{at}|{next}||{shares}|{all}|{why}");
+                self.noted.push(row);
             }
             Event::AccountCreated { .. }
             | Event::SymbolCreated { .. }
@@ -225,7 +239,6 @@ impl Market {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
-            | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
             | Event::BalanceChanged { .. }
@@ -346,7 +359,7 @@ impl Market {
         let sql = "SELECT id, buy_order, sell_order, aggressor, sequence FROM pricetime.executions ORDER BY id";
         equal("executions", sql, executed.collect());
         let sql = "SELECT sequence, place, order_id, account, kind, trim_scale(price), (extract(epoch FROM time) * 1000000)::bigint,
-            next_execution, partner FROM pricetime.notes ORDER BY sequence, place";
+            next_execution, partner, trim_scale(taken), trim_scale(taken_in_all), why FROM pricetime.notes ORDER BY sequence, place";
         equal("notes", sql, self.noted.clone());
         let links = model.pairs().map(|(order, partner)| format!("{order}|{partner}"));
         let mut links: Vec<String> = links.collect();

@@ -1,10 +1,12 @@
 //! What an account has and traded, and the listen keys of its stream.
 
+use std::collections::{BTreeSet, HashMap};
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{AccountIndex, OrderId, Position, Side, SymbolIndex};
-use feed::{Holding, ReadModel, Trade, View};
+use feed::{HistoryError, Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
 use super::fees::{self, Rates};
@@ -18,18 +20,24 @@ use super::{names, numbers};
 use crate::hub::Hub;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
-use crate::records::OfAccount;
+use crate::records::{OfAccount, Past, Trouble};
 use crate::site::Site;
 
 /// Positions that are looked at between two turns of the feed.
 const AT_ONCE: usize = 500;
+/// Orders that are looked up between two turns of the feed.
+const ORDERS_AT_ONCE: usize = 250;
 
 /// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
 pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
     asked.only_signed(&["omitZeroBalances"])?;
     let unit = asked.unit;
-    let all = asked.text("omitZeroBalances") != Some("true");
+    let all = match asked.text("omitZeroBalances") {
+        None | Some("false") => true,
+        Some("true") => false,
+        Some(_) => return Err(Refusal::invalid("omitZeroBalances", "it is true or false")),
+    };
     let (account, about) =
         of_account(&site, id, move |scene, account| Ok((account, about(scene, account, unit)))).await?;
     let balances = move |site: Site, next: Balances| async move {
@@ -115,6 +123,7 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
     let from = &site;
     let trades = gather(wanted, |before| past::trades_of_account(from, of, before, TRADES.1));
     let trades = trades.await?;
+    let lists = lists_of(&site, account, &trades).await?;
     let shown = site.look(move |scene| {
         let sides = |trade: &Trade| {
             let took = [
@@ -126,21 +135,50 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
         };
         let shapes = trades
             .iter()
-            .flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&scene.view, trade, side, unit)));
+            .flat_map(|trade| sides(trade).into_iter().map(|side| own_shape(&scene.view, (trade, side), &lists, unit)));
         shapes.collect::<Value>()
     });
     Ok(Json(shown.await?))
 }
 
+/// Of the orders of an account that executed, those that are in a list, with its number. Of an order that is no longer kept nobody
+/// knows it.
+async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Result<HashMap<OrderId, OrderId>, Refusal> {
+    let its = |trade: &Trade| {
+        let orders = [(trade.maker_account, trade.maker_order), (trade.aggressor_account, trade.aggressor_order)];
+        orders.into_iter().filter(|(whose, _)| *whose == account).map(|(_, order)| order)
+    };
+    let orders: BTreeSet<OrderId> = trades.iter().flat_map(its).collect();
+    let (orders, mut lists) = (orders.into_iter().collect::<Vec<OrderId>>(), HashMap::new());
+    for some in orders.chunks(ORDERS_AT_ONCE) {
+        let mut found = Vec::new();
+        match past::orders(site, some.to_vec()).await {
+            Ok(all) => found = all,
+            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) => {
+                for &order in some {
+                    match past::orders(site, vec![order]).await {
+                        Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) => {}
+                        one => found.extend(one.map_err(Refusal::troubled)?),
+                    }
+                }
+            }
+            Err(trouble) => return Err(Refusal::troubled(trouble)),
+        }
+        let linked = |past: &Past| past.linked.map(|partner| (past.order.order, partner.min(past.order.order)));
+        lists.extend(found.iter().filter_map(linked));
+    }
+    Ok(lists)
+}
+
 /// A trade as one of its two sides sees it.
-fn own_shape(view: &View, trade: &Trade, side: Side, unit: TimeUnit) -> Value {
+fn own_shape(view: &View, (trade, side): (&Trade, Side), lists: &HashMap<OrderId, OrderId>, unit: TimeUnit) -> Value {
     let name = view.listing(trade.symbol).name;
     let (commission, asset) = fees::commission(trade, side, name.as_str());
     json!({
         "symbol": names::pair(name),
         "id": trade.id,
         "orderId": trade.order(side).0,
-        "orderListId": -1,
+        "orderListId": lists.get(&trade.order(side)).map_or_else(|| json!(-1), |list| json!(list.0)),
         "price": numbers::price(trade.price),
         "qty": numbers::shares(trade.shares),
         "quoteQty": numbers::money(trade.money()),

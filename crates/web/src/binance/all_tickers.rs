@@ -8,7 +8,7 @@ use feed::{ReadModel, SymbolFollowers, View};
 use super::{events, names, stream};
 use crate::hub::Hub;
 use crate::text::Text;
-use crate::topic::{Envelope, Tickers, Topic};
+use crate::topic::{Envelope, Tickers, Topic, Wrap};
 
 /// They are told at most so often, and of at most so many symbols at once: where more of them change, each is told less often.
 const EVERY: Duration = Duration::from_secs(1);
@@ -55,14 +55,14 @@ impl AllTickers {
 
 fn event(view: &View, tickers: Tickers, envelope: Envelope, changed: &[SymbolIndex]) -> String {
     let of = |symbol: SymbolIndex| match tickers {
-        Tickers::Day => events::ticker(view, symbol),
-        Tickers::Mini => events::mini_ticker(view, symbol),
-        Tickers::Window(window) => events::window_ticker(view, symbol, window),
+        Tickers::Day => events::ticker(view, symbol, envelope.unit),
+        Tickers::Mini => events::mini_ticker(view, symbol, envelope.unit),
+        Tickers::Window(window) => events::window_ticker(view, symbol, window, envelope.unit),
     };
     let all: Vec<String> = changed.iter().map(|symbol| of(*symbol)).collect();
     let event = events::list(&all);
-    match envelope {
-        Envelope::Raw | Envelope::Api => event,
-        Envelope::Combined => events::of_stream(&stream::name_of_all(tickers), &event),
+    match envelope.wrap {
+        Wrap::Raw | Wrap::Api => event,
+        Wrap::Combined => events::of_stream(&stream::name_of_all(tickers), &event),
     }
 }

@@ -2,9 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::{AccountId, Command, Op, Reply, Shares};
+use engine::{AccountId, CancelReason, Command, Op, OrderId, Reply, Sequence, Shares};
+use feed::Amended;
 use serde_json::{Value, json};
 
+use super::history::TRADES;
 use super::market::Answer;
 use super::meant::{BY_NUMBER_OR_NAME, Meant, ask, meant, of_account};
 use super::order::Order;
@@ -13,10 +15,13 @@ use super::place::quantity;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers};
+use crate::past;
 use crate::site::Site;
 
 const NEW_QUANTITY: &str = "newQty";
 const NEW_NAME: &str = "newClientOrderId";
+/// Amendments of an order that are looked at for one answer.
+const AMENDMENTS_MAX: usize = 10_000;
 
 pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
@@ -31,6 +36,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
     if asked.text(NEW_NAME).is_some_and(|asked| asked != before.client_name()) {
         return Err(Refusal::invalid(NEW_NAME, "an amended order keeps its name; send that one, or none"));
     }
+    let seen = site.look(|scene| scene.view.sequence()).await?;
     let command = Command::AmendOrder { account, order: before.id.into(), shares };
     let open = match ask(&site, Op::Command(command)).await? {
         Reply::Amended { open, .. } => open,
@@ -47,7 +53,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         | Reply::Canceled(_) => return Err(Refusal::internal()),
     };
     // It is amended: whoever cannot be told of it must not be told that it is not.
-    let told = tell(&site, account, (meant, pair), Amended { before, shares, open }, asked.unit).await;
+    let told = tell(&site, account, (meant, pair), AmendedOrder { before, shares, open, seen }, asked.unit).await;
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
 
@@ -62,45 +68,77 @@ async fn amendable(site: &Site, account: AccountId, meant: Meant, pair: String) 
 }
 
 /// An order that was amended.
-struct Amended {
+struct AmendedOrder {
     /// As it was just before, or a little earlier.
     before: Order,
     /// What it was left, of which so many are open.
     shares: Shares,
     open: Shares,
+    /// A command before the one that did it.
+    seen: Sequence,
 }
 
 async fn tell(
     site: &Site,
     account: AccountId,
     (meant, pair): (Meant, String),
-    amended: Amended,
+    amended: AmendedOrder,
     unit: TimeUnit,
 ) -> Result<Value, Refusal> {
     let after = amendable(site, account, meant, pair).await?;
-    // The reply tells no time: this is that of the last command that is known now, which is this one, or came behind it.
-    let time = site.look(|scene| scene.view.time()).await?;
-    let Amended { before, shares, open } = amended;
+    let AmendedOrder { before, shares, open, seen } = amended;
     let executed = shares.less(open);
     // It may have executed between being looked at and being amended, or behind that.
     let knows = [Some(&before), after.as_ref()].into_iter().flatten().find(|order| order.executed == executed);
     let money = knows.and_then(|order| order.money);
     let order = Order { shares, executed, money, ..before };
+    let told = past::amendments(site, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
+    // Amending takes shares off: it left this many once.
+    let its = told.iter().find(|amended| amended.after == shares).ok_or_else(Refusal::internal)?;
     Ok(json!({
-        "transactTime": unit.tell(time),
-        // As `I` of reports.
-        "executionId": 0,
+        "transactTime": unit.tell(its.time),
+        "executionId": its.sequence.0,
         "amendedOrder": order.amended_shape(unit),
     }))
 }
 
-/// How an order was amended nobody keeps.
+/// How an order was amended because its account asked for it, oldest first. The number of an amendment is that of its command.
 pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.account(&site)?;
+    let account = asked.account(&site)?;
     asked.only_signed(&["symbol", "orderId", "fromExecutionId", "limit"])?;
-    Err(Refusal::not_kept(
-        "amendments are not kept; an order has the quantity that it was left, and the account's stream tells each",
-    ))
+    let pair = asked.needed("symbol")?.to_owned();
+    let order = OrderId(asked.number("orderId")?.ok_or_else(|| Refusal::missing("orderId"))?);
+    let (from, limit) = (asked.number("fromExecutionId")?.unwrap_or_default(), asked.limit(TRADES.0, TRADES.1)?);
+    let (symbol, account) = of_account(&site, account, move |scene, account| {
+        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        Ok((symbol, account))
+    })
+    .await?;
+    let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
+    let its = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
+    let past = its.ok_or_else(Refusal::no_such_order)?;
+    // Shares that were taken off to keep it from its own account are among them, and are no amendments here.
+    let told = past::amendments(&site, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
+    let unit = asked.unit;
+    let shown = site.look(move |scene| {
+        let order = Order::of_past(&scene.view, &past);
+        let its = told.iter().filter(|amended| amended.why == CancelReason::Asked).take(limit);
+        its.map(|amended| amendment_shape(&order, amended, unit)).collect::<Value>()
+    });
+    Ok(Json(shown.await?))
+}
+
+fn amendment_shape(order: &Order, amended: &Amended, unit: TimeUnit) -> Value {
+    json!({
+        "symbol": names::pair(order.name),
+        "orderId": order.id.0,
+        "executionId": amended.sequence.0,
+        "origClientOrderId": order.client_name(),
+        "newClientOrderId": order.client_name(),
+        "origQty": numbers::shares(amended.before),
+        "newQty": numbers::shares(amended.after),
+        "time": unit.tell(amended.time),
+    })
 }
 
 impl Order {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use engine::{AccountIndex, Price, Side, SymbolIndex};
 use feed::{Candle, Trade, View};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::tickers::{AVERAGED_MINUTES, average, best};
 use super::time_unit::TimeUnit;
@@ -23,6 +23,20 @@ pub(super) fn list(tickers: &[String]) -> String {
     format!("[{}]", tickers.join(","))
 }
 
+/// An event of an account in which times are microseconds, as text with times in this unit. Times below zero are none.
+pub(super) fn in_unit(event: &Value, unit: TimeUnit) -> String {
+    let mut event = event.clone();
+    if unit == TimeUnit::Millisecond {
+        for field in ["E", "T", "O", "W", "u"] {
+            // Of lists, `O` are orders.
+            if let Some(time) = event.get_mut(field).filter(|time| time.is_u64()) {
+                *time = json!(time.as_u64().unwrap_or_default() / 1000);
+            }
+        }
+    }
+    event.to_string()
+}
+
 /// An event of a subscription of the WebSocket API. The number of an account's subscription is the account's place.
 pub(super) fn of_subscription(account: AccountIndex, event: &str) -> String {
     format!(r#"{{"subscriptionId":{},"event":{event}}}"#, account.0)
@@ -39,6 +53,7 @@ pub(super) fn depth(
     first: u64,
     through: u64,
     changed: &BTreeSet<(Side, Price)>,
+    unit: TimeUnit,
 ) -> String {
     let book = &view.listing(symbol).book;
     let side = |wanted: Side| -> Vec<[String; 2]> {
@@ -47,39 +62,39 @@ pub(super) fn depth(
     };
     let (bids, asks) = (side(Side::Buy), side(Side::Sell));
     json!({
-        "e": "depthUpdate", "E": numbers::now(), "s": pair(view, symbol), "U": first, "u": through, "b": bids, "a": asks,
+        "e": "depthUpdate", "E": unit.now(), "s": pair(view, symbol), "U": first, "u": through, "b": bids, "a": asks,
     })
     .to_string()
 }
 
-pub(super) fn trade(view: &View, trade: &Trade) -> String {
+pub(super) fn trade(view: &View, trade: &Trade, unit: TimeUnit) -> String {
     json!({
         "e": "trade",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, trade.symbol),
         "t": trade.id,
         "p": numbers::price(trade.price),
         "q": numbers::shares(trade.shares),
         "b": trade.order(Side::Buy).0,
         "a": trade.order(Side::Sell).0,
-        "T": numbers::milliseconds(trade.time),
+        "T": unit.tell(trade.time),
         "m": trade.aggressor == Side::Sell,
         "M": true,
     })
     .to_string()
 }
 
-pub(super) fn aggregate_trade(view: &View, trade: &Trade) -> String {
+pub(super) fn aggregate_trade(view: &View, trade: &Trade, unit: TimeUnit) -> String {
     json!({
         "e": "aggTrade",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, trade.symbol),
         "a": trade.id,
         "p": numbers::price(trade.price),
         "q": numbers::shares(trade.shares),
         "f": trade.id,
         "l": trade.id,
-        "T": numbers::milliseconds(trade.time),
+        "T": unit.tell(trade.time),
         "m": trade.aggressor == Side::Sell,
         "M": true,
     })
@@ -92,15 +107,16 @@ pub(super) fn kline(
     interval: KlineInterval,
     candle: &Candle,
     closed: bool,
+    unit: TimeUnit,
 ) -> String {
-    let (pair, start) = (pair(view, symbol), numbers::milliseconds(candle.start));
+    let (pair, start) = (pair(view, symbol), unit.tell(candle.start));
     json!({
         "e": "kline",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair,
         "k": {
             "t": start,
-            "T": TimeUnit::Millisecond.tell_end(candle, interval),
+            "T": unit.tell_end(candle, interval),
             "s": pair,
             "i": interval.name(),
             // Which trades were its first and last is not known.
@@ -127,12 +143,12 @@ pub(super) fn book_ticker(view: &View, symbol: SymbolIndex, [bid, bids, ask, ask
     json!({"u": view.sequence().0, "s": pair(view, symbol), "b": bid, "B": bids, "a": ask, "A": asks}).to_string()
 }
 
-pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
+pub(super) fn ticker(view: &View, symbol: SymbolIndex, unit: TimeUnit) -> String {
     let day = WindowNumbers::of_day(view, symbol);
     let [bid, bids, ask, asks] = best(view, symbol);
     json!({
         "e": "24hrTicker",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, symbol),
         "p": day.change,
         "P": day.percent,
@@ -149,8 +165,8 @@ pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
         "l": day.low,
         "v": day.volume,
         "q": day.money,
-        "O": numbers::milliseconds(day.from),
-        "C": numbers::milliseconds(day.to),
+        "O": unit.tell(day.from),
+        "C": unit.tell(day.to),
         "F": day.first_id,
         "L": day.last_id,
         "n": day.trades,
@@ -158,11 +174,11 @@ pub(super) fn ticker(view: &View, symbol: SymbolIndex) -> String {
     .to_string()
 }
 
-pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex) -> String {
+pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex, unit: TimeUnit) -> String {
     let day = WindowNumbers::of_day(view, symbol);
     json!({
         "e": "24hrMiniTicker",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, symbol),
         "c": day.last,
         "o": day.open,
@@ -174,11 +190,11 @@ pub(super) fn mini_ticker(view: &View, symbol: SymbolIndex) -> String {
     .to_string()
 }
 
-pub(super) fn window_ticker(view: &View, symbol: SymbolIndex, window: Window) -> String {
+pub(super) fn window_ticker(view: &View, symbol: SymbolIndex, window: Window, unit: TimeUnit) -> String {
     let its = WindowNumbers::of_last(view, symbol, window.micros());
     json!({
         "e": format!("{}Ticker", window.name()),
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, symbol),
         "p": its.change,
         "P": its.percent,
@@ -189,8 +205,8 @@ pub(super) fn window_ticker(view: &View, symbol: SymbolIndex, window: Window) ->
         "w": its.average,
         "v": its.volume,
         "q": its.money,
-        "O": numbers::milliseconds(its.from),
-        "C": numbers::milliseconds(its.to),
+        "O": unit.tell(its.from),
+        "C": unit.tell(its.to),
         "F": its.first_id,
         "L": its.last_id,
         "n": its.trades,
@@ -198,14 +214,14 @@ pub(super) fn window_ticker(view: &View, symbol: SymbolIndex, window: Window) ->
     .to_string()
 }
 
-pub(super) fn average_price(view: &View, symbol: SymbolIndex) -> String {
+pub(super) fn average_price(view: &View, symbol: SymbolIndex, unit: TimeUnit) -> String {
     json!({
         "e": "avgPrice",
-        "E": numbers::now(),
+        "E": unit.now(),
         "s": pair(view, symbol),
         "i": format!("{AVERAGED_MINUTES}m"),
         "w": average(view, symbol),
-        "T": view.listing(symbol).last.map_or(0, |trade| numbers::milliseconds(trade.time)),
+        "T": view.listing(symbol).last.map_or(0, |trade| unit.tell(trade.time)),
     })
     .to_string()
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, OrderId};
+use engine::{AccountIndex, OrderId, Time};
 use feed::{News, Noted, View};
 use serde_json::{Value, json};
 
-use super::numbers;
 use super::order::Order;
 use super::order_lists::{Member, list_status};
+use crate::clock;
 
 /// The lists of an account of which an order is open, by their first orders.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Lists {
         }
     }
 
-    /// The event that tells of the last of these news, if it tells something of a list. `ended` are the orders that all the news end, as
+    /// The event that tells, in microseconds, of the last of these news, if it tells something of a list. `ended` are the orders that all the news end, as
     /// far as that was told. `order_of` knows the orders that the news is about.
     pub(super) fn follow<'a>(
         &mut self,
@@ -42,7 +42,7 @@ impl Lists {
         news: &News,
         ended: &mut HashSet<OrderId>,
         order_of: impl Fn(OrderId) -> Option<&'a Order>,
-    ) -> Option<String> {
+    ) -> Option<Value> {
         match news {
             News::Noted(_, note) => {
                 let Noted::Linked(partner) = note.what else { return None };
@@ -50,7 +50,7 @@ impl Lists {
                 if partner < note.order {
                     return None;
                 }
-                let event = event(&members, false, numbers::milliseconds(note.time));
+                let event = event(&members, false, note.time);
                 self.0.insert(note.order, members);
                 Some(event)
             }
@@ -60,20 +60,20 @@ impl Lists {
                 let partner_is_done =
                     ended.contains(&partner) || (view.open_order(partner).is_none() && order_of(partner).is_none());
                 let members = partner_is_done.then(|| self.0.remove(&id.min(partner)))??;
-                Some(event(&members, true, numbers::milliseconds(order.time)))
+                Some(event(&members, true, order.time))
             }
-            News::Account(_) | News::Placed(..) | News::Order(..) | News::Traded(..) | News::Reduced(..) => None,
+            News::Account(_) | News::Placed(..) | News::Order(..) | News::Traded(..) | News::Amended(..) => None,
         }
     }
 }
 
-fn event(members: &[Member; 2], is_done: bool, time: u64) -> String {
+fn event(members: &[Member; 2], is_done: bool, time: Time) -> Value {
     let [status_type, order_status] = list_status(is_done);
     let [first, _] = members;
     let order = |member: &Member| json!({"s": member.pair(), "i": member.order().0, "c": member.client_name()});
     json!({
         "e": "listStatus",
-        "E": numbers::now(),
+        "E": clock::now(),
         "s": first.pair(),
         "g": first.order().0,
         "c": "OCO",
@@ -81,8 +81,7 @@ fn event(members: &[Member; 2], is_done: bool, time: u64) -> String {
         "L": order_status,
         "r": "NONE",
         "C": first.client_name(),
-        "T": time,
+        "T": time.0,
         "O": members.iter().map(order).collect::<Vec<Value>>(),
     })
-    .to_string()
 }

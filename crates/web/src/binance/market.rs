@@ -89,6 +89,15 @@ impl Wanting {
             true => serde_json::from_str(permissions).map_err(|_| Refusal::illegal("permissions", "a JSON list"))?,
             false => vec![permissions.to_owned()],
         };
+        let is_one = |permission: &String| {
+            ["SPOT", "MARGIN", "LEVERAGED"].contains(&permission.as_str()) || permission.starts_with("TRD_GRP_")
+        };
+        if !list.iter().all(is_one) {
+            return Err(Refusal::invalid(
+                "permissions",
+                "there are SPOT, MARGIN, LEVERAGED and TRD_GRP_ with a number",
+            ));
+        }
         Ok(if list.iter().any(|permission| permission == pairs::SPOT) { status } else { Wanting::Nothing })
     }
 

@@ -1,6 +1,6 @@
-//! Numbers as these clients expect them: text with eight decimals, and more only where money has more; times in milliseconds.
+//! Numbers as these clients expect them: text with eight decimals, and more only where money has more.
 
-use engine::{Money, Position, Price, Shares, Time};
+use engine::{Money, Position, Price, Shares};
 
 /// Decimals that a price and a number of shares have.
 const DECIMALS: usize = 8;
@@ -66,15 +66,6 @@ pub(super) fn percent(price: Price, before: Price) -> String {
     let thousandths = (price - before) * 100_000 / before;
     let sign = if thousandths < 0 { "-" } else { "" };
     format!("{sign}{}.{:03}", thousandths.abs() / 1000, thousandths.abs() % 1000)
-}
-
-pub(super) fn milliseconds(time: Time) -> u64 {
-    time.0 / 1000
-}
-
-/// By this machine's clock. It only tells people; the market's time is its commands'.
-pub(super) fn now() -> u64 {
-    crate::clock::now() / 1000
 }
 
 #[cfg(test)]

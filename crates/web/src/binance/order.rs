@@ -177,9 +177,14 @@ impl Order {
         self.money.map_or_else(|| "-1.00000000".to_owned(), numbers::money)
     }
 
+    /// The shares that were canceled because they would have executed with its own account.
+    pub(super) fn prevented(&self) -> Option<Shares> {
+        (self.why == Some(CancelReason::SelfTrade)).then(|| self.shares.less(self.executed))
+    }
+
     pub(super) fn shape(&self, unit: TimeUnit) -> Value {
         let time = self.time.map_or(0, |time| unit.tell(time));
-        json!({
+        let mut told = json!({
             "symbol": names::pair(self.name),
             "orderId": self.id.0,
             "orderListId": self.list_number(),
@@ -204,7 +209,11 @@ impl Order {
                 (None, None) => json!(time),
             },
             "selfTradePreventionMode": self.mode_name(),
-        })
+        });
+        if let Some(prevented) = self.prevented() {
+            told["preventedQuantity"] = numbers::shares(prevented).into();
+        }
+        told
     }
 
     pub(super) fn canceled_shape(&self, unit: TimeUnit) -> Value {

@@ -68,14 +68,14 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
 impl Parameters {
     /// Those of a call, whose connection has logged on with the key `session`. A call that names a key or has a
     /// signature stands for itself.
-    pub(super) fn of_call(mut sent: BTreeMap<String, String>, session: Option<&str>) -> Parameters {
+    pub(super) fn of_call(mut sent: BTreeMap<String, String>, session: Option<&str>, unit: TimeUnit) -> Parameters {
         let is_by_itself = session.is_none() || [API_KEY, SIGNATURE].iter().any(|name| sent.contains_key(*name));
         let signed =
             || sent.iter().filter(|(name, _)| *name != SIGNATURE).map(|(name, value)| (name.clone(), value.clone()));
         let proof = if is_by_itself { Proof::SignedCall(signed().collect()) } else { Proof::LoggedOn };
         let key = sent.remove(API_KEY).or_else(|| session.map(str::to_owned));
         sent.remove(RETURN_RATE_LIMITS);
-        Parameters { key, unit: TimeUnit::default(), proof, parameters: sent.into_iter().collect() }
+        Parameters { key, unit, proof, parameters: sent.into_iter().collect() }
     }
 
     /// Those of a part of the request, which stand for themselves: who sends it is checked of the whole.
@@ -142,6 +142,12 @@ impl Parameters {
     pub(super) fn key<'a>(&self, site: &'a Site) -> Result<&'a Key, Refusal> {
         let key = self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?;
         find_key(site, key)
+    }
+
+    /// Of a request that need not be signed and may look so. Errors: its time or its window is none.
+    pub(super) fn unchecked_time(&self) -> Result<(), Refusal> {
+        self.time("timestamp")?;
+        self.text("recvWindow").map(window).transpose().map(drop)
     }
 
     /// Whom the request comes from, if it is signed and of now.

@@ -104,7 +104,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 
 impl Placing {
     /// Places it. A client order id whose order is done is free for it.
-    async fn ask(&self, site: &Site, account: AccountId) -> Result<OrderId, Refusal> {
+    pub(super) async fn ask(&self, site: &Site, account: AccountId) -> Result<OrderId, Refusal> {
         let place = Op::Command(self.command(account));
         let reply = ask(site, place).await?;
         let (true, Some(id)) = (is_taken(&reply), self.client_id) else { return placed(reply) };

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use engine::Op;
+use engine::{AccountId, Command, Op, Query, Reply};
 use exchange::{OnFailure, replacement};
 use serde_json::{Value, json};
 
@@ -49,12 +49,20 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         Some(meant) => cancelable(&site, account, meant, pair, restriction).await?,
     };
     // What is not open when it is looked at will not be open later, either.
-    let (cancel, reply) = match open {
+    let (cancel, order) = match open {
         Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
-        Err(why) => (Half::Failed(why), ask(&site, Op::Command(placing.command(account))).await),
+        Err(why) => (Half::Failed(why), placing.ask(&site, account).await),
         Ok(open) => {
             let ops = replacement(account, open.id.into(), placing.command(account), on_failure);
-            let [cancel, reply] = ask_all(&site, ops).await?;
+            let [cancel, reply] = match freeing(&site, account, &placing).await? {
+                None => ask_all(&site, ops).await?,
+                Some(free) => {
+                    let [cancel, place] = ops;
+                    let [freed, cancel, reply] = ask_all(&site, [free, cancel, place]).await?;
+                    freed?;
+                    [cancel, reply]
+                }
+            };
             let cancel = match after_cancel(&site, open, cancel?).await.map_err(|_| Refusal::unknown_outcome())? {
                 Ok(order) => {
                     let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
@@ -62,13 +70,13 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
                 }
                 Err(why) => Half::Failed(why),
             };
-            (cancel, reply)
+            (cancel, reply.and_then(placed))
         }
     };
     if matches!(cancel, Half::Failed(_)) && on_failure == OnFailure::Stop {
         return answer(cancel, Half::NotAttempted);
     }
-    let new = match reply.and_then(placed) {
+    let new = match order {
         Err(why) => Half::Failed(why),
         // It is placed: whoever cannot be told of it must not be told to try again.
         Ok(order) => {
@@ -78,6 +86,13 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         }
     };
     answer(cancel, new)
+}
+
+/// What frees the new order's id if that stands for an order that is done.
+async fn freeing(site: &Site, account: AccountId, placing: &Placing) -> Result<Option<Op>, Refusal> {
+    let Some(id) = placing.client_id() else { return Ok(None) };
+    let reply = ask(site, Op::Query(Query { account, order: id.into() })).await?;
+    Ok(matches!(reply, Reply::Done(_)).then_some(Op::Command(Command::FreeClientOrderId { account, id })))
 }
 
 fn on_failure(asked: &Parameters) -> Result<OnFailure, Refusal> {

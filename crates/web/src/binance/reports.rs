@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, CancelReason, Money, OrderId, Position, Shares, Side};
-use feed::{Account, Ended, Holding, Holdings, News, Reduced, Trade, View};
+use engine::{AccountIndex, CancelReason, Money, OrderId, Position, Shares, Side, Time};
+use feed::{Account, Amended, Ended, Holding, Holdings, News, Trade, View};
 use serde_json::{Value, json};
 
 use super::list_events::Lists;
 use super::order::{Order, canceled_status, time_in_force};
 use super::{fees, names, numbers};
+use crate::clock;
 
 /// What the stream of an account was told.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ struct Standing {
 enum Happened<'a> {
     Placed,
     Executed(&'a Trade, Side),
-    Reduced(&'a Reduced),
+    Amended(&'a Amended),
     Canceled(&'a Ended, CancelReason),
 }
 
@@ -46,8 +47,8 @@ impl Told {
         Told { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::begin(view, account) }
     }
 
-    /// The events that tell of news, in order.
-    pub(super) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<String> {
+    /// The events that tell of news, in order; times in microseconds.
+    pub(super) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<Value> {
         let mut standings = standings(view, news);
         let (mut events, mut ended) = (Vec::new(), HashSet::new());
         for news in news {
@@ -63,16 +64,16 @@ impl Told {
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
-                News::Reduced(_, reduced) => (reduced.order, Some(Happened::Reduced(reduced))),
+                News::Amended(_, amended) => (amended.order, Some(Happened::Amended(amended))),
                 News::Ended(_, ended) => (ended.order.order, ended.why.map(|why| Happened::Canceled(ended, why))),
             };
             let Some(standing) = standings.get_mut(&order) else { continue };
             if order > self.through {
                 self.through = order;
-                events.push(standing.report(Happened::Placed).to_string());
+                events.push(standing.report(Happened::Placed));
             }
             if let Some(happened) = happened {
-                events.push(standing.report(happened).to_string());
+                events.push(standing.report(happened));
             }
             events.extend(of_list);
         }
@@ -81,7 +82,7 @@ impl Told {
     }
 
     /// What the account has, as far as that changed.
-    fn changes(&mut self, view: &View, account: AccountIndex) -> Option<String> {
+    fn changes(&mut self, view: &View, account: AccountIndex) -> Option<Value> {
         let Account { balance, held, holdings, .. } = view.account(account);
         let none = |holding: &Holding| holding.shares == Position::ZERO && holding.held == Position::ZERO;
         let changed = holdings.iter().filter(|holding| match self.holdings.of(holding.symbol) {
@@ -103,9 +104,13 @@ impl Told {
         (self.balance, self.held) = (*balance, *held);
         self.holdings.clone_from(holdings);
         let all: Vec<Value> = std::iter::once(dollars).chain(shares).collect();
-        let time = numbers::milliseconds(view.time());
-        Some(json!({"e": "outboundAccountPosition", "E": numbers::now(), "u": time, "B": all}).to_string())
+        let time = micros(view.time());
+        Some(json!({"e": "outboundAccountPosition", "E": clock::now(), "u": time, "B": all}))
     }
+}
+
+fn micros(time: Time) -> u64 {
+    time.0
 }
 
 /// The orders that the news is about, each with what it had executed before the news.
@@ -126,7 +131,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
                     add(Order::of(view, &open, view.client_id(*order)));
                 }
             }
-            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Reduced(..) => {}
+            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Amended(..) => {}
         }
     }
     for news in news {
@@ -137,9 +142,9 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
                     standing.money = standing.money.minus(trade.money());
                 }
             }
-            News::Reduced(_, reduced) => {
-                if let Some(standing) = standings.get_mut(&reduced.order) {
-                    standing.shares = standing.shares.plus(reduced.shares);
+            News::Amended(_, amended) => {
+                if let Some(standing) = standings.get_mut(&amended.order) {
+                    standing.shares = standing.shares.plus(amended.taken());
                 }
             }
             News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
@@ -151,7 +156,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
 impl Standing {
     /// Makes the event of what happened, and changes the order to what it is after that.
     fn report(&mut self, happened: Happened<'_>) -> Value {
-        let placed = self.order.time.map_or(0, numbers::milliseconds);
+        let placed = self.order.time.map_or(0, micros);
         let (shares, price, id, maker) = match &happened {
             Happened::Executed(trade, side) => {
                 let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
@@ -159,17 +164,17 @@ impl Standing {
                 self.money = self.money.plus(trade.money());
                 (trade.shares, Some(trade.price), i64::try_from(trade.id).unwrap_or(-1), *side != trade.aggressor)
             }
-            Happened::Reduced(reduced) => {
-                self.shares = self.shares.less(reduced.shares);
+            Happened::Amended(amended) => {
+                self.shares = self.shares.less(amended.taken());
                 (Shares::ZERO, None, -1, false)
             }
             Happened::Placed | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
         };
         let time = match &happened {
             Happened::Placed => placed,
-            Happened::Executed(trade, _) => numbers::milliseconds(trade.time),
-            Happened::Reduced(reduced) => numbers::milliseconds(reduced.time),
-            Happened::Canceled(ended, _) => numbers::milliseconds(ended.time),
+            Happened::Executed(trade, _) => micros(trade.time),
+            Happened::Amended(amended) => micros(amended.time),
+            Happened::Canceled(ended, _) => micros(ended.time),
         };
         let prevented = happened.prevented();
         let (kind, status) = (happened.kind(), self.status(&happened));
@@ -180,11 +185,11 @@ impl Standing {
         let working = if waits { None } else { order.working_since() };
         let paid = match &happened {
             Happened::Executed(trade, side) => fees::paid(trade, *side, order.name.as_str()),
-            Happened::Placed | Happened::Reduced(_) | Happened::Canceled(..) => None,
+            Happened::Placed | Happened::Amended(_) | Happened::Canceled(..) => None,
         };
         let mut report = json!({
             "e": "executionReport",
-            "E": numbers::now(),
+            "E": clock::now(),
             "s": names::pair(order.name),
             "c": order.client_name(),
             "S": order.side_name(),
@@ -208,7 +213,8 @@ impl Standing {
             "N": paid.as_ref().map(|(_, asset)| asset),
             "T": time,
             "t": id,
-            "I": 0,
+            // An amendment is found again by the number of its command; other executions have no number.
+            "I": if let Happened::Amended(amended) = happened { amended.sequence.0 } else { 0 },
             "w": !waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
             "m": maker,
             "M": false,
@@ -216,7 +222,7 @@ impl Standing {
             "Z": numbers::money(self.money),
             "Y": price.map_or_else(numbers::zero, |price| numbers::money(price.times(shares))),
             "Q": numbers::zero(),
-            "W": working.map_or(json!(-1), |time| json!(numbers::milliseconds(time))),
+            "W": working.map_or(json!(-1), |time| json!(micros(time))),
             "V": order.mode_name(),
         });
         if let Some(prevented) = prevented {
@@ -230,9 +236,9 @@ impl Standing {
         match happened {
             Happened::Canceled(_, why) => canceled_status(*why),
             Happened::Placed => "NEW",
-            Happened::Executed(..) | Happened::Reduced(_) if self.executed == self.shares => "FILLED",
-            Happened::Executed(..) | Happened::Reduced(_) if self.executed.is_zero() => "NEW",
-            Happened::Executed(..) | Happened::Reduced(_) => "PARTIALLY_FILLED",
+            Happened::Executed(..) | Happened::Amended(_) if self.executed == self.shares => "FILLED",
+            Happened::Executed(..) | Happened::Amended(_) if self.executed.is_zero() => "NEW",
+            Happened::Executed(..) | Happened::Amended(_) => "PARTIALLY_FILLED",
         }
     }
 }
@@ -243,9 +249,9 @@ impl Happened<'_> {
         match self {
             Happened::Placed => "NEW",
             Happened::Executed(..) => "TRADE",
-            Happened::Reduced(Reduced { why: CancelReason::SelfTrade, .. })
+            Happened::Amended(Amended { why: CancelReason::SelfTrade, .. })
             | Happened::Canceled(_, CancelReason::SelfTrade) => "TRADE_PREVENTION",
-            Happened::Reduced(_) => "REPLACED",
+            Happened::Amended(_) => "REPLACED",
             Happened::Canceled(_, CancelReason::Asked) => "CANCELED",
             Happened::Canceled(
                 _,
@@ -257,9 +263,9 @@ impl Happened<'_> {
     /// The shares that would have been executed with the own account.
     fn prevented(&self) -> Option<Shares> {
         match self {
-            Happened::Reduced(Reduced { why: CancelReason::SelfTrade, shares, .. }) => Some(*shares),
+            Happened::Amended(amended) if amended.why == CancelReason::SelfTrade => Some(amended.taken()),
             Happened::Canceled(ended, CancelReason::SelfTrade) => Some(ended.canceled),
-            Happened::Placed | Happened::Executed(..) | Happened::Reduced(_) | Happened::Canceled(..) => None,
+            Happened::Placed | Happened::Executed(..) | Happened::Amended(_) | Happened::Canceled(..) => None,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::Text;
-use crate::topic::{Envelope, Stream, Topic};
+use crate::topic::{Envelope, Stream, Topic, Wrap};
 use crate::upgrade::Upgrade;
 
 /// Streams that one connection may follow.
@@ -36,8 +36,8 @@ pub(super) async fn upgrade_bare(
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
-    of_this_unit(&asked, &[])?;
-    follow(site, upgrade?, Envelope::Raw, Vec::new()).await
+    let unit = unit_of(&asked, &[])?;
+    follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, Vec::new()).await
 }
 
 /// Follows the streams in its path: their names, or a listen key. A number is no stream; some clients number their
@@ -48,10 +48,10 @@ pub(super) async fn upgrade_raw(
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
-    of_this_unit(&asked, &[])?;
+    let unit = unit_of(&asked, &[])?;
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let names = streams.split('/').filter(|name| !is_number(name)).map(str::to_owned).collect();
-    follow(site, upgrade?, Envelope::Raw, names).await
+    follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, names).await
 }
 
 /// Follows the streams of `?streams=`, and says of each event which it belongs to.
@@ -60,19 +60,17 @@ pub(super) async fn upgrade_combined(
     upgrade: Result<Upgrade, Problem>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
-    of_this_unit(&asked, &["streams"])?;
+    let unit = unit_of(&asked, &["streams"])?;
     let streams = asked.text("streams").unwrap_or_default();
     let names = streams.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    follow(site, upgrade?, Envelope::Combined, names).await
+    follow(site, upgrade?, Envelope { wrap: Wrap::Combined, unit }, names).await
 }
 
-/// Errors: the address asks for something else than these and milliseconds.
-pub(super) fn of_this_unit(asked: &Parameters, known: &[&str]) -> Result<(), Refusal> {
+/// The unit that an address asks for. Errors: it asks for something else than that and these.
+pub(super) fn unit_of(asked: &Parameters, known: &[&str]) -> Result<TimeUnit, Refusal> {
     asked.only(&[known, &["timeUnit"]].concat())?;
-    match asked.text("timeUnit").map(TimeUnit::parse) {
-        None | Some(Some(TimeUnit::Millisecond)) => Ok(()),
-        Some(_) => Err(Refusal::invalid("timeUnit", "over a WebSocket it is MILLISECOND")),
-    }
+    let unit = |name| TimeUnit::parse(name).ok_or_else(|| Refusal::illegal("timeUnit", "MILLISECOND, MICROSECOND"));
+    asked.text("timeUnit").map_or(Ok(asked.unit), unit)
 }
 
 /// A name that nothing is told of refuses no connection, as its client may ask for other streams later.
@@ -124,7 +122,8 @@ impl Party for Follower {
             }
             Some("SET_PROPERTY") => match (&request["params"][0], &request["params"][1]) {
                 (Value::String(name), Value::Bool(combined)) if name == COMBINED => {
-                    let envelope = if *combined { Envelope::Combined } else { Envelope::Raw };
+                    let wrap = if *combined { Wrap::Combined } else { Wrap::Raw };
+                    let envelope = Envelope { wrap, ..self.envelope };
                     self.envelop(envelope, answer(&id, &Value::Null)).await;
                 }
                 (Value::String(name), _) if name == COMBINED => {
@@ -133,7 +132,7 @@ impl Party for Follower {
                 _ => self.refuse(&id, 0, "Unknown property"),
             },
             Some("GET_PROPERTY") if request["params"][0] == COMBINED => {
-                self.outbox.send(answer(&id, &json!(self.envelope == Envelope::Combined)));
+                self.outbox.send(answer(&id, &json!(self.envelope.wrap == Wrap::Combined)));
             }
             Some("GET_PROPERTY") => self.refuse(&id, 0, "Unknown property"),
             _ => self.refuse(
@@ -279,9 +278,9 @@ async fn find_all(
 }
 
 fn of_account(account: AccountIndex, key: ListenKeyText, envelope: Envelope) -> Topic {
-    match envelope {
-        Envelope::Combined => Topic::UserByKey(account, key),
-        Envelope::Raw | Envelope::Api => Topic::User(account, envelope),
+    match envelope.wrap {
+        Wrap::Combined => Topic::UserByKey(account, key, envelope.unit),
+        Wrap::Raw | Wrap::Api => Topic::User(account, envelope),
     }
 }
 
@@ -290,7 +289,7 @@ fn enveloped((name, topic): &Named, envelope: Envelope) -> Topic {
     match *topic {
         Topic::Stream(symbol, stream, _) => Topic::Stream(symbol, stream, envelope),
         Topic::Tickers(tickers, _) => Topic::Tickers(tickers, envelope),
-        Topic::User(account, _) | Topic::UserByKey(account, _) => {
+        Topic::User(account, _) | Topic::UserByKey(account, ..) => {
             ListenKeyText::of(name).map_or(*topic, |key| of_account(account, key, envelope))
         }
         Topic::Book(_)

@@ -11,10 +11,9 @@ use tokio::task::JoinSet;
 
 use super::call::{self, Call, Form};
 use super::calls::{self, AT_ONCE, Turns};
-use super::numbers;
 use super::parameters::{Parameters, RETURN_RATE_LIMITS};
 use super::refusal::Refusal;
-use super::socket::of_this_unit;
+use super::socket::unit_of;
 use super::used_weight::Weigher;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
@@ -22,7 +21,7 @@ use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::Text;
-use crate::topic::{Envelope, Topic};
+use crate::topic::{Envelope, TimeUnit, Topic, Wrap};
 use crate::upgrade::Upgrade;
 
 pub(super) async fn upgrade(
@@ -31,16 +30,17 @@ pub(super) async fn upgrade(
     Extension(weigher): Extension<Weigher>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
-    of_this_unit(&asked, &[RETURN_RATE_LIMITS])?;
+    let unit = unit_of(&asked, &[RETURN_RATE_LIMITS])?;
     let tells_limits = asked.text(RETURN_RATE_LIMITS).map_or(Ok(true), call::tells_limits)?;
     site.market()?;
     let turns = Arc::new(Turns::new());
-    let (since, session, followed, begun) = (numbers::now(), None, Vec::new(), JoinSet::new());
+    let (since, session, followed, begun) = (unit.now(), None, Vec::new(), JoinSet::new());
     Ok(conversation::begin(site, upgrade?, move |site, outbox| Caller {
         site,
         outbox,
         weigher,
         tells_limits,
+        unit,
         since,
         session,
         followed,
@@ -56,6 +56,8 @@ struct Caller {
     weigher: Weigher,
     /// Unless a call says otherwise.
     tells_limits: bool,
+    /// In which it is told times.
+    unit: TimeUnit,
     since: u64,
     session: Option<Session>,
     followed: Vec<Followed>,
@@ -131,7 +133,7 @@ impl Caller {
         let Call { method, parameters } = call;
         let logs_on = ["session.logon", "userDataStream.subscribe.signature"].contains(&method.as_str());
         let session = self.session.as_ref().filter(|_| !logs_on);
-        let asked = Parameters::of_call(parameters, session.map(|session| session.key.as_str()));
+        let asked = Parameters::of_call(parameters, session.map(|session| session.key.as_str()), self.unit);
         match method.as_str() {
             "session.logon" => {
                 let account = asked.account(&self.site)?;
@@ -140,7 +142,7 @@ impl Caller {
                 if self.session.as_ref().is_some_and(|before| before.account != account) {
                     self.leave(|its| its.by_session).await?;
                 }
-                self.session = Some(Session { key, account, since: numbers::now() });
+                self.session = Some(Session { key, account, since: self.unit.now() });
                 Ok(Called::Answered(self.status()))
             }
             "session.status" => {
@@ -184,7 +186,7 @@ impl Caller {
             "authorizedSince": self.session.as_ref().map(|session| session.since),
             "connectedSince": self.since,
             "returnRateLimits": self.tells_limits,
-            "serverTime": numbers::now(),
+            "serverTime": self.unit.now(),
             "userDataStream": !self.followed.is_empty(),
         })
     }
@@ -192,10 +194,11 @@ impl Caller {
     async fn follow(&mut self, form: &Form, account: AccountId, by_session: bool) -> Result<Called, Refusal> {
         self.site.ascertain().await?;
         let (outbox, form) = (self.outbox.clone(), form.clone());
+        let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
         let followed = self.site.look(move |scene| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
             let account = scene.view.find_account(account).ok_or_else(unknown)?;
-            let topic = Topic::User(account, Envelope::Api);
+            let topic = Topic::User(account, envelope);
             outbox.send(form.result(&json!({"subscriptionId": account.0})));
             Hub::subscribe(scene, topic, &outbox);
             Ok::<Followed, Refusal>(Followed { topic, number: account.0, by_session })
@@ -213,11 +216,11 @@ impl Caller {
     async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
         let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;
-        let outbox = self.outbox.clone();
+        let (outbox, unit) = (self.outbox.clone(), self.unit);
         let done = self.site.look(move |scene| {
             for its in left {
                 Hub::unsubscribe(scene, its.topic, &outbox);
-                let event = json!({"e": "eventStreamTerminated", "E": numbers::now()});
+                let event = json!({"e": "eventStreamTerminated", "E": unit.now()});
                 outbox.send(json!({"subscriptionId": its.number, "event": event}).to_string().into());
             }
         });

@@ -19,7 +19,7 @@ use super::{events, klines};
 use crate::clock::now;
 use crate::hub::{self, Hub};
 use crate::text::Text;
-use crate::topic::{Envelope, Stream, Topic};
+use crate::topic::{Envelope, Stream, Topic, Wrap};
 
 /// Tickers are told at most so often.
 const TICKER_EVERY: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ impl hub::Streams for Streams {
                 self.of_symbols.entry(symbol).or_default().push(followed);
             }
             Topic::Tickers(tickers, envelope) => self.all_tickers.begin(tickers, envelope),
-            Topic::User(account, _) | Topic::UserByKey(account, _) => {
+            Topic::User(account, _) | Topic::UserByKey(account, ..) => {
                 let begin = || FollowedAccount { told: Told::begin(view, account), topics: Vec::new() };
                 self.of_accounts.entry(account).or_insert_with(begin).topics.push(topic);
             }
@@ -114,7 +114,7 @@ impl hub::Streams for Streams {
                 }
             }
             Topic::Tickers(tickers, envelope) => self.all_tickers.end(tickers, envelope),
-            Topic::User(account, _) | Topic::UserByKey(account, _) => {
+            Topic::User(account, _) | Topic::UserByKey(account, ..) => {
                 if let Some(followed) = self.of_accounts.get_mut(&account) {
                     followed.topics.retain(|its| *its != topic);
                     if followed.topics.is_empty() {
@@ -182,7 +182,7 @@ impl hub::Streams for Streams {
                     let Some(current) = candles.last() else { continue };
                     let event = |candle: &Candle, closed| {
                         tell(scene, symbol, stream, followed.envelope, &|| {
-                            events::kline(&scene.view, symbol, interval, candle, closed)
+                            events::kline(&scene.view, symbol, interval, candle, closed, followed.envelope.unit)
                         });
                     };
                     if let Some((before, false)) = told
@@ -198,12 +198,14 @@ impl hub::Streams for Streams {
                 }
                 (Stream::Trade, State::Nothing) => {
                     for trade in trades {
-                        tell(scene, symbol, followed.stream, followed.envelope, &|| events::trade(&scene.view, trade));
+                        tell(scene, symbol, followed.stream, followed.envelope, &|| {
+                            events::trade(&scene.view, trade, followed.envelope.unit)
+                        });
                     }
                 }
                 (_, State::Nothing) => {
                     for trade in trades {
-                        let event = || events::aggregate_trade(&scene.view, trade);
+                        let event = || events::aggregate_trade(&scene.view, trade, followed.envelope.unit);
                         tell(scene, symbol, followed.stream, followed.envelope, &event);
                     }
                 }
@@ -223,7 +225,7 @@ impl hub::Streams for Streams {
                 News::Placed(account, _)
                 | News::Traded(account, ..)
                 | News::Noted(account, _)
-                | News::Reduced(account, _) => account,
+                | News::Amended(account, _) => account,
             };
             if self.of_accounts.contains_key(&account) {
                 its.entry(account).or_default().push(*news);
@@ -256,14 +258,13 @@ impl Streams {
         let Some(followed) = self.of_accounts.get_mut(&account) else { return };
         for event in followed.told.follow(&scene.view, account, news) {
             for topic in &followed.topics {
-                let message = || {
-                    if let Topic::UserByKey(_, key) = topic {
-                        return events::of_stream(key.as_str(), &event);
+                let message = || match topic {
+                    Topic::UserByKey(_, key, unit) => events::of_stream(key.as_str(), &events::in_unit(&event, *unit)),
+                    Topic::User(_, Envelope { wrap: Wrap::Api, unit }) => {
+                        events::of_subscription(account, &events::in_unit(&event, *unit))
                     }
-                    match *topic == Topic::User(account, Envelope::Api) {
-                        true => events::of_subscription(account, &event),
-                        false => event.clone(),
-                    }
+                    Topic::User(_, Envelope { unit, .. }) => events::in_unit(&event, *unit),
+                    _ => String::new(),
                 };
                 scene.watcher.tell(*topic, || Text::from(message()));
             }
@@ -299,29 +300,29 @@ impl Followed {
     }
 
     fn tell(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
-        let view = &scene.view;
+        let (view, unit) = (&scene.view, self.envelope.unit);
         match (&mut self.state, self.stream) {
             (State::Levels { changed, from }, _) => {
                 let through = view.sequence().0;
                 let changed = std::mem::take(changed);
                 let first = std::mem::replace(from, through + 1);
                 tell(scene, symbol, self.stream, self.envelope, &|| {
-                    events::depth(view, symbol, first, through, &changed)
+                    events::depth(view, symbol, first, through, &changed, unit)
                 });
             }
             (State::Changed(changed), stream) => {
                 *changed = false;
                 tell(scene, symbol, stream, self.envelope, &|| match stream {
                     Stream::BestLevels(levels, _) => super::market::book_shape(view, symbol, levels.into()).to_string(),
-                    Stream::MiniTicker => events::mini_ticker(view, symbol),
-                    Stream::WindowTicker(window) => events::window_ticker(view, symbol, window),
-                    Stream::AveragePrice => events::average_price(view, symbol),
+                    Stream::MiniTicker => events::mini_ticker(view, symbol, unit),
+                    Stream::WindowTicker(window) => events::window_ticker(view, symbol, window, unit),
+                    Stream::AveragePrice => events::average_price(view, symbol, unit),
                     Stream::Depth(_)
                     | Stream::Trade
                     | Stream::AggregateTrade
                     | Stream::Kline(_)
                     | Stream::BookTicker
-                    | Stream::Ticker => events::ticker(view, symbol),
+                    | Stream::Ticker => events::ticker(view, symbol, unit),
                 });
             }
             (State::Best(_) | State::Candle(_) | State::Nothing, _) => {}
@@ -341,16 +342,16 @@ impl Followed {
         *closed = true;
         let candle = *told;
         tell(scene, symbol, self.stream, self.envelope, &|| {
-            events::kline(&scene.view, symbol, interval, &candle, true)
+            events::kline(&scene.view, symbol, interval, &candle, true, self.envelope.unit)
         });
     }
 }
 
 fn tell(scene: &ReadModel<Hub>, symbol: SymbolIndex, stream: Stream, envelope: Envelope, event: &dyn Fn() -> String) {
     scene.watcher.tell(Topic::Stream(symbol, stream, envelope), || {
-        Text::from(match envelope {
-            Envelope::Raw | Envelope::Api => event(),
-            Envelope::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
+        Text::from(match envelope.wrap {
+            Wrap::Raw | Wrap::Api => event(),
+            Wrap::Combined => events::of_stream(&super::stream::name(&scene.view, symbol, stream), &event()),
         })
     });
 }

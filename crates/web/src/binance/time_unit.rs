@@ -7,19 +7,12 @@ use feed::Candle;
 use super::refusal::Refusal;
 use crate::clock;
 use crate::kline::KlineInterval;
+pub(super) use crate::topic::TimeUnit;
 
 const HEADER: HeaderName = HeaderName::from_static("x-mbx-time-unit");
 /// A time that is sent is one of microseconds from here on: this many milliseconds are in the year 5138, and this many
 /// microseconds in 1973.
 const MICROSECONDS_FROM: u64 = 100_000_000_000_000;
-
-/// In which unit times are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum TimeUnit {
-    #[default]
-    Millisecond,
-    Microsecond,
-}
 
 impl TimeUnit {
     /// What a request asks for in its head.

@@ -31,6 +31,10 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
 pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.key(&site)?;
     asked.only_signed(&["symbol"])?;
+    asked.unchecked_time()?;
+    if asked.text("symbol").is_some() {
+        of_symbol(&site, &asked, |_, _| Ok(())).await?;
+    }
     Ok(Json(json!([])))
 }
 

@@ -21,6 +21,7 @@ pub(crate) enum ReportShape {
     Executed(ExecutedReport),
     Triggered(TriggeredReport),
     Linked(LinkedReport),
+    Amended(AmendedReport),
     Canceled(CanceledReport),
 }
 
@@ -122,6 +123,29 @@ pub(crate) struct LinkedReport {
     linked_with: u64,
 }
 
+/// Shares were taken off an order, which keeps its place.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct AmendedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    /// What it had before, those included that were executed.
+    #[schema(value_type = values::Shares)]
+    shares_before: String,
+    /// What it was left.
+    #[schema(value_type = values::Shares)]
+    shares: String,
+    #[schema(value_type = values::CancelReason)]
+    why: &'static str,
+}
+
 /// What was open of an order was canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
@@ -200,6 +224,16 @@ impl ReportShape {
                     linked_with: partner.0,
                 }),
             },
+            Report::Amended(amended) => ReportShape::Amended(AmendedReport {
+                sequence: amended.sequence.0,
+                time: amended.time.0,
+                order_id: amended.order.0,
+                symbol: name(amended.symbol),
+                side: side_name(amended.side),
+                shares_before: amended.before.to_string(),
+                shares: amended.after.to_string(),
+                why: amended.why.name(),
+            }),
             Report::Canceled(canceled) => ReportShape::Canceled(CanceledReport {
                 sequence: canceled.sequence.0,
                 time: canceled.time.0,

@@ -3,6 +3,7 @@
 pub mod balances;
 pub mod create;
 pub mod errors;
+pub mod extensions;
 pub mod framing;
 pub mod limits;
 pub mod matching;

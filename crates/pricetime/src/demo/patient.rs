@@ -1,0 +1,95 @@
+//! Traders who place an order and leave it: orders that wait for a price, that show a part of their shares, that cancel each other, that
+//! never take and that end by themselves. Each keeps a few, and takes back what was there longest.
+
+use std::collections::VecDeque;
+
+use engine::{AccountId, Command, Deadline, IcebergOrder, NewOrder, Op, OrderId, OrderKind, Reply, Side, Symbol, Time};
+use engine::{Price, Shares, Trigger};
+use exchange::Answer;
+
+use super::crowd::{price, shares};
+use super::random::Random;
+use super::venue::Venue;
+
+/// Orders that one of them leaves in the market, of all symbols.
+const KEPT: usize = 24;
+
+/// One of them.
+pub(super) struct Patient {
+    account: AccountId,
+    /// The oldest first. Some of them are done.
+    left: VecDeque<OrderId>,
+}
+
+/// What the market of a symbol is like.
+pub(super) struct Scene {
+    pub(super) symbol: Symbol,
+    /// In cents.
+    pub(super) fair: i64,
+    /// What orders are multiples of.
+    pub(super) lot: u64,
+    /// When what is to end by itself ends; none where nobody knows the time.
+    pub(super) until: Option<Deadline>,
+}
+
+impl Patient {
+    pub(super) fn new(account: AccountId) -> Patient {
+        Patient { account, left: VecDeque::new() }
+    }
+
+    /// Places something, and takes back what is too much. Gives how many commands that took; none when the market has ended.
+    pub(super) fn place(&mut self, scene: &Scene, random: &mut Random, venue: &mut impl Venue) -> Option<u64> {
+        let side = if random.below(2) == 0 { Side::Buy } else { Side::Sell };
+        let placing = self.choose(scene, side, random).unwrap_or_default();
+        let mut ops: Vec<Op> = placing.into_iter().map(Op::Command).collect();
+        let placed = ops.len();
+        let account = self.account;
+        for order in self.left.drain(..(self.left.len() + placed).saturating_sub(KEPT)) {
+            ops.push(Op::Command(Command::CancelOrder { account, order: order.into() }));
+        }
+        let answers = venue.send(&ops)?;
+        self.left.extend(answers.iter().take(placed).filter_map(|answer| match answer {
+            Answer::Reply(Reply::Opened(order)) => Some(*order),
+            Answer::Reply(_) | Answer::Unavailable(_) => None,
+        }));
+        Some(ops.len() as u64)
+    }
+
+    /// None where a price or a number of shares would be none.
+    fn choose(&self, scene: &Scene, side: Side, random: &mut Random) -> Option<Vec<Command>> {
+        let Scene { symbol, fair, lot, until } = *scene;
+        let account = self.account;
+        let count = shares(lot * (5 + random.below(40)))?;
+        // Up to a hundredth of the price away.
+        let far = 2 + random.below((fair / 100).max(1).unsigned_abs()).cast_signed();
+        let [away, beyond] = match side {
+            Side::Buy => [price(fair - far)?, price(fair + far)?],
+            Side::Sell => [price(fair + far)?, price(fair - far)?],
+        };
+        let limit = |kind: OrderKind, limit: Price| NewOrder::of_kind(kind, symbol, side, limit, count);
+        let place = |order: NewOrder, until| Command::PlaceOrder { account, order, client_id: None, until };
+        let market = NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), count);
+        let stop = market.triggered_by(Trigger::stop_loss(side, beyond));
+        Some(match random.below(6) {
+            0 => vec![place(stop, None)],
+            1 => vec![place(limit(OrderKind::Limit, away).triggered_by(Trigger::take_profit(side, away)), None)],
+            2 => {
+                let display = Shares::from_units(count.units() / 5)?;
+                let order = limit(OrderKind::Limit, away);
+                vec![IcebergOrder { account, order, display, client_id: None, until: None }.command()?]
+            }
+            3 => {
+                let order = market.triggered_by(Trigger::stop_loss(side, beyond));
+                let linked = Command::PlaceLinked { account, order, client_id: None, until: None };
+                vec![place(limit(OrderKind::PostOnly, away), None), linked]
+            }
+            4 => vec![place(limit(OrderKind::PostOnly, away), None)],
+            _ => vec![place(limit(OrderKind::Limit, away), until)],
+        })
+    }
+}
+
+/// Half a minute from the time of a market.
+pub(super) fn soon(now: Time) -> Option<Deadline> {
+    Deadline::new(Time(now.0 + 30_000_000))
+}
