@@ -142,6 +142,7 @@ const UNDO: &[(i64, &str)] = &[
         "DROP FUNCTION pricetime.write_phases; DROP TABLE pricetime.symbol_phases;
          ALTER TABLE pricetime.symbol_rules DROP COLUMN interruption",
     ),
+    (17, "DROP FUNCTION pricetime.write_groups; DROP TABLE pricetime.account_groups"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

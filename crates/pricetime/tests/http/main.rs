@@ -16,6 +16,7 @@ mod binance_past;
 mod binance_self_trade;
 mod binance_streams;
 mod fees;
+mod groups;
 mod guard;
 mod icebergs;
 mod large_market;
