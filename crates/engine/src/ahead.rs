@@ -61,7 +61,8 @@ impl Engine {
                     | Command::ChangeFees { .. }
                     | Command::ChangeTier { .. }
                     | Command::ChangePhase { .. }
-                    | Command::EndAuction,
+                    | Command::EndAuction
+                    | Command::ChangeGroup { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -4,6 +4,7 @@ use std::num::NonZeroI64;
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
+use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::phase::Phase;
 use crate::rules::SymbolRules;
@@ -159,7 +160,7 @@ impl Trigger {
     }
 }
 
-/// What becomes of an order that would execute with an open one of its own account.
+/// What becomes of an order that would execute with an open one of its own account, or of an account of its group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SelfTrade {
     /// They execute, as any two do.
@@ -229,7 +230,7 @@ pub enum CancelReason {
     Refused,
     /// Its deadline came.
     Expired,
-    /// It would have executed with an order of its own account.
+    /// It would have executed with an order of its own account, or of one of its group.
     SelfTrade,
     /// Something happened to the order that it was linked with.
     Linked,
@@ -338,6 +339,8 @@ pub enum Command {
     ChangePhase { symbol: Symbol, phase: Phase },
     /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
     EndAuction,
+    /// Put an account into a group, or into none.
+    ChangeGroup { account: AccountId, group: Group },
 }
 
 impl Command {
@@ -368,7 +371,8 @@ impl Command {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => None,
+            | Command::EndAuction
+            | Command::ChangeGroup { .. } => None,
         }
     }
 
@@ -398,7 +402,8 @@ impl Command {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => None,
+            | Command::EndAuction
+            | Command::ChangeGroup { .. } => None,
         }
     }
 }

@@ -1,6 +1,7 @@
-//! What an order counts on before it executes, of the open ones of its own account that it may not execute with.
+//! What an order counts on before it executes, of the open ones of its own account, and of its group, that it may not execute with.
 
 use crate::command::SelfTrade;
+use crate::engine::Engine;
 use crate::ids::AccountIndex;
 use crate::orders::Order;
 
@@ -14,11 +15,11 @@ pub(crate) enum Counted {
     NothingFromHere,
 }
 
-impl SelfTrade {
+impl Engine {
     /// What an order of this mode and account counts of an open one.
-    pub(crate) fn counts(self, account: AccountIndex, maker: &Order) -> Counted {
-        match self {
-            _ if maker.account != account => Counted::Whole,
+    pub(crate) fn counts(&self, mode: SelfTrade, account: AccountIndex, maker: &Order) -> Counted {
+        match mode {
+            _ if !self.is_own(mode, account, maker.account) => Counted::Whole,
             SelfTrade::Allowed => Counted::Whole,
             SelfTrade::CancelOldest => Counted::Nothing,
             SelfTrade::CancelNewest | SelfTrade::CancelBoth | SelfTrade::Decrement => Counted::NothingFromHere,

@@ -13,6 +13,7 @@ use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
 use crate::fee_schedule::FeeSchedule;
+use crate::groups::Groups;
 use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
@@ -52,6 +53,8 @@ pub struct Engine {
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
     pub(crate) fees: FeeSchedule,
+    /// Accounts of one owner.
+    pub(crate) groups: Groups,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -91,6 +94,7 @@ impl Engine {
             links: Links::new(),
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
+            groups: Groups::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -259,6 +263,7 @@ impl Engine {
                 self.end_auction(events);
                 Ok(Reply::Created)
             }
+            Command::ChangeGroup { account, group } => self.change_group(account, group, events),
         };
         reply.unwrap_or_else(Reply::Rejected)
     }
@@ -312,7 +317,8 @@ impl Engine {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => return None,
+            | Command::EndAuction
+            | Command::ChangeGroup { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

@@ -6,6 +6,7 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
+use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::phase::SymbolPhase;
 use crate::rules::RulesPart;
@@ -72,6 +73,8 @@ pub enum Event {
     FeesChanged { symbol: SymbolIndex, tier: Tier, fees: Option<Fees<AccountIndex>> },
     /// An account is of another tier from now on.
     TierChanged { account: AccountIndex, tier: Tier },
+    /// An account is of another group from now on, or of none.
+    GroupChanged { account: AccountIndex, group: Group },
     /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
     /// execution that was noted.
     PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },

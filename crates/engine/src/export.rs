@@ -65,6 +65,9 @@ impl Engine {
         for (account, tier) in self.fees.tiers() {
             visit(StateItem::Tier { account, tier });
         }
+        for (account, group) in self.groups.all() {
+            visit(StateItem::Group { account, group });
+        }
     }
 
     fn export_side(
@@ -213,6 +216,11 @@ impl StateHash {
                 self.word(21);
                 self.word(account.0.into());
                 self.word(tier.number().into());
+            }
+            StateItem::Group { account, group } => {
+                self.word(33);
+                self.word(account.0.into());
+                self.word(group.number().into());
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
+use crate::groups::Group;
 use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
 use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
@@ -47,6 +48,7 @@ pub struct Importer {
     last_iceberg: Option<OrderId>,
     last_fees: Option<(SymbolIndex, Tier)>,
     last_tier: Option<AccountIndex>,
+    last_group: Option<AccountIndex>,
     last_phase: Option<SymbolIndex>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
@@ -80,6 +82,7 @@ enum Stage {
     ClientOrders,
     Fees,
     Tiers,
+    Groups,
 }
 
 impl Importer {
@@ -100,6 +103,7 @@ impl Importer {
             last_iceberg: None,
             last_fees: None,
             last_tier: None,
+            last_group: None,
             last_phase: None,
             found: Vec::new(),
         }
@@ -247,6 +251,10 @@ impl Importer {
             StateItem::Tier { account, tier } => {
                 self.advance(Stage::Tiers)?;
                 self.add_tier(account, tier)
+            }
+            StateItem::Group { account, group } => {
+                self.advance(Stage::Groups)?;
+                self.add_group(account, group)
             }
         }
     }
@@ -475,6 +483,17 @@ impl Importer {
             return Err("the tier of an account that was not listed, or everybody's");
         }
         self.engine.fees.set_tier(account, tier);
+        Ok(())
+    }
+
+    fn add_group(&mut self, account: AccountIndex, group: Group) -> Result<(), &'static str> {
+        if self.last_group.replace(account).is_some_and(|last| last >= account) {
+            return Err("the group of an account before its turn, or twice");
+        }
+        if account.0 as usize >= self.engine.accounts.all().len() || group == Group::NONE {
+            return Err("the group of an account that was not listed, or none");
+        }
+        self.engine.groups.set(account, group);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use crate::amount::{Money, Position};
 use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
 use crate::fees::Tier;
+use crate::groups::Group;
 use crate::icebergs::least_display;
 use crate::ids::SymbolIndex;
 use crate::phase::Phase;
@@ -33,6 +34,7 @@ impl Engine {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
+            StateItem::Group { group, .. } => assert!(group != Group::NONE, "a group is one"),
             StateItem::Phase { symbol, phase } => {
                 assert!(phase.phase != Phase::Open && phase.is_sound(), "a phase is one");
                 assert!(self.is_watched(symbol), "the last price of a symbol that was not open is noted");

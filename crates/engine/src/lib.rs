@@ -23,6 +23,7 @@ mod export;
 mod fee;
 mod fee_schedule;
 mod fees;
+mod groups;
 mod hiding;
 mod icebergs;
 mod id_index;
@@ -60,6 +61,7 @@ pub use event::Event;
 pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;
 pub use fees::{FeeRate, Fees, Tier, TierError};
+pub use groups::{Group, GroupError, Groups};
 pub use icebergs::{ICEBERG_PARTS_MAX, Iceberg, least_display};
 pub use id_index::IdIndex;
 pub use ids::{

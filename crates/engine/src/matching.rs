@@ -404,7 +404,7 @@ impl Engine {
     fn is_filled_at_once(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let mut left = placed.shares;
         self.look(placed.symbol, placed.side, &mut |price, maker| {
-            match placed.self_trade.counts(account, maker) {
+            match self.counts(placed.self_trade, account, maker) {
                 Counted::Nothing => return true,
                 Counted::NothingFromHere => return false,
                 Counted::Whole => {}
@@ -426,7 +426,7 @@ impl Engine {
             if !within.accepts(price) {
                 return false;
             }
-            match asked.self_trade.counts(account, maker) {
+            match self.counts(asked.self_trade, account, maker) {
                 Counted::Nothing => return true,
                 Counted::NothingFromHere => return false,
                 Counted::Whole => {}
@@ -514,7 +514,7 @@ impl Engine {
             aggressor.want_what_is_paid_for(price);
             while maker != NONE && !aggressor.wanted.is_zero() {
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
-                if account == aggressor.account && placed.self_trade != SelfTrade::Allowed {
+                if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
                 } else {
                     self.execute(aggressor, maker, price, events);

@@ -1,4 +1,4 @@
-//! Keeps an order from executing with orders of its own account, where it was placed so.
+//! Keeps an order from executing with orders of its own account and of its group, where it was placed so.
 
 use crate::amount::{Price, Shares};
 use crate::command::{CancelReason, NewOrder, SelfTrade};
@@ -8,7 +8,7 @@ use crate::ids::SymbolIndex;
 use crate::matching::{Aggressor, Before};
 
 impl Engine {
-    /// The aggressor met an order of its own account, with which it would have executed at this price. It does not.
+    /// The aggressor met an order of its own account or group, with which it would have executed at this price. It does not.
     #[cold]
     pub(crate) fn prevent(
         &mut self,

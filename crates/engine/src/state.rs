@@ -3,6 +3,7 @@
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
 use crate::fees::{Fees, Tier};
+use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::phase::SymbolPhase;
 use crate::reply::Execution;
@@ -15,8 +16,8 @@ use crate::rules::SymbolRules;
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
 /// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
 /// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
-/// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; and the accounts of another tier than the
-/// first, by index.
+/// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
+/// first, by index; and the accounts that are of a group, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -67,4 +68,6 @@ pub enum StateItem {
     Fees { symbol: SymbolIndex, tier: Tier, fees: Fees<AccountIndex> },
     /// An account of another tier than the first.
     Tier { account: AccountIndex, tier: Tier },
+    /// An account that is of a group.
+    Group { account: AccountIndex, group: Group },
 }

@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Fee, FeeRate, Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares,
-    Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trigger,
+    Fee, FeeRate, Group, Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence,
+    Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -18,6 +18,7 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_rules()
         .with_icebergs()
         .with_fees()
+        .with_groups()
         .with_phases();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
@@ -208,6 +209,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         StateItem::Tier { account, tier } => match which {
             0 => StateItem::Tier { account: engine::AccountIndex(account.0 + 1), tier },
             _ => StateItem::Tier { account, tier: Tier::new(tier.number() ^ 1).unwrap() },
+        },
+        StateItem::Group { account, group } => match which {
+            0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
+            _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
         },
     }
 }

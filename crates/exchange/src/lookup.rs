@@ -203,6 +203,7 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::PlaceIceberg { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => panic!("invariant: only queries, cancels and amendments name orders"),

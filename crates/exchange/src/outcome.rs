@@ -16,6 +16,7 @@ pub enum Kind {
     /// Fees of a symbol, or the tier of an account.
     ChangeFees,
     ChangePhase,
+    ChangeGroup,
     Order,
     Cancel,
     Amend,
@@ -46,13 +47,14 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
         Kind::ChangeRules,
         Kind::ChangeFees,
         Kind::ChangePhase,
+        Kind::ChangeGroup,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -69,6 +71,7 @@ impl Kind {
             Kind::ChangeRules => "change_rules",
             Kind::ChangeFees => "change_fees",
             Kind::ChangePhase => "change_phase",
+            Kind::ChangeGroup => "change_group",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -86,6 +89,7 @@ impl Kind {
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
+            Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }

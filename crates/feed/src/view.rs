@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Money, NewOrder, OrderId, Position,
-    Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Money, NewOrder, OrderId,
+    Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};
@@ -47,6 +47,8 @@ pub struct View {
     links: HashMap<OrderId, OrderId>,
     /// Who pays which fees.
     fees: FeeSchedule,
+    /// Which accounts belong together.
+    groups: Groups,
     /// What the maker and the aggressor of the next execution pay.
     due: [Fee; 2],
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
@@ -151,6 +153,11 @@ impl View {
 
     pub fn fees(&self) -> &FeeSchedule {
         &self.fees
+    }
+
+    /// Which accounts belong together.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     pub fn open_orders(&self) -> usize {
@@ -289,6 +296,7 @@ impl View {
             }
             Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
+            Event::GroupChanged { account, group } => self.groups.set(account, group),
             Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
             Event::Uncrossed { .. } => self.uncrossed(event),

@@ -469,6 +469,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::GroupChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

@@ -149,6 +149,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Iceberg { .. }
         | StateItem::Fees { .. }
         | StateItem::Tier { .. }
+        | StateItem::Group { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

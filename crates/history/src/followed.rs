@@ -98,6 +98,7 @@ impl Followed {
             | StateItem::Rules { .. }
             | StateItem::Fees { .. }
             | StateItem::Tier { .. }
+            | StateItem::Group { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Iceberg { .. }

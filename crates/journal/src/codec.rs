@@ -8,8 +8,9 @@ use engine::{
 
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
 use crate::fields::{
-    put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount, take_balance,
-    take_client_order_id, take_issue, take_phase, take_price, take_shares, take_symbol, take_terms,
+    put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, take_account, take_amount,
+    take_balance, take_client_order_id, take_group, take_issue, take_phase, take_price, take_shares, take_symbol,
+    take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -54,6 +55,8 @@ const CHANGE_TIER: u8 = 25;
 /// The phase of a symbol.
 const CHANGE_PHASE: u8 = 27;
 const END_AUCTION: u8 = 28;
+/// An account and the group that it is of, zero for none.
+const CHANGE_GROUP: u8 = 38;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -195,6 +198,11 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(phase.code());
         }
         Command::EndAuction => out.push(END_AUCTION),
+        Command::ChangeGroup { account, group } => {
+            out.push(CHANGE_GROUP);
+            put_account(out, account);
+            put_group(out, group);
+        }
         Command::PlaceLinked { account, order, client_id, until } => {
             out.push(LINKED);
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
@@ -316,6 +324,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         CHANGE_PHASE => Ok(Command::ChangePhase { symbol: take_symbol(bytes)?, phase: take_phase(bytes)? }),
         END_AUCTION => Ok(Command::EndAuction),
+        CHANGE_GROUP => Ok(Command::ChangeGroup { account: take_account(bytes)?, group: take_group(bytes)? }),
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         CHANGE_FEES => {
             let (symbol, tier, [maker, taker]) = (take_symbol(bytes)?, take_tier(bytes)?, take_rates(bytes)?);

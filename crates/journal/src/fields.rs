@@ -1,6 +1,6 @@
 //! The fields that commands and state items have in common, as bytes. It does not know which of them a command has.
 
-use engine::{AccountId, ClientOrderId, Deadline, Money, Phase, Position, Price, SelfTrade, Shares, Symbol};
+use engine::{AccountId, ClientOrderId, Deadline, Group, Money, Phase, Position, Price, SelfTrade, Shares, Symbol};
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
@@ -25,6 +25,14 @@ pub(crate) fn take_symbol(bytes: &mut &[u8]) -> Result<Symbol, CodecError> {
 
 pub(crate) fn take_phase(bytes: &mut &[u8]) -> Result<Phase, CodecError> {
     Phase::from_code(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("phase"))
+}
+
+pub(crate) fn put_group(out: &mut Vec<u8>, group: Group) {
+    put_u64(out, group.number().into());
+}
+
+pub(crate) fn take_group(bytes: &mut &[u8]) -> Result<Group, CodecError> {
+    u32::try_from(take_u64(bytes)?).ok().and_then(Group::new).ok_or(CodecError::OutOfBounds("group"))
 }
 
 pub(crate) fn put_client_order_id(out: &mut Vec<u8>, id: ClientOrderId) {

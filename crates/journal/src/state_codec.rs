@@ -8,8 +8,9 @@ use engine::{
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
-    price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
-    take_client_order_id, take_phase, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
+    price, put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, take_account, take_amount,
+    take_client_order_id, take_group, take_phase, take_price, take_shares, take_shares_or_none, take_symbol,
+    take_terms,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -53,6 +54,8 @@ const TIER: u8 = 22;
 const CHARGED_EXECUTION: u8 = 23;
 /// The phase of a symbol that is not open. Its end follows, zero for none.
 const PHASE: u8 = 24;
+/// An account that is of a group, and that group.
+const GROUP: u8 = 34;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -138,6 +141,11 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(TIER);
             put_u64(out, u64::from(account.0));
             put_tier(out, tier);
+        }
+        StateItem::Group { account, group } => {
+            out.push(GROUP);
+            put_u64(out, u64::from(account.0));
+            put_group(out, group);
         }
         StateItem::Deadline { order, until } => {
             out.push(DEADLINE);
@@ -293,6 +301,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             Ok(StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } })
         }
         TIER => Ok(StateItem::Tier { account: AccountIndex(take_index(bytes)?), tier: take_tier(bytes)? }),
+        GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;
             let order = OrderId(take_u64(bytes)?);

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, IcebergOrder, Money,
-    NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules, Tier,
-    Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Group, IcebergOrder,
+    Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules,
+    Tier, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -81,6 +81,10 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|(account, id, shares)| Command::AmendOrder { account, order: id.into(), shares }),
         2 => (symbol(), rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
         2 => (symbol(), tier(), fees()).prop_map(|(symbol, tier, fees)| Command::ChangeFees { symbol, tier, fees }),
+        1 => (account(), 0..=Group::MAX).prop_map(|(account, number)| Command::ChangeGroup {
+            account,
+            group: Group::new(number).unwrap(),
+        }),
         1 => (account(), tier()).prop_map(|(account, tier)| Command::ChangeTier { account, tier }),
         1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()))
             .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
@@ -254,6 +258,18 @@ fn fees_have_one_encoding() {
     assert_eq!(refused(&[24, 1, b'S', 16, 0, 0]), CodecError::OutOfBounds("tier"));
     assert_eq!(refused(&[25, 0xc1, 3, 16]), CodecError::OutOfBounds("tier"));
     assert_eq!(refused(&[24, 1, b'S', 3, 0xc1, 0x84, 0x3d, 0]), CodecError::OutOfBounds("rate of a fee"));
+}
+
+#[test]
+fn a_group_has_one_encoding_and_a_bound() {
+    let account = AccountId::parse(b"7").unwrap();
+    for (number, written) in [(0, &[0][..]), (300, &[0xac, 2]), (Group::MAX, &[0xff, 0x93, 0xeb, 0xdc, 3])] {
+        let mut bytes = Vec::new();
+        encode(&Command::ChangeGroup { account, group: Group::new(number).unwrap() }, &mut bytes);
+        assert_eq!(bytes, [&[38, 0xc1, 3][..], written].concat());
+    }
+    let beyond = [38, 0xc1, 3, 0x80, 0x94, 0xeb, 0xdc, 3];
+    assert_eq!(decode(&mut &beyond[..]).unwrap_err(), CodecError::OutOfBounds("group"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Money, NewOrder, OrderId,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money, NewOrder, OrderId,
     OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
     SymbolRules, Tier, Time, Trigger,
 };
@@ -279,6 +279,7 @@ proptest! {
             StateItem::Iceberg { order: OrderId(number), display: shares, shown: Shares::ZERO },
             StateItem::Fees { symbol, tier, fees: Fees { maker: rate, taker: FeeRate::MAX, account } },
             StateItem::Tier { account, tier },
+            StateItem::Group { account, group: Group::new((number % 1_000_000_000) as u32).unwrap() },
             StateItem::Deadline { order: OrderId(number), until: Deadline::from_code(number.clamp(1, Deadline::LAST.0)).unwrap() },
         ];
         let disk = SimulatedDisk::new();

@@ -202,6 +202,7 @@ impl Admission {
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),

@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares,
-    Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trigger,
+    Fees, Group, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence,
+    Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -43,6 +43,7 @@ pub(crate) struct Account {
     pub id: AccountId,
     pub balance: Money,
     pub tier: Tier,
+    pub group: Group,
 }
 
 #[derive(Clone, Debug)]
@@ -213,6 +214,7 @@ impl Model {
             }
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
+            Command::ChangeGroup { account, group } => self.change_group(account, group, events),
             Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
             Command::EndAuction => {
                 self.end_auction(events);
@@ -247,7 +249,7 @@ impl Model {
             return Err(Reject::TooMuchMoney { issued: created });
         }
         let account = AccountIndex(self.accounts.len() as u32);
-        self.accounts.push(Account { id, balance, tier: Tier::FIRST });
+        self.accounts.push(Account { id, balance, tier: Tier::FIRST, group: Group::NONE });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
         Ok(Reply::Created)

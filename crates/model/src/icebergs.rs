@@ -75,7 +75,7 @@ impl Model {
 
     fn counted_of(&self, account: AccountIndex, mode: SelfTrade, pieces: Vec<(OrderId, Shares, bool)>) -> Vec<Piece> {
         let pieces = pieces.into_iter().map(|(maker, shares, _)| Piece { maker, shares });
-        let is_own = |piece: &Piece| self.order(piece.maker).account == account;
+        let is_own = |piece: &Piece| self.is_own(account, piece.maker);
         match mode {
             SelfTrade::Allowed => pieces.collect(),
             SelfTrade::CancelOldest => pieces.filter(|piece| !is_own(piece)).collect(),

@@ -51,7 +51,7 @@ impl Model {
             if shares.is_zero() {
                 break;
             }
-            if self.order(maker).account == account && self_trade != SelfTrade::Allowed {
+            if self.is_own(account, maker) && self_trade != SelfTrade::Allowed {
                 let told = events.len();
                 is_prevented = self.prevent(id, maker, shares, wanted, events);
                 for before in &mut before {

@@ -187,6 +187,7 @@ impl Model {
         items.extend(fees.into_iter().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
         let tiers = (0..).map(AccountIndex).zip(&self.accounts).filter(|(_, account)| account.tier != Tier::FIRST);
         items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
+        items.extend(self.group_items());
         items
     }
 

@@ -2,6 +2,7 @@
 //! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
+mod groups;
 mod phases;
 
 use engine::{
@@ -59,6 +60,8 @@ pub struct Workload {
     has_fees: bool,
     /// Whether symbols are halted and have auctions.
     has_phases: bool,
+    /// Whether accounts are put into groups.
+    has_groups: bool,
 }
 
 impl Workload {
@@ -99,6 +102,7 @@ impl Workload {
             has_icebergs: false,
             has_fees: false,
             has_phases: false,
+            has_groups: false,
         }
     }
 
@@ -134,6 +138,11 @@ impl Workload {
     /// The same, in which the rules of symbols change now and then.
     pub fn with_rules(self) -> Workload {
         Workload { has_rules: true, ..self }
+    }
+
+    /// The same, in which accounts are put into groups now and then.
+    pub fn with_groups(self) -> Workload {
+        Workload { has_groups: true, ..self }
     }
 
     /// The same, in which some orders show a part of their shares at a time.
@@ -172,6 +181,7 @@ impl Workload {
             3..5 if self.has_rules => self.change_rules(model),
             3..9 if self.has_own_commands && self.random.percent(10) => self.free_client_order_id(model),
             5..7 if self.has_fees => self.change_fees(),
+            3..9 if self.has_groups && self.random.percent(30) => Op::Command(groups::draw(self)),
             3..9 => self.issue_shares(),
             9..60 if many_open => self.cancel_order(model),
             9..65 => self.place_order(model),
@@ -198,6 +208,9 @@ impl Workload {
                 let self_trade = if cancels_oldest { SelfTrade::CancelOldest } else { self.self_trade() };
                 let until = self.deadline(model);
                 let order = order.with_self_trade(self_trade);
+                if let Some(for_money) = groups::for_money(self, account, &order) {
+                    return Op::Command(for_money);
+                }
                 Op::Command(Command::PlaceOrder { account, order, client_id, until })
             }
             Op::Command(Command::PlaceByFunds { account, order, client_id }) => {
@@ -217,14 +230,16 @@ impl Workload {
         }
     }
 
-    /// An order that meets an open one of the same account, now and then.
+    /// An order that meets an open one of the same account, or of its group, now and then.
     fn against_its_own(&mut self, model: &Model) -> Option<(AccountId, NewOrder)> {
-        if model.open_orders().len() == 0 || self.random.percent(86) {
+        let seldom = if self.has_groups { 60 } else { 86 };
+        if model.open_orders().len() == 0 || self.random.percent(seldom) {
             return None;
         }
         let nth = self.random.below(model.open_orders().len());
         let own = model.open_orders().nth(nth)?;
-        let account = model.accounts().nth(own.account.0 as usize)?;
+        let account = groups::another(self, own.account, model);
+        let account = account.or_else(|| model.accounts().nth(own.account.0 as usize))?;
         let symbol = model.symbols().nth(own.symbol.0 as usize)?;
         let kind = self.random.pick(&OrderKind::ALL);
         let shares = if self.random.percent(40) { own.open } else { self.random.pick(&self.sizes) };

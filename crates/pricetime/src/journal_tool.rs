@@ -139,6 +139,7 @@ fn describe(command: &Command) -> String {
             tier.number()
         ),
         Command::ChangeTier { account, tier } => format!("tier of account {account}: {}", tier.number()),
+        Command::ChangeGroup { account, group } => format!("group of account {account}: {}", group.number()),
         Command::ChangePhase { symbol, phase } => format!("phase of {symbol}: {phase}"),
         Command::EndAuction => "end the auction whose time came".to_owned(),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
@@ -220,7 +221,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "accounts",
     "symbols",
     "issues",
@@ -233,6 +234,7 @@ const KINDS: [&str; 12] = [
     "freed ids",
     "fees",
     "phases",
+    "groups",
 ];
 
 /// Its place among [`KINDS`].
@@ -255,5 +257,6 @@ fn kind(command: &Command) -> usize {
         Command::FreeClientOrderId { .. } => 9,
         Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
         Command::ChangePhase { .. } | Command::EndAuction => 11,
+        Command::ChangeGroup { .. } => 12,
     }
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, FeeSchedule, Fees, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side, StateItem,
-    SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side,
+    StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -142,6 +142,9 @@ pub struct AccountState {
     /// Which fees it pays; everybody is of tier 0 who was not put into another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<u8>,
+    /// Which accounts belong to it; there is none of an account that is of no group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
     pub positions: Vec<PositionState>,
 }
 
@@ -234,6 +237,7 @@ struct Gathered {
     symbols: Vec<(String, Holding, Position)>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
+    groups: Groups,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
@@ -257,6 +261,7 @@ impl State {
             symbols,
             rules,
             fees,
+            groups,
             phases,
             holdings,
             mut orders,
@@ -311,6 +316,7 @@ impl State {
                 .zip((0..).map(AccountIndex))
                 .map(|(((id, balance, held), positions), at)| AccountState {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
+                    group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
                     id,
                     balance: balance.to_string(),
                     held: held.to_string(),
@@ -341,7 +347,9 @@ impl State {
         }
         for account in &self.accounts {
             let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
-            text += &format!("account {}: balance {} (held {}){tier}\n", account.id, account.balance, account.held);
+            let group = account.group.map(|group| format!(", group {group}")).unwrap_or_default();
+            text +=
+                &format!("account {}: balance {} (held {}){tier}{group}\n", account.id, account.balance, account.held);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -461,6 +469,7 @@ impl Gathered {
             StateItem::Rules { symbol, rules } => drop(self.rules.insert(symbol, rules)),
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
+            StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");

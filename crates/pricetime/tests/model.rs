@@ -49,7 +49,7 @@ impl Oracle {
             model: Model::new(),
             // Where symbols have rules, less of the rest is met.
             workload: match seed % 4 {
-                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees(),
+                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees().with_groups(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
@@ -175,7 +175,7 @@ impl Oracle {
                 }
                 return;
             }
-            Command::ChangeFees { .. } | Command::ChangeTier { .. } => {
+            Command::ChangeFees { .. } | Command::ChangeTier { .. } | Command::ChangeGroup { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();
                 match self.apply(command).0 {
@@ -286,6 +286,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -441,6 +442,7 @@ fn compare_state(state: &Value, model: &Model) {
                 );
             }
             StateItem::Tier { account, tier } => assert_eq!(told[account.0 as usize]["tier"], tier.number()),
+            StateItem::Group { account, group } => assert_eq!(told[account.0 as usize]["group"], group.number()),
             StateItem::Execution(execution @ Execution { shares, price, .. }) => {
                 let told = executions.next().expect("an execution of the model");
                 assert_eq!((&told["shares"], &told["price"]), (&shares.to_string().into(), &price.to_string().into()));

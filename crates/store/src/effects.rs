@@ -12,6 +12,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use crate::fee_rows::FeeRows;
+use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
@@ -68,6 +69,7 @@ pub struct Effects {
     /// How many orders came to an end of a queue after they were placed.
     turns: u64,
     pub(crate) fees: FeeRows,
+    pub(crate) groups: Vec<GroupRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -213,6 +215,7 @@ impl Effects {
             icebergs: IcebergRows::default(),
             turns: 0,
             fees: FeeRows::default(),
+            groups: Vec::new(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -250,6 +253,7 @@ impl Effects {
         self.icebergs.clear();
         self.turns = 0;
         self.fees.clear();
+        self.groups.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -267,6 +271,7 @@ impl Effects {
             Event::RulesChanged { symbol, part } => rules_rows::change(&mut self.rules, symbol, part),
             Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
+            Event::GroupChanged { account, group } => group_rows::change(&mut self.groups, account, group),
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
@@ -393,6 +398,7 @@ impl Effects {
         let others = others + self.links.len();
         let others = others + self.icebergs.len();
         let others = others + self.fees.len();
+        let others = others + self.groups.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

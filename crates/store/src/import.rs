@@ -18,6 +18,7 @@ use crate::column::{Parameter, Single, columns};
 use crate::effects::Head;
 use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
+use crate::group_rows::GroupRow;
 use crate::parts;
 use crate::phase_rows::PhaseRow;
 use crate::rules_rows::RulesRow;
@@ -82,6 +83,8 @@ const EXECUTIONS: &str = "
 const FEES: &str = "
     INSERT INTO pricetime.fees (symbol, tier, maker, taker, account)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])";
+const GROUPS: &str =
+    "INSERT INTO pricetime.account_groups (account, group_number) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const TIERS: &str =
     "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CANCELLATIONS: &str = "
@@ -145,6 +148,7 @@ struct Rows {
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     fees: Vec<FeesRow>,
     tiers: Vec<TierRow>,
+    groups: Vec<GroupRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
@@ -292,6 +296,7 @@ impl Rows {
             StateItem::Rules { symbol, rules } => self.rules.push(RulesRow { symbol, rules }),
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
+            StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached } => {
                 self.add_open(order, account, placed);
@@ -398,6 +403,8 @@ impl Rows {
         execute(session, FEES, fees).await?;
         let tiers = columns!(&self.tiers, row => row.account.0, u64::from(row.tier.number()));
         execute(session, TIERS, tiers).await?;
+        let groups = columns!(&self.groups, row => row.account.0, u64::from(row.group.number()));
+        execute(session, GROUPS, groups).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -415,6 +422,7 @@ impl Rows {
         self.terms.clear();
         self.fees.clear();
         self.tiers.clear();
+        self.groups.clear();
         Ok(())
     }
 }

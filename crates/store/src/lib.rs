@@ -22,6 +22,7 @@ mod error;
 mod export;
 mod fee_rows;
 mod fields;
+mod group_rows;
 mod history;
 mod iceberg_rows;
 mod import;

@@ -15,6 +15,7 @@ use tokio_postgres::types::ToSql;
 use crate::error::StoreError;
 use crate::fee_rows;
 use crate::fields::Fields;
+use crate::group_rows;
 use crate::kept::NOTHING_GOES;
 use crate::pages::side;
 use crate::phase_rows;
@@ -93,6 +94,7 @@ const CLIENT_ORDERS: &str = "
     ORDER BY o.id";
 
 const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
+const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
 /// Reads an engine from a snapshot of its own. Errors: `Unsound`, `Inconsistent`, `Unreadable`, `Unreachable`.
@@ -160,6 +162,10 @@ pub(crate) async fn visit_state(
     visit_icebergs(session, visit).await?;
     visit_client_orders(session, visit).await?;
     visit_fees(session, visit).await?;
+    each_row(session, GROUPS, &mut |fields| {
+        visit(StateItem::Group { account: AccountIndex(fields.next()?), group: group_rows::take_group(fields)? })
+    })
+    .await?;
     Ok(standing)
 }
 

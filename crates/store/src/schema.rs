@@ -36,6 +36,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 15, name: "0015_fees.sql", sql: include_str!("../migrations/0015_fees.sql") },
     Migration { version: 16, name: "0016_phases.sql", sql: include_str!("../migrations/0016_phases.sql") },
     Migration { version: 17, name: "0017_amendments.sql", sql: include_str!("../migrations/0017_amendments.sql") },
+    Migration { version: 18, name: "0018_groups.sql", sql: include_str!("../migrations/0018_groups.sql") },
 ];
 
 /// What `migrate` did.

@@ -85,6 +85,7 @@ impl Ledger for SqlLedger {
             | Command::FreeClientOrderId { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,

@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 12] = [
+const FUNCTIONS: [(&str, usize); 13] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -25,6 +25,7 @@ const FUNCTIONS: [(&str, usize); 12] = [
     ("write_fees", 20),
     ("write_phases", 5),
     ("write_amendments", 8),
+    ("write_groups", 2),
 ];
 
 fn parameter_count() -> usize {
@@ -58,6 +59,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         icebergs,
         fees,
         phases,
+        groups,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -142,6 +144,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let was_amended: fn(&NoteRow) -> bool = |row| row.kind == Kind::Amended;
     all.extend(columns!(notes.rows(), if was_amended, row => row.order.0, row.account.0, row.taken,
         row.why.map(|why| u64::from(why.code())), row.time, row.sequence.0, row.place, row.next_execution));
+    all.extend(columns!(groups, row => row.account.0, u64::from(row.group.number())));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

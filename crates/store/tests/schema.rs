@@ -149,6 +149,7 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.notes DROP COLUMN taken, DROP COLUMN taken_in_all, DROP COLUMN why;
          ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered', 'linked'))",
     ),
+    (18, "DROP FUNCTION pricetime.write_groups; DROP TABLE pricetime.account_groups"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -92,6 +92,8 @@ values! {
     FeeRate "FeeRate" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "0.1");
     /// A class of accounts that pay the same fees: 0 to 15.
     Tier "Tier" number(0, 0);
+    /// Accounts of one owner: 1 to 999999999; 0 for none.
+    Group "Group" number(0, 0);
     /// Of what a fee was taken: of the shares that were bought, or of the dollars that shares were sold for.
     FeeOf "FeeOf" one_of(&["shares", "dollars"]);
     /// Seconds, whole ones above zero, at most 86400.

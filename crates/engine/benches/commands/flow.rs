@@ -308,6 +308,7 @@ impl Maker {
             | Event::FeesTaken { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::GroupChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }

@@ -11,6 +11,7 @@ use engine::{
 use model::Model;
 use model::workload::Random;
 
+use super::grouped;
 use super::mirror::Mirror;
 use super::phased;
 use super::situations::Situations;
@@ -167,6 +168,7 @@ impl Duel {
         {
             self.situations.count("state: imported with fees");
         }
+        grouped::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         phased::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         if self.model.open_orders().any(|order| order.waits) {
             self.situations.count("state: imported with orders that wait");

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Money, NewOrder, OrderId, Phase, Position,
-    Shares, SymbolIndex, SymbolRules, Tier, Trigger,
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Money, NewOrder, OrderId, Phase,
+    Position, Shares, SymbolIndex, SymbolRules, Tier, Trigger,
 };
 use model::Model;
 
@@ -29,6 +29,7 @@ pub struct Mirror {
     fees: BTreeMap<(SymbolIndex, Tier), Fees<AccountIndex>>,
     /// Those that were told.
     tiers: BTreeMap<AccountIndex, Tier>,
+    groups: Groups,
     /// Symbols that are not open, and of all orders the symbols.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
@@ -53,6 +54,10 @@ impl Mirror {
             }
             Event::TierChanged { account, tier } => {
                 assert_ne!(self.tiers.insert(account, tier).unwrap_or_default(), tier, "what is told has changed");
+            }
+            Event::GroupChanged { account, group } => {
+                assert_ne!(self.groups.of(account), group, "what is told has changed");
+                self.groups.set(account, group);
             }
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
@@ -154,6 +159,7 @@ impl Mirror {
         for (&account, &balance) in &self.balances {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
             assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");
+            assert_eq!(self.groups.of(account), model.group(account), "its group");
             for symbol in (0..model.symbols().count() as u32).map(SymbolIndex) {
                 let heard = self.positions.get(&(account, symbol)).copied().unwrap_or(Position::ZERO);
                 let message = "as events told it";

@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, parts, phased, ruled, terms};
+use super::{charged, grouped, parts, phased, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -148,7 +148,13 @@ pub const ALL: [&str; 131] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL).chain(charged::ALL).chain(phased::ALL)
+    ALL.into_iter()
+        .chain(terms::ALL)
+        .chain(ruled::ALL)
+        .chain(parts::ALL)
+        .chain(charged::ALL)
+        .chain(phased::ALL)
+        .chain(grouped::ALL)
 }
 
 /// How often each was met.
@@ -252,6 +258,7 @@ impl Situations {
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        grouped::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let phased = self.phased_before.take().map(|before| phased::after(&before, op, reply, events, model));
         phased.into_iter().flatten().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
@@ -357,12 +364,13 @@ impl Situations {
     fn created(&mut self, op: &Op, events: &[Event]) {
         let Op::Command(command) = op else { panic!("a query creates nothing") };
         self.count(match command {
-            // Counted with all that rules, phases and fees are about.
+            // Counted with all that rules, phases, fees and groups are about.
             Command::ChangeRules { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
             | Command::ChangeFees { .. }
-            | Command::ChangeTier { .. } => return,
+            | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Engine, Fee, FeeSchedule, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem,
+    AccountIndex, Engine, Fee, FeeSchedule, Groups, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem,
     SymbolIndex, Time, Trigger,
 };
 use history::History;
@@ -46,6 +46,7 @@ impl View {
             client_ids: HashMap::new(),
             links: HashMap::new(),
             fees: FeeSchedule::new(),
+            groups: Groups::new(),
             due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
@@ -109,6 +110,7 @@ impl View {
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
+            StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

@@ -62,9 +62,9 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangePhase, ChangeRules, ChangeTier, CreateAccount,
-            CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules, ChangeTier,
+            CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares,
+            PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -99,7 +99,8 @@ impl Both {
             | FreeClientOrderId { .. }
             | ChangeRules { .. }
             | ChangeFees { .. }
-            | ChangeTier { .. } => {
+            | ChangeTier { .. }
+            | ChangeGroup { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

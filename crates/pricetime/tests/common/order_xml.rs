@@ -82,10 +82,13 @@ pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
     format!(" sym=\"{symbol}\"{amounts}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
 }
 
-/// The element that changes fees or a tier, and its attributes, in the order in which a reply repeats them; none for another command.
+/// The element that changes fees, a tier or a group, and its attributes, in the order in which a reply repeats them; none for another command.
 pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
     if let Command::ChangeTier { account, tier } = *command {
         return Some(("tier", format!(" id=\"{account}\" tier=\"{}\"", tier.number())));
+    }
+    if let Command::ChangeGroup { account, group } = *command {
+        return Some(("group", format!(" id=\"{account}\" group=\"{}\"", group.number())));
     }
     let Command::ChangeFees { symbol, tier, fees } = *command else { return None };
     let said = |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");

@@ -18,6 +18,7 @@ mod binance_self_trade;
 mod binance_streams;
 mod binance_time_unit;
 mod fees;
+mod groups;
 mod guard;
 mod icebergs;
 mod large_market;

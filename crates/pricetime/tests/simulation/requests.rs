@@ -27,7 +27,12 @@ impl Clients {
     pub fn new(seed: u64) -> Clients {
         Clients {
             workload: match seed % 3 {
-                0 => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees().with_phases(),
+                0 => Workload::with_client_orders(seed)
+                    .with_all_kinds()
+                    .with_rules()
+                    .with_fees()
+                    .with_groups()
+                    .with_phases(),
                 _ => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
             },
             random: Random::new(!seed),
@@ -145,6 +150,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -166,7 +172,9 @@ fn push_create(body: &mut String, op: &Op) {
         Op::Command(Command::ChangeRules { symbol, rules }) => {
             write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
         }
-        Op::Command(command @ (Command::ChangeFees { .. } | Command::ChangeTier { .. })) => {
+        Op::Command(
+            command @ (Command::ChangeFees { .. } | Command::ChangeTier { .. } | Command::ChangeGroup { .. }),
+        ) => {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
         }
@@ -221,6 +229,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => {

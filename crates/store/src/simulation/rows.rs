@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Money, NewOrder,
-    OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules,
-    Time,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Money,
+    NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
+    SymbolRules, Time,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -40,6 +40,7 @@ pub(super) struct Rows {
     watched: BTreeMap<SymbolIndex, Option<Price>>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
+    groups: Groups,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
@@ -63,6 +64,7 @@ impl Rows {
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
             fees: FeeSchedule::new(),
+            groups: Groups::new(),
             phases: BTreeMap::new(),
         }
     }
@@ -111,6 +113,7 @@ impl Rows {
         self.rules.retain(|_, rules| *rules != SymbolRules::NONE);
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
+        effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
@@ -196,6 +199,7 @@ impl Rows {
         }
         items.extend(self.fees.all().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
+        items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
         items
     }
 

@@ -233,6 +233,7 @@ impl Market {
             | Event::FeesTaken { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
+            | Event::GroupChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }

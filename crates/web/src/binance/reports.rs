@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountIndex, CancelReason, Money, OrderId, Position, Shares, Side, Time};
+use engine::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
 use feed::{Account, Amended, Ended, Holding, Holdings, News, Trade, View};
 use serde_json::{Value, json};
 
@@ -26,6 +26,8 @@ pub(super) struct Told {
 struct Standing {
     /// As it stands after all of them.
     order: Order,
+    /// Of its account.
+    group: Group,
     shares: Shares,
     executed: Shares,
     money: Money,
@@ -116,19 +118,20 @@ fn micros(time: Time) -> u64 {
 /// The orders that the news is about, each with what it had executed before the news.
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     let mut standings: HashMap<OrderId, Standing> = HashMap::new();
-    let mut add = |order: Order| {
+    let mut add = |order: Order, account: AccountIndex| {
+        let group = view.groups().of(account);
         let (shares, executed, money) = (order.shares, order.executed, order.money.unwrap_or(Money::ZERO));
-        standings.insert(order.id, Standing { order, shares, executed, money });
+        standings.insert(order.id, Standing { order, group, shares, executed, money });
     };
     for news in news {
         match news {
             News::Ended(_, ended) => {
                 let open = Order::of(view, &ended.order, ended.client_id);
-                add(Order { executed: open.executed.less(ended.canceled), ..open });
+                add(Order { executed: open.executed.less(ended.canceled), ..open }, ended.order.account);
             }
             News::Order(_, order) => {
                 if let Some(open) = view.open_order(*order) {
-                    add(Order::of(view, &open, view.client_id(*order)));
+                    add(Order::of(view, &open, view.client_id(*order)), open.account);
                 }
             }
             News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Amended(..) => {}
@@ -227,6 +230,9 @@ impl Standing {
         });
         if let Some(prevented) = prevented {
             report["B"] = numbers::shares(prevented).into();
+            if self.group != Group::NONE {
+                report["u"] = self.group.number().into();
+            }
         }
         report
     }
@@ -260,7 +266,7 @@ impl Happened<'_> {
         }
     }
 
-    /// The shares that would have been executed with the own account.
+    /// The shares that would have been executed with the own account or group.
     fn prevented(&self) -> Option<Shares> {
         match self {
             Happened::Amended(amended) if amended.why == CancelReason::SelfTrade => Some(amended.taken()),

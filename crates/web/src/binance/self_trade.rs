@@ -1,4 +1,4 @@
-//! Self-trade prevention by the names of these clients: what becomes of an order that would trade with one of its own account.
+//! Self-trade prevention by the names of these clients: what becomes of an order that would trade with one of its own account or group.
 
 use engine::SelfTrade;
 
@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 /// The parameter, and the field of every order.
 pub(super) const MODE: &str = "selfTradePreventionMode";
 
-/// A mode of theirs that moves what was prevented from one account to another one: there are no groups of accounts here.
+/// A mode of theirs that moves what was prevented from one account of a group to another one: nothing moves so here.
 const TRANSFER: &str = "TRANSFER";
 
 /// The mode of an order that names none.

@@ -3,6 +3,7 @@
 mod accounts;
 mod amend;
 mod fees;
+mod groups;
 mod order_lists;
 mod orders;
 mod phases;
@@ -39,6 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::one))
         .routes(routes!(fees::change_tier))
+        .routes(routes!(groups::change_group))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
         .routes(routes!(placing::place))

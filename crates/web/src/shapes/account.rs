@@ -1,6 +1,6 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Position, SymbolIndex, Tier};
+use engine::{AccountIndex, Group, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,6 +23,10 @@ pub(crate) struct AccountShape {
     #[schema(value_type = Option<values::Tier>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<u8>,
+    /// Which accounts belong to it; there is none of an account that is of no group.
+    #[schema(value_type = Option<values::Group>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -52,7 +56,7 @@ impl AccountShape {
 
     /// With `limit` of its positions behind those in `after`.
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
-        let tier = view.fees().tier(account);
+        let (tier, group) = (view.fees().tier(account), view.groups().of(account));
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -71,6 +75,7 @@ impl AccountShape {
             positions: page.iter().map(shape).collect(),
             open_orders: account.open_orders,
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
+            group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
             sequence: view.sequence().0,
             next,
         }

@@ -53,7 +53,7 @@ pub(super) enum PartKind {
     SymbolWithAccounts,
     /// One op that issues shares of the symbol before it.
     Issued,
-    /// One op that changes rules, a phase, fees or a tier.
+    /// One op that changes rules, a phase, fees, a tier or a group.
     Change,
     /// The op that cancels an order to be replaced. The next part is its `ReplaceOrder`.
     ReplaceCancel,

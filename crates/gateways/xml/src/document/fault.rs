@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::{AmountError, IdError, Reject, RulesFault, TierError};
+use engine::{AmountError, GroupError, IdError, Reject, RulesFault, TierError};
 use exchange::PairFault;
 
 /// A whole document refused: nothing of it takes effect.
@@ -148,6 +148,7 @@ pub(super) enum ChildFault<'a> {
     /// Two orders that cannot be linked.
     Pair(PairFault),
     Tier(TierError),
+    Group(GroupError),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -167,6 +168,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Rules(fault) => fault.fmt(f),
             ChildFault::Pair(fault) => fault.fmt(f),
             ChildFault::Tier(error) => write!(f, "tier {error}"),
+            ChildFault::Group(error) => write!(f, "group {error}"),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

@@ -7,6 +7,7 @@ mod escape;
 mod fault;
 mod fees;
 mod fields;
+mod groups;
 mod linked;
 mod order_display;
 mod order_fields;

@@ -12,6 +12,7 @@ use super::escape::{push_display, push_escaped};
 use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
+use super::groups::{GROUP_NAMES, group_command};
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
@@ -77,6 +78,7 @@ impl<'a> Grammar<'a, '_> {
                 b"rules" => self.change_rules(&tag)?,
                 b"fees" => self.change(&tag, &FEES_NAMES, fees_command)?,
                 b"tier" => self.change(&tag, &TIER_NAMES, tier_command)?,
+                b"group" => self.change(&tag, &GROUP_NAMES, group_command)?,
                 b"phase" => self.change(&tag, &PHASE_NAMES, phase_command)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }

@@ -59,6 +59,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. },
         ) => Reply::Created,
     };
