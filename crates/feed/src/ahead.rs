@@ -55,6 +55,9 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
@@ -95,6 +98,9 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }

@@ -3,6 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 mod phases;
+mod trails;
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
@@ -59,6 +60,8 @@ pub struct Workload {
     has_fees: bool,
     /// Whether symbols are halted and have auctions.
     has_phases: bool,
+    /// Whether triggers follow the market.
+    has_trails: bool,
 }
 
 impl Workload {
@@ -99,6 +102,7 @@ impl Workload {
             has_icebergs: false,
             has_fees: false,
             has_phases: false,
+            has_trails: false,
         }
     }
 
@@ -149,6 +153,11 @@ impl Workload {
     /// The same, in which symbols are halted now and then, and orders gather in auctions.
     pub fn with_phases(self) -> Workload {
         Workload { has_phases: true, ..self }
+    }
+
+    /// The same, in which the triggers of some orders follow the market.
+    pub fn with_trails(self) -> Workload {
+        Workload { has_trails: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -273,6 +282,16 @@ impl Workload {
     /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
     /// one comes between those.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
+        let request = self.shown_request(model);
+        if !self.has_trails {
+            return request;
+        }
+        let trailing =
+            |op| if let Op::Command(placing) = op { Op::Command(trails::behind(self, placing, model)) } else { op };
+        request.into_iter().map(trailing).collect()
+    }
+
+    fn shown_request(&mut self, model: &Model) -> Vec<Op> {
         if !self.has_icebergs {
             return self.whole_request(model);
         }

@@ -55,6 +55,7 @@ mod stop_rows;
 mod store;
 mod term_rows;
 mod tls;
+mod trail_rows;
 mod url;
 mod verify;
 mod writer;

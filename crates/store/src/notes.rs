@@ -117,7 +117,7 @@ pub enum Befell {
 }
 
 const NOTED: &str = "
-    SELECT n.order_id, o.symbol, o.side = 'buy', n.kind, o.trigger_price, o.trigger_from_below, n.partner, n.time, n.sequence, n.place,
+    SELECT n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.price, o.trigger_price), o.trigger_from_below, n.partner, n.time, n.sequence, n.place,
         n.next_execution
     FROM (
         SELECT x.* FROM pricetime.notes x WHERE x.account = $1::bigint AND x.sequence > $2::bigint

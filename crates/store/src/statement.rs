@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 11] = [
+const FUNCTIONS: [(&str, usize); 12] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -24,6 +24,7 @@ const FUNCTIONS: [(&str, usize); 11] = [
     ("write_icebergs", 7),
     ("write_fees", 20),
     ("write_phases", 5),
+    ("write_trails", 9),
 ];
 
 fn parameter_count() -> usize {
@@ -57,6 +58,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         icebergs,
         fees,
         phases,
+        trails,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -138,6 +140,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
     all.extend(columns!(phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
     all.extend(columns!(rules, if interrupts, row => row.symbol.0, row.interruption()));
+    all.extend(columns!(trails.opened(), row => row.order.0, row.distance(), row.bips()));
+    all.extend(columns!(trails.moved(), row => row.order.0, row.trigger.price()));
+    all.extend(columns!(trails.reached(), row => row.order.0, row.trigger.price(), row.turn.sequence.0, row.turn.nth));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -316,6 +316,9 @@ impl Maker {
             | Event::OrdersLinked { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

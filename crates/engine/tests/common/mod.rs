@@ -9,6 +9,7 @@ mod phased;
 pub mod ruled;
 pub mod situations;
 mod terms;
+mod trails;
 
 use model::workload::{Random, Workload};
 
@@ -51,6 +52,9 @@ impl Market {
         }
         if self.seed & 32 == 32 {
             workload = workload.with_phases();
+        }
+        if self.seed & 192 != 0 {
+            workload = workload.with_trails();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

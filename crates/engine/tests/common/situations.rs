@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, parts, phased, ruled, terms};
+use super::{charged, parts, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -148,7 +148,13 @@ pub const ALL: [&str; 131] = [
 
 /// Those of the other files, too.
 fn all() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(terms::ALL).chain(ruled::ALL).chain(parts::ALL).chain(charged::ALL).chain(phased::ALL)
+    ALL.into_iter()
+        .chain(terms::ALL)
+        .chain(ruled::ALL)
+        .chain(parts::ALL)
+        .chain(charged::ALL)
+        .chain(phased::ALL)
+        .chain(trails::ALL)
 }
 
 /// How often each was met.
@@ -165,6 +171,8 @@ pub struct Situations {
     parts_before: parts::Before,
     /// And for the phases of all symbols.
     phased_before: Option<phased::Before>,
+    /// And where triggers are that follow the market.
+    trails_before: trails::Before,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -197,6 +205,7 @@ impl Situations {
             ruled_before: None,
             parts_before: parts::Before::default(),
             phased_before: None,
+            trails_before: trails::Before::default(),
         }
     }
 
@@ -220,6 +229,7 @@ impl Situations {
         self.ruled_before = ruled::Before::of(op, model);
         self.parts_before = parts::Before::of(model);
         self.phased_before = Some(phased::Before::of(model));
+        self.trails_before = trails::Before::of(model);
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -254,6 +264,8 @@ impl Situations {
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let phased = self.phased_before.take().map(|before| phased::after(&before, op, reply, events, model));
         phased.into_iter().flatten().for_each(|name| self.count(name));
+        let trails_before = std::mem::take(&mut self.trails_before);
+        trails::after(&trails_before, op, reply, events, model).into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -380,7 +392,8 @@ impl Situations {
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. } => panic!("creates nothing"),
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. } => panic!("creates nothing"),
         });
     }
 
@@ -705,6 +718,8 @@ fn rejected(reject: &Reject) -> &'static str {
             parts::rejected(reject).expect("it is one of those")
         }
         Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
+        Reject::NothingToTrail | Reject::TrailTooFar { .. } => trails::rejected(reject).expect("it is one of those"),
+        Reject::TooManyTrails { .. } => panic!("these markets have few orders"),
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }

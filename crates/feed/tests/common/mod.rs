@@ -232,6 +232,9 @@ impl Market {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

@@ -64,7 +64,7 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangePhase, ChangeRules, ChangeTier, CreateAccount,
             CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlaceTrailing,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -90,6 +90,7 @@ impl Both {
             | AmendOrder { .. }
             | PlaceLinked { .. }
             | PlaceIceberg { .. }
+            | PlaceTrailing { .. }
             | ActivateReached
             | ExpireOrders
             | EndAuction
