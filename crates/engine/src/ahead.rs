@@ -58,6 +58,7 @@ impl Engine {
                     | Command::ChangeRules { .. }
                     | Command::FreeClientOrderId { .. }
                     | Command::PlaceIceberg { .. }
+                    | Command::PlaceTrailing { .. }
                     | Command::ChangeFees { .. }
                     | Command::ChangeTier { .. }
                     | Command::ChangePhase { .. }

@@ -179,7 +179,7 @@ impl Engine {
         }
         assert!(self.is_uncrossed(symbol), "invariant: the price of the most shares leaves nothing that executes");
         if self.stops.traded(symbol, price, price) {
-            self.stops.reach(symbol, price, events);
+            self.stops.follow(&mut self.orders, symbol, price, price, events);
         }
     }
 

@@ -68,6 +68,7 @@ impl Engine {
             order,
             open: Shares::ZERO,
             waits: None,
+            trail: None,
             until: None,
             iceberg: None,
             canceled,

@@ -15,6 +15,7 @@ use crate::amount::Shares;
 use crate::command::NewOrder;
 use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Time};
 use crate::slab::{NONE, Slab};
+use crate::trail::Trail;
 
 /// How long a client order id stands for its order when that is done: a day.
 pub const CLIENT_ORDER_ID_KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
@@ -29,10 +30,13 @@ pub(crate) struct ClientOrder {
     pub(crate) id: ClientOrderId,
     pub(crate) account: AccountIndex,
     pub(crate) order: OrderId,
+    /// Without a trigger if that follows the market.
     pub(crate) placed: NewOrder<SymbolIndex>,
     pub(crate) until: Option<Deadline>,
     /// How many shares it shows at a time, if not all.
     pub(crate) display: Option<Shares>,
+    /// How far behind the market its trigger stays, or stayed until it was reached, if it follows that.
+    pub(crate) trail: Option<Trail>,
     /// When nothing was open of it any more; none while something is.
     pub(crate) done: Option<Time>,
 }
@@ -236,6 +240,7 @@ mod tests {
             placed,
             until: None,
             display: None,
+            trail: None,
             done: None,
         }
     }

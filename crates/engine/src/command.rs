@@ -8,6 +8,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::phase::Phase;
 use crate::rules::SymbolRules;
+use crate::trail::Trail;
 
 /// Which way an order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -341,6 +342,20 @@ pub enum Command {
     EndAuction,
     /// Put an account into a group, or into none.
     ChangeGroup { account: AccountId, group: Group },
+    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which follows the market at a
+    /// distance: see [`TrailingOrder`].
+    ///
+    /// [`TrailingOrder`]: crate::TrailingOrder
+    PlaceTrailing {
+        account: AccountId,
+        symbol: Symbol,
+        manner: Manner,
+        limit: Price,
+        shares: Shares,
+        trail: Trail,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+    },
 }
 
 impl Command {
@@ -355,6 +370,7 @@ impl Command {
                 Some(Command::PlaceByFundsIfCanceled { account, order, client_id })
             }
             Command::PlaceIceberg { .. } => self.iceberg_on_condition(true),
+            Command::PlaceTrailing { .. } => self.trailing_on_condition(true),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -386,6 +402,7 @@ impl Command {
                 Some(Command::PlaceByFunds { account, order, client_id })
             }
             Command::PlaceIceberg { .. } => self.iceberg_on_condition(false),
+            Command::PlaceTrailing { .. } => self.trailing_on_condition(false),
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
@@ -408,8 +425,8 @@ impl Command {
     }
 }
 
-/// The side of an order that shows a part of its shares at a time, whether it is post-only, how it prevents self-trades, and whether it
-/// is placed on the condition that the command before it canceled an order: one byte.
+/// The side and the kind of an order, how it prevents self-trades, and whether it is placed on the condition that the command before it
+/// canceled an order: one byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Manner(pub(crate) u8);
 
@@ -421,10 +438,13 @@ pub(crate) struct Terms {
     pub(crate) condition: Condition,
     /// How many shares it shows at a time, if not all.
     pub(crate) display: Option<Shares>,
+    /// How far behind the market its trigger stays, if it follows that.
+    pub(crate) trail: Option<Trail>,
 }
 
 impl Terms {
-    pub(crate) const NONE: Terms = Terms { client_id: None, until: None, condition: Condition::Always, display: None };
+    pub(crate) const NONE: Terms =
+        Terms { client_id: None, until: None, condition: Condition::Always, display: None, trail: None };
 }
 
 /// When an order is placed.

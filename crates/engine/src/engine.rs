@@ -227,7 +227,7 @@ impl Engine {
             Command::PlaceIfCanceled { account, ref order, client_id, until } => self.place_on_terms(
                 account,
                 order,
-                &Terms { client_id, until, condition: Condition::Canceled, display: None },
+                &Terms { client_id, until, condition: Condition::Canceled, ..Terms::NONE },
                 events,
             ),
             Command::PlaceLinked { account, ref order, client_id, until } => {
@@ -256,6 +256,7 @@ impl Engine {
             Command::ChangeRules { symbol, ref rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => self.free_client_order_id(account, id, events),
             Command::PlaceIceberg { .. } => self.place_iceberg(command, events),
+            Command::PlaceTrailing { .. } => self.place_trailing(command, events),
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
             Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
@@ -285,9 +286,9 @@ impl Engine {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let (open, waits) = (self.open_of(slot), self.waits(slot));
-                let (until, iceberg) = (self.deadlines.of(order), self.iceberg(order));
+                let (until, iceberg, trail) = (self.deadlines.of(order), self.iceberg(order), self.trail_of(slot));
                 let executions = start..executions.len();
-                Some(Reply::Status(Status { order, open, waits, until, iceberg, canceled, executions }))
+                Some(Reply::Status(Status { order, open, waits, trail, until, iceberg, canceled, executions }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -314,6 +315,7 @@ impl Engine {
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
             | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }

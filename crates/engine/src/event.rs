@@ -10,6 +10,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::phase::SymbolPhase;
 use crate::rules::RulesPart;
+use crate::trail::Trail;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,4 +93,12 @@ pub enum Event {
         maker_done: bool,
         aggressor_done: bool,
     },
+    /// The trigger of the order that was just accepted follows the market at this distance, until it is reached.
+    TrailGiven { order: OrderId, trail: Trail },
+    /// The executions of the order before came to this price: the triggers of all orders of this side that follow the symbol's price, and
+    /// were not reached, are now where [`Trail::moved`] says, and one of them was not there before.
+    TrailsMoved { symbol: SymbolIndex, side: Side, price: Price },
+    /// The executions of the order before reached the trigger of an order that follows the market. It is activated as one whose trigger
+    /// stood still, behind all that were reached before, and follows no more.
+    TrailReached { order: OrderId, trigger: Trigger },
 }

@@ -11,6 +11,7 @@ use crate::ids::{AccountIndex, Deadline, SymbolIndex};
 use crate::reply::Execution;
 use crate::rules::{Distance, SymbolRules};
 use crate::state::StateItem;
+use crate::trail::Trail;
 
 impl Engine {
     /// Visits the state, item by item, in the order that [`StateItem`] describes. Done orders are not part of it.
@@ -46,7 +47,8 @@ impl Engine {
         }
         self.stops.walk(&self.orders, &mut |slot, is_reached| {
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
-            visit(StateItem::Stop { order, account, placed: self.stops.placed(&self.orders, slot), is_reached });
+            let (placed, trail) = (self.stops.placed(&self.orders, slot), self.stops.trail(&self.orders, slot));
+            visit(StateItem::Stop { order, account, placed, is_reached, trail });
         });
         for (until, order) in self.deadlines.all() {
             visit(StateItem::Deadline { order, until });
@@ -55,9 +57,10 @@ impl Engine {
             let Iceberg { display, shown } = self.iceberg(order).expect("invariant: what shows a part is open");
             visit(StateItem::Iceberg { order, display, shown });
         }
-        for &ClientOrder { id, account, order, placed, until, display, done } in self.client_orders.standing(self.time)
+        for &ClientOrder { id, account, order, placed, until, display, trail, done } in
+            self.client_orders.standing(self.time)
         {
-            visit(StateItem::ClientOrder { order, id, account, placed, until, display, done });
+            visit(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done });
         }
         for (symbol, tier, fees) in self.fees.all() {
             visit(StateItem::Fees { symbol, tier, fees });
@@ -162,10 +165,14 @@ impl StateHash {
                 self.word(symbol.0.into());
                 self.rules(rules);
             }
-            StateItem::Stop { order, account, placed, is_reached } => {
+            StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.side_and_kind(if is_reached { 12 } else { 10 }, &placed);
                 self.word(order.0);
                 self.terms(account, &placed);
+                if trail.is_some() {
+                    self.word(31);
+                    self.word(Trail::code(trail) as u64);
+                }
             }
             StateItem::Link { order, partner } => {
                 self.word(16);
@@ -189,7 +196,7 @@ impl StateHash {
                 self.word(display.units() as u64);
                 self.word(shown.units() as u64);
             }
-            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+            StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
                 self.side_and_kind(8, &placed);
                 self.word(order.0);
                 self.word(id.as_bytes().len() as u64);
@@ -203,6 +210,10 @@ impl StateHash {
                 if let Some(display) = display {
                     self.word(27);
                     self.word(display.units() as u64);
+                }
+                if trail.is_some() {
+                    self.word(32);
+                    self.word(Trail::code(trail) as u64);
                 }
             }
             StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } } => {

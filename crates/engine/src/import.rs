@@ -13,6 +13,7 @@ use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
 use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
+use crate::trail::Trail;
 
 /// Why a stream of items makes no exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ struct LastOrder {
 }
 
 /// The stop before, by what stops are in order of.
-type LastStop = (bool, SymbolIndex, Trigger, OrderId);
+type LastStop = (bool, SymbolIndex, bool, Trigger, OrderId);
 
 /// How far the stream got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -222,10 +223,10 @@ impl Importer {
                 self.advance(Stage::Rules)?;
                 self.add_rules(symbol, &rules)
             }
-            StateItem::Stop { order, account, placed, is_reached } => {
+            StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.advance(Stage::Stops)?;
                 self.check_names(account, placed.symbol)?;
-                self.add_stop(order, account, &placed, is_reached)
+                self.add_stop(order, account, &placed, is_reached, trail)
             }
             StateItem::Deadline { order, until } => {
                 self.advance(Stage::Deadlines)?;
@@ -238,10 +239,10 @@ impl Importer {
                 }
                 self.engine.restore_iceberg(order, display, shown)
             }
-            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+            StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
                 self.advance(Stage::ClientOrders)?;
                 self.check_names(account, placed.symbol)?;
-                self.add_client_order(ClientOrder { id, account, order, placed, until, display, done })
+                self.add_client_order(ClientOrder { id, account, order, placed, until, display, trail, done })
             }
             StateItem::Fees { symbol, tier, fees } => {
                 self.advance(Stage::Fees)?;
@@ -325,6 +326,7 @@ impl Importer {
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
         is_reached: bool,
+        trail: Option<Trail>,
     ) -> Result<(), &'static str> {
         self.check_order(order, placed.shares)?;
         let NewOrder { symbol, shares, trigger: Some(trigger), .. } = *placed else {
@@ -333,7 +335,7 @@ impl Importer {
         if !self.engine.stops.is_watched(symbol) {
             return Err("an order that waits for a price of a symbol that is not watched");
         }
-        let this = (is_reached, symbol, trigger, order);
+        let this = (is_reached, symbol, trail.is_some(), trigger, order);
         let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last < this };
         if !self.last_stop.replace(this).is_none_or(is_behind) {
             return Err("an order that waits before its turn");
@@ -344,12 +346,15 @@ impl Importer {
         let slot = orders.insert(order, account, shares);
         if is_reached {
             stops.wait_reached(orders, slot, placed, trigger, is_open);
+            if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
         } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
             return Err("an order that waits for a price that was reached");
+        } else if let Some(trail) = trail {
+            self.engine.restore_trailing(slot, placed, trigger, trail)
         } else {
             stops.wait(orders, slot, placed, trigger);
+            Ok(())
         }
-        Ok(())
     }
 
     /// What an open order holds was issued, too. Of what two hold together its part counts with the one that comes second.
@@ -412,8 +417,11 @@ impl Importer {
     }
 
     fn add_client_order(&mut self, client: ClientOrder) -> Result<(), &'static str> {
-        let ClientOrder { id, account, order, placed, until, display, done } = client;
+        let ClientOrder { id, account, order, placed, until, display, trail, done } = client;
         let now = self.engine.time;
+        if trail.is_some() && placed.trigger.is_some() {
+            return Err("a client order id for an order with a trigger that follows the market and stands still");
+        }
         if order >= self.engine.next_order || order == OrderId(0) || placed.shares.is_zero() {
             return Err("a client order id for an order with an impossible id or no shares");
         }
@@ -427,7 +435,7 @@ impl Importer {
             (None, Some(slot)) => {
                 let shows = self.engine.icebergs.get(order).map(|iceberg| iceberg.display);
                 let is_on_terms = self.engine.deadlines.of(order) == until && shows == display;
-                if !self.is_as_placed(slot, account, &placed) || !is_on_terms {
+                if !self.is_as_placed(slot, account, &placed, trail) || !is_on_terms {
                     return Err("a client order id for an open order that is another one");
                 }
                 self.engine.client_orders.open(slot, client, now);
@@ -445,13 +453,22 @@ impl Importer {
     }
 
     /// Whether an open order is what was asked for, less what was executed and what was taken off.
-    fn is_as_placed(&self, slot: u32, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+    fn is_as_placed(
+        &self,
+        slot: u32,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        trail: Option<Trail>,
+    ) -> bool {
         let order = self.engine.orders.get(slot);
         if self.engine.stops.is_waiting(slot, order.level) {
             let waiting = self.engine.stops.placed(&self.engine.orders, slot);
+            let trigger = if trail.is_some() { waiting.trigger } else { placed.trigger };
+            let trails = self.engine.stops.trail(&self.engine.orders, slot);
             return order.account == account
+                && (trails.is_none() || trails == trail)
                 && waiting.shares <= placed.shares
-                && waiting == NewOrder { shares: waiting.shares, ..*placed };
+                && waiting == NewOrder { shares: waiting.shares, trigger, ..*placed };
         }
         let level = self.engine.books.level(order.level);
         let mut executions = Vec::new();

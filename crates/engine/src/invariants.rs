@@ -29,6 +29,7 @@ impl Engine {
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
         let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =
             (0usize, 0usize, 0usize, 0usize, 0usize, 0usize);
+        let mut trailing = 0usize;
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
@@ -79,7 +80,12 @@ impl Engine {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);
             }
-            StateItem::Stop { order, placed, is_reached, .. } => {
+            StateItem::Stop { order, placed, is_reached, trail, .. } => {
+                if trail.is_some() {
+                    let trigger = placed.trigger.expect("it waits for a price");
+                    assert!(!is_reached && trigger.is_stop_loss(placed.side), "what follows the market limits a loss");
+                    trailing = trailing.saturating_add(1);
+                }
                 let NewOrder { symbol, shares: open, trigger, .. } = placed;
                 assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
                 let is_reached_now = self
@@ -129,6 +135,8 @@ impl Engine {
         assert!(open_client_orders == self.client_orders.open_count(), "an open order keeps its client order id");
         assert!(open_orders == self.open_order_count(), "every open order is on its book, or waits");
         assert!(deadlines == self.deadlines.len(), "every deadline is that of one order");
+        let followed = (0..self.symbols.all().len()).map(|at| self.stops.trailing(SymbolIndex(at as u32)));
+        assert!(followed.sum::<usize>() == trailing, "every order that follows the market is counted");
         assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
         assert!(reached_orders == self.reached_orders(), "orders that were reached are counted");
         if self.done_order_count() == 0 {

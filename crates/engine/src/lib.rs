@@ -45,6 +45,8 @@ mod self_trade;
 mod slab;
 mod state;
 mod stops;
+mod trail;
+mod trailing;
 mod triggering;
 mod uncross;
 
@@ -76,4 +78,5 @@ pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;
+pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail, TrailingOrder};
 pub use uncross::{AuctionPrice, auction_price};

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time, as they are asked for, and as the command that holds them: what such an order does
-//! is one byte there, so that this command is no longer than others.
+//! Orders that show a part of their shares at a time, as they are asked for, and as the command that holds them. What an order does is one
+//! byte in such a command, so that it is no longer than others.
 
 use crate::amount::Shares;
 use crate::command::{Command, Manner, NewOrder, OrderKind, SelfTrade, Side};
@@ -17,16 +17,20 @@ pub struct IcebergOrder {
 }
 
 const SELLS: u8 = 1;
-const IS_POST_ONLY: u8 = 2;
-const IF_CANCELED: u8 = 4;
-const SELF_TRADE_SHIFT: u32 = 3;
+const IF_CANCELED: u8 = 2;
+const KIND_SHIFT: u32 = 2;
+const SELF_TRADE_SHIFT: u32 = 5;
+const KIND_MASK: u8 = 7;
 
 impl IcebergOrder {
     /// The command that places it; none for a kind of order that does not rest, which has nothing to show.
     pub fn command(&self) -> Option<Command> {
         let IcebergOrder { account, order, display, client_id, until } = *self;
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
-        let manner = Manner::of(side, kind, self_trade)?;
+        if !kind.rests() {
+            return None;
+        }
+        let manner = Manner::of(side, kind, self_trade);
         Some(Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until })
     }
 }
@@ -50,25 +54,21 @@ impl Command {
         else {
             return None;
         };
-        if manner.is_if_canceled() == if_canceled {
-            return None;
-        }
-        let manner = Manner(manner.0 ^ IF_CANCELED);
+        let manner = manner.on_condition(if_canceled)?;
         Some(Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until })
     }
 }
 
 impl Manner {
-    /// Without a condition. None for a kind of order that does not rest.
-    fn of(side: Side, kind: OrderKind, self_trade: SelfTrade) -> Option<Manner> {
-        let is_post_only = match kind {
-            OrderKind::Limit => false,
-            OrderKind::PostOnly => true,
-            OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => return None,
-        };
+    /// Without a condition.
+    pub(crate) fn of(side: Side, kind: OrderKind, self_trade: SelfTrade) -> Manner {
         let side = if side == Side::Sell { SELLS } else { 0 };
-        let kind = if is_post_only { IS_POST_ONLY } else { 0 };
-        Some(Manner(side | kind | (self_trade.code() << SELF_TRADE_SHIFT)))
+        Manner(side | (kind.code() << KIND_SHIFT) | (self_trade.code() << SELF_TRADE_SHIFT))
+    }
+
+    /// The same with that condition, or without it; none if that is as it is.
+    pub(crate) fn on_condition(self, if_canceled: bool) -> Option<Manner> {
+        (self.is_if_canceled() != if_canceled).then_some(Manner(self.0 ^ IF_CANCELED))
     }
 
     pub fn side(self) -> Side {
@@ -76,7 +76,7 @@ impl Manner {
     }
 
     pub fn kind(self) -> OrderKind {
-        if self.0 & IS_POST_ONLY == 0 { OrderKind::Limit } else { OrderKind::PostOnly }
+        OrderKind::from_code((self.0 >> KIND_SHIFT) & KIND_MASK).expect("invariant: it was made of a kind")
     }
 
     pub fn self_trade(self) -> SelfTrade {
@@ -105,10 +105,7 @@ mod tests {
         for side in [Side::Buy, Side::Sell] {
             for kind in OrderKind::ALL {
                 for self_trade in SelfTrade::ALL {
-                    let Some(manner) = Manner::of(side, kind, self_trade) else {
-                        assert!(!kind.rests());
-                        continue;
-                    };
+                    let manner = Manner::of(side, kind, self_trade);
                     for manner in [manner, Manner(manner.0 | IF_CANCELED)] {
                         assert_eq!((manner.side(), manner.kind(), manner.self_trade()), (side, kind, self_trade));
                     }

@@ -148,7 +148,7 @@ impl Engine {
             limit: asked.limit != before.placed.limit,
             shares: asked.shares != before.placed.shares,
             kind: asked.kind != before.placed.kind,
-            trigger: asked.trigger != before.placed.trigger,
+            trigger: asked.trigger != before.placed.trigger || terms.trail != before.trail,
             self_trade: asked.self_trade != before.placed.self_trade,
             until: terms.until != before.until,
             partner: false,
@@ -191,7 +191,7 @@ impl Engine {
             symbol: self.symbols.find(symbol) != Some(before.placed.symbol),
             side: side != before.placed.side,
             kind: before.placed.kind != OrderKind::Market,
-            trigger: before.placed.trigger.is_some(),
+            trigger: before.placed.trigger.is_some() || before.trail.is_some(),
             self_trade: self_trade != before.placed.self_trade,
             until: before.until.is_some(),
             ..OrderDifference::default()
@@ -300,9 +300,11 @@ impl Engine {
         self.last_opened = self.sequence;
         let slot = self.orders.insert(order, account, placed.shares);
         events(Event::OrderOpened { order, account, placed: *placed });
-        let Terms { client_id, until, display, condition: _ } = *terms;
+        let Terms { client_id, until, display, trail, condition: _ } = *terms;
         if let Some(id) = client_id {
-            let client_order = ClientOrder { id, account, order, placed: *placed, until, display, done: None };
+            // Where the trigger is that follows the market was not asked for.
+            let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..*placed };
+            let client_order = ClientOrder { id, account, order, placed, until, display, trail, done: None };
             self.client_orders.open(slot, client_order, self.time);
             events(Event::ClientOrderIdGiven { order, id });
         }
@@ -366,8 +368,7 @@ impl Engine {
         }
         match aggressor.prices {
             Some((first, last)) if self.stops.traded(symbol, first, last) => {
-                self.stops.reach(symbol, first, events);
-                self.stops.reach(symbol, last, events);
+                self.stops.follow(&mut self.orders, symbol, first, last, events);
                 true
             }
             Some(_) | None => false,

@@ -77,6 +77,15 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
+    /// What an order that is to wait has to obey when it is placed. Its trigger is none if that follows the market.
+    pub(crate) fn check_waiting(&self, placed: &NewOrder<SymbolIndex>) -> Result<(), BrokenRule> {
+        let Some(rules) = self.rules(placed.symbol) else { return Ok(()) };
+        match self.phase(placed.symbol).phase {
+            Phase::Halted => Err(BrokenRule::Halted),
+            Phase::Open | Phase::Auction => rules.check_order(placed, self.stops.last_price(placed.symbol)),
+        }
+    }
+
     /// What an order that was triggered may execute, and within which limit. Errors: what it would be refused with.
     pub(crate) fn arriving_by_rules(
         &self,

@@ -7,6 +7,7 @@ use crate::command::Trigger;
 use crate::icebergs::ICEBERG_PARTS_MAX;
 use crate::ids::{Deadline, OrderId, Time};
 use crate::rules::BrokenRule;
+use crate::trail::Trail;
 
 /// Why a command or query was refused. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,12 @@ pub enum Reject {
     BreaksRule(BrokenRule),
     /// A symbol that is to open, and that its rules halt.
     HaltedByRules,
+    /// An order that is to follow a symbol's price: no execution of the symbol is known.
+    NothingToTrail,
+    /// The trigger of an order that is to follow a symbol's price would be no price.
+    TrailTooFar { trail: Trail, last: Price },
+    /// So many orders follow the symbol's price already.
+    TooManyTrails { most: usize },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -205,6 +212,24 @@ impl fmt::Display for Reject {
             Reject::HaltedByRules => {
                 f.write_str("Symbol cannot open while its rules halt it: switch trading on in its rules first")
             }
+            Reject::NothingToTrail => f.write_str(
+                "Stop has no price to follow: nothing of this symbol was executed yet, so place a stop at a price, or wait",
+            ),
+            Reject::TrailTooFar { trail, last } => match (trail.distance(), trail.bips()) {
+                (Some(distance), _) => write!(
+                    f,
+                    "Trail of {distance} is too far: the last execution was at {last}, and there would be no price to wait for"
+                ),
+                (None, bips) => write!(
+                    f,
+                    "Trail of {} hundredths of a per cent is too far: the last execution was at {last}, and there would be no price to wait for",
+                    bips.unwrap_or(0)
+                ),
+            },
+            Reject::TooManyTrails { most } => write!(
+                f,
+                "Too many stops follow the price of this symbol: at most {most} may, so place a stop at a price, or wait"
+            ),
             Reject::Full => f.write_str("The exchange is full"),
         }
     }

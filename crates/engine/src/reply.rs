@@ -8,6 +8,7 @@ use crate::fee::{Fee, Taken};
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountId, Deadline, OrderId, Time};
 use crate::reject::Reject;
+use crate::trail::Trail;
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub struct Status {
     pub open: Shares,
     /// What it waits for, if it waits.
     pub waits: Option<Trigger>,
+    /// How far behind the market that follows, if it does.
+    pub trail: Option<Trail>,
     /// When what is open of it is canceled, if it ends at a time.
     pub until: Option<Deadline>,
     /// How it shows what is open, if it shows a part at a time.
@@ -117,7 +120,16 @@ impl DoneOrder {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, open, canceled) = (self.order, Shares::ZERO, self.canceled);
-                Reply::Status(Status { order, open, waits: None, until: None, iceberg: None, canceled, executions })
+                Reply::Status(Status {
+                    order,
+                    open,
+                    waits: None,
+                    trail: None,
+                    until: None,
+                    iceberg: None,
+                    canceled,
+                    executions,
+                })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

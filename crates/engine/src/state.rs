@@ -8,13 +8,14 @@ use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequ
 use crate::phase::SymbolPhase;
 use crate::reply::Execution;
 use crate::rules::SymbolRules;
+use crate::trail::Trail;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
 /// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, the phases of
 /// the symbols that are not open, by index, and for each symbol its open buys and then its open sells, best
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
-/// has reached, by symbol and trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
+/// has reached, by symbol, of each first those whose triggers stand still, by trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
 /// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
 /// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
 /// first, by index; and the accounts that are of a group, by index.
@@ -48,7 +49,14 @@ pub enum StateItem {
     /// The rules of a symbol that has any.
     Rules { symbol: SymbolIndex, rules: SymbolRules },
     /// An open order that waits for its trigger, or, if that `is_reached`, for its turn. Its shares are those that are open: all.
-    Stop { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_reached: bool },
+    /// `trail` says how far behind the market its trigger stays; none if that stands still, or was reached.
+    Stop {
+        order: OrderId,
+        account: AccountIndex,
+        placed: NewOrder<SymbolIndex>,
+        is_reached: bool,
+        trail: Option<Trail>,
+    },
     /// When an open order ends.
     Deadline { order: OrderId, until: Deadline },
     /// An open order shows `display` of its shares at a time. Of one that rests so many are shown now; of one that waits, none.
@@ -58,10 +66,13 @@ pub enum StateItem {
         order: OrderId,
         id: ClientOrderId,
         account: AccountIndex,
+        /// Without a trigger if that follows the market, or did.
         placed: NewOrder<SymbolIndex>,
         until: Option<Deadline>,
         /// How many shares it shows at a time, if not all.
         display: Option<Shares>,
+        /// How far behind the market its trigger stays, or stayed.
+        trail: Option<Trail>,
         done: Option<Time>,
     },
     /// What the accounts of a tier pay for executions in a symbol.

@@ -10,6 +10,11 @@ use crate::event::Event;
 use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::{NONE, Slab};
+use crate::trail::Trail;
+
+mod trails;
+
+use trails::Followed;
 
 /// What a waiting order becomes. Its id, its account and its shares are with all orders, and its neighbours in the queue too.
 #[derive(Clone, Copy)]
@@ -21,6 +26,8 @@ pub(crate) struct Stop {
     side: Side,
     kind: OrderKind,
     self_trade: SelfTrade,
+    /// How far its trigger stayed behind the market until it was reached, if it follows that.
+    trail: Option<Trail>,
 }
 
 /// Orders with the same symbol and trigger.
@@ -31,6 +38,8 @@ struct Queue {
     oldest: u32,
     newest: u32,
     orders: u32,
+    /// Its orders follow the market. Those with the same trigger that stand still are reached before these.
+    trails: bool,
     is_reached: bool,
     /// It was reached, and its symbol is not open.
     is_held_back: bool,
@@ -38,7 +47,7 @@ struct Queue {
 
 impl Queue {
     fn new(symbol: SymbolIndex, trigger: Trigger, is_reached: bool) -> Queue {
-        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, is_reached, is_held_back: false }
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, is_reached, is_held_back: false }
     }
 }
 
@@ -63,15 +72,19 @@ impl Watch {
 pub(crate) struct Stops {
     stops: Slab<Stop>,
     queues: Slab<Queue>,
-    /// The queues that no execution has reached. A symbol's triggers are ranked so that the nearest one comes first: those from above
-    /// by falling price, and those from below by rising price.
-    waiting: BTreeMap<(SymbolIndex, Trigger), u32>,
+    /// The queues that no execution has reached, of each symbol those whose triggers stand still before those that follow the market. The
+    /// triggers are ranked so that the nearest one comes first: those from above by falling price, and those from below by rising price.
+    waiting: BTreeMap<(SymbolIndex, bool, Trigger), u32>,
     /// Those that were reached, in this order. Some may be empty, because their orders were canceled.
     reached: VecDeque<u32>,
     /// How many orders stand in these, but for those that are held back.
     reached_orders: usize,
     /// By symbol. Reaches no further than the last one that is watched.
     watches: Vec<Watch>,
+    /// The symbols whose prices are followed by orders.
+    followed: BTreeMap<SymbolIndex, Followed>,
+    /// How often an order's trigger moved.
+    moves: usize,
 }
 
 impl Stops {
@@ -83,6 +96,8 @@ impl Stops {
             reached: VecDeque::new(),
             reached_orders: 0,
             watches: Vec::new(),
+            followed: BTreeMap::new(),
+            moves: 0,
         }
     }
 
@@ -146,7 +161,7 @@ impl Stops {
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, trigger, false));
-        let queue = *self.waiting.entry((symbol, trigger)).or_insert_with(new);
+        let queue = *self.waiting.entry((symbol, false, trigger)).or_insert_with(new);
         self.append(orders, slot, placed, queue);
         let watch = &mut self.watches[symbol.0 as usize];
         match trigger.is_from_below() {
@@ -180,10 +195,7 @@ impl Stops {
     }
 
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
-        let NewOrder { limit, side, kind, self_trade, .. } = *placed;
-        // What the slab grows by is filled with this, and is not in use.
-        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade });
-        self.stops[stop].slot = slot;
+        let stop = self.insert_stop(slot, placed, queue);
         let at = &mut self.queues[queue];
         at.orders = at.orders.saturating_add(1);
         let older = std::mem::replace(&mut at.newest, slot);
@@ -193,6 +205,14 @@ impl Stops {
         }
         let order = orders.get_mut(slot);
         (order.level, order.older, order.newer) = (stop, older, NONE);
+    }
+
+    fn insert_stop(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) -> u32 {
+        let NewOrder { limit, side, kind, self_trade, .. } = *placed;
+        // What the slab grows by is filled with this, and is not in use.
+        let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade, trail: None });
+        self.stops[stop].slot = slot;
+        stop
     }
 
     /// An order executed with resting ones, the first and the last time at these prices. Whether that reached a trigger.
@@ -207,35 +227,55 @@ impl Stops {
     /// An execution was at this price. It reaches the queues that wait for a price from below first, and of each direction the
     /// nearest trigger first.
     #[cold]
-    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
+    fn reach(&mut self, orders: &Orders, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
         for (nearest, farthest) in [
             (Trigger::from_below(Price::MIN), Trigger::from_below(price)),
             (Trigger::from_above(Price::MAX), Trigger::from_above(price)),
         ] {
-            while let Some((&key, &queue)) = self.waiting.range((symbol, nearest)..=(symbol, farthest)).next() {
+            while let Some((key, queue)) = self.nearest(symbol, nearest, farthest) {
                 self.waiting.remove(&key);
-                events(Event::TriggerReached { symbol, trigger: key.1 });
+                let (_, trails, trigger) = key;
                 let reached = &mut self.queues[queue];
-                reached.is_reached = true;
+                (reached.is_reached, reached.trails) = (true, false);
                 self.reached_orders = self.reached_orders.saturating_add(reached.orders as usize);
                 self.reached.push_back(queue);
+                match trails {
+                    true => self.trails_reached(orders, queue, events),
+                    false => events(Event::TriggerReached { symbol, trigger }),
+                }
             }
         }
         self.look_out(symbol);
     }
 
-    /// Notes which triggers of a symbol are the nearest.
+    /// The queue of the nearest trigger between these; of two with the same one that which does not follow the market.
+    fn nearest(
+        &self,
+        symbol: SymbolIndex,
+        nearest: Trigger,
+        farthest: Trigger,
+    ) -> Option<((SymbolIndex, bool, Trigger), u32)> {
+        let first = |trails: bool| {
+            let mut range = self.waiting.range((symbol, trails, nearest)..=(symbol, trails, farthest));
+            range.next().map(|(&key, &queue)| (key, queue))
+        };
+        let still = first(false);
+        if self.followed.is_empty() {
+            return still;
+        }
+        [still, first(true)].into_iter().flatten().min_by_key(|&((_, trails, trigger), _)| (trigger, trails))
+    }
+
+    /// Notes which prices of a symbol are the nearest that somebody waits for.
     fn look_out(&mut self, symbol: SymbolIndex) {
         let nearest = |from: Trigger, through: Trigger| {
-            self.waiting
-                .range((symbol, from)..=(symbol, through))
-                .next()
-                .map(|(&(_, trigger), _)| trigger.price().units())
+            self.nearest(symbol, from, through).map(|((_, _, trigger), _)| trigger.price().units())
         };
         let rising = nearest(Trigger::from_below(Price::MIN), Trigger::from_below(Price::MAX));
         let falling = nearest(Trigger::from_above(Price::MAX), Trigger::from_above(Price::MIN));
+        let (above, below) = self.moved_from(symbol);
         let watch = &mut self.watches[symbol.0 as usize];
-        (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX), falling.unwrap_or(0));
+        (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX).min(above), falling.unwrap_or(0).max(below));
     }
 
     /// A symbol is not open any more: its orders that were reached keep their places, and are not activated.
@@ -285,12 +325,31 @@ impl Stops {
 
     /// Takes out an order that waits.
     pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
-        let order = orders.get_mut(slot);
-        let (stop, older, newer) = (order.level, order.older, order.newer);
-        (order.level, order.older, order.newer) = (NONE, NONE, NONE);
-        let queue = self.stops[stop].queue;
+        let stop = orders.get(slot).level;
+        let (queue, key) = self.unlink(orders, slot);
+        orders.get_mut(slot).level = NONE;
         self.stops[stop].slot = NONE;
         self.stops.remove(stop);
+        let Queue { symbol, trails, is_reached, is_held_back, oldest, .. } = self.queues[queue];
+        if trails {
+            self.forget_trailing(symbol, 1);
+        }
+        if is_reached {
+            // An empty one goes when its turn comes.
+            self.reached_orders = self.reached_orders.saturating_sub(usize::from(!is_held_back));
+        } else if oldest == NONE {
+            self.waiting.remove(&key);
+            self.queues.remove(queue);
+            self.look_out(symbol);
+        }
+    }
+
+    /// Takes an order out of its queue, which may be empty then. Gives that, and where it stands among those that no execution has reached.
+    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, (SymbolIndex, bool, Trigger)) {
+        let order = orders.get_mut(slot);
+        let (stop, older, newer) = (order.level, order.older, order.newer);
+        (order.older, order.newer) = (NONE, NONE);
+        let queue = self.stops[stop].queue;
         let at = &mut self.queues[queue];
         at.orders = at.orders.saturating_sub(1);
         match older {
@@ -301,19 +360,11 @@ impl Stops {
             NONE => at.newest = older,
             newer => orders.get_mut(newer).older = older,
         }
-        let Queue { symbol, trigger, is_reached, is_held_back, oldest, .. } = *at;
-        if is_reached {
-            // An empty one goes when its turn comes.
-            self.reached_orders = self.reached_orders.saturating_sub(usize::from(!is_held_back));
-        } else if oldest == NONE {
-            self.waiting.remove(&(symbol, trigger));
-            self.queues.remove(queue);
-            self.look_out(symbol);
-        }
+        (queue, (at.symbol, at.trails, at.trigger))
     }
 
-    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, in the order in which one would reach
-    /// them, and then those that were reached, in their order. Says of each whether it was.
+    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, first those whose triggers stand still,
+    /// in the order in which an execution would reach them, and then those that were reached, in their order. Says of each whether it was.
     pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, bool)) {
         for &queue in self.waiting.values().chain(&self.reached) {
             let Queue { oldest, is_reached, .. } = self.queues[queue];

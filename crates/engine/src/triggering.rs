@@ -10,7 +10,7 @@ use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
 
-/// Orders that one command activates, at most. The others are activated by commands of their own, so that nobody waits long for
+/// Orders that one command activates, at most, those included whose triggers move for that. The others are activated by commands of their own, so that nobody waits long for
 /// orders that trigger each other.
 const ACTIVATED_MAX: usize = 1_000;
 
@@ -62,7 +62,10 @@ impl Engine {
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);
         self.stops.watch(symbol);
-        self.stops.wait(&mut self.orders, slot, placed, trigger);
+        match terms.trail {
+            None => self.stops.wait(&mut self.orders, slot, placed, trigger),
+            Some(trail) => self.trail_behind(order, slot, placed, trigger, trail, events),
+        }
         match before {
             Before::Buy(_) => events(Event::BalanceChanged { account, balance: self.accounts.get(account).balance }),
             Before::Sell(_) => {
@@ -86,7 +89,9 @@ impl Engine {
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
         // Those of symbols that are not open stay where they are, and no symbol opens meanwhile.
         let mut at = 0;
-        for _ in 0..ACTIVATED_MAX {
+        let (mut activated, moves_before) = (0usize, self.stops.moves());
+        while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX {
+            activated = activated.saturating_add(1);
             let Some((slot, placed)) = self.stops.next_reached(&mut self.orders, &mut at) else { return };
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             if !self.links.is_empty() {

@@ -4,7 +4,7 @@
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
     Fee, FeeRate, Group, Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence,
-    Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trigger,
+    Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -19,7 +19,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_icebergs()
         .with_fees()
         .with_groups()
-        .with_phases();
+        .with_phases()
+        .with_trails();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -147,9 +148,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Rules { symbol, rules }
         }
-        StateItem::Stop { order, account, placed, is_reached } => {
+        StateItem::Stop { order, account, placed, is_reached, trail } => {
             let (mut order, mut account, mut placed, mut is_reached) = (order, account, placed, is_reached);
-            match random.below(8) {
+            let mut trail = trail;
+            match random.below(10) {
                 0 => order = OrderId(order.0 + 1),
                 1 => account = engine::AccountIndex(account.0 + 1),
                 2 => placed.side = placed.side.opposite(),
@@ -157,9 +159,11 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
                 5 => placed.trigger = Trigger::from_code(Trigger::code(placed.trigger) / 2),
                 6 => placed.symbol.0 += 1,
+                7 => trail = Trail::from_code(Trail::code(trail) + 1),
+                8 => trail = if trail.is_some() { None } else { Trail::by_bips(100) },
                 _ => is_reached = !is_reached,
             }
-            StateItem::Stop { order, account, placed, is_reached }
+            StateItem::Stop { order, account, placed, is_reached, trail }
         }
         StateItem::Link { order, partner } => match which {
             0 => StateItem::Link { order: OrderId(order.0 + 1), partner },
@@ -176,11 +180,11 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             1 => StateItem::Iceberg { order, display: Shares::from_units(display.units() / 2).unwrap(), shown },
             _ => StateItem::Iceberg { order, display, shown: Shares::from_units(shown.units() / 2).unwrap() },
         },
-        StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+        StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
             let day = CLIENT_ORDER_ID_KEPT_US;
             let (mut order, mut id, mut account, mut placed) = (order, id, account, placed);
-            let (mut until, mut display, mut done) = (until, display, done);
-            match random.below(12) {
+            let (mut until, mut display, mut trail, mut done) = (until, display, trail, done);
+            match random.below(13) {
                 0 => order = OrderId(order.0 + 1),
                 1 => id = ClientOrderId::parse(b"another").unwrap(),
                 2 => account = engine::AccountIndex(account.0 + 1),
@@ -191,10 +195,11 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 7 => done = done.map(|done| Time(done.0 + 1)),
                 8 => until = Deadline::from_code(Deadline::code(until) / 2 + 1),
                 9 => placed.self_trade = random.pick(&SelfTrade::ALL),
+                11 => trail = if trail.is_some() { None } else { Trail::by_bips(100) },
                 10 => display = if display.is_some() { None } else { Some(placed.shares) },
                 _ => done = if done.is_some() { None } else { Some(Time(7)) },
             }
-            StateItem::ClientOrder { order, id, account, placed, until, display, done }
+            StateItem::ClientOrder { order, id, account, placed, until, display, trail, done }
         }
         StateItem::Fees { mut symbol, mut tier, mut fees } => {
             match random.below(5) {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply, TrailingOrder};
 
 use crate::answer::Answer;
 
@@ -14,6 +14,8 @@ pub enum PairFault {
     Funds,
     /// One of them shows a part of its shares.
     Display,
+    /// The second one follows the market.
+    TrailsSecond,
     Symbol,
     Side,
     Shares,
@@ -44,6 +46,7 @@ impl fmt::Display for PairFault {
         f.write_str(match self {
             PairFault::Funds => "an order for funds executes at once, so it cannot be linked",
             PairFault::Display => "an order with display cannot be linked",
+            PairFault::TrailsSecond => "of two orders that are linked the first one may have a trail, not the second",
             PairFault::Symbol => "two orders that are linked have one symbol",
             PairFault::Side => "two orders that are linked both buy or both sell",
             PairFault::Shares => "two orders that are linked have one number of shares",
@@ -58,11 +61,15 @@ pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
     if [first, second].iter().any(|order| order.as_iceberg().is_some()) {
         return Err(PairFault::Display);
     }
-    let (Command::PlaceOrder { order: one, .. }, Command::PlaceOrder { account, order, client_id, until }) =
-        (first, second)
-    else {
-        return Err(PairFault::Funds);
+    if second.as_trailing().is_some() {
+        return Err(PairFault::TrailsSecond);
+    }
+    let trailing = first.as_trailing();
+    let one = match (first, trailing) {
+        (Command::PlaceOrder { order, .. }, _) | (_, Some(TrailingOrder { order, .. })) => order,
+        _ => return Err(PairFault::Funds),
     };
+    let Command::PlaceOrder { account, order, client_id, until } = second else { return Err(PairFault::Funds) };
     let takes_at_once = |order: &NewOrder| order.trigger.is_none() && order.kind != OrderKind::PostOnly;
     if one.symbol != order.symbol {
         return Err(PairFault::Symbol);
@@ -73,10 +80,10 @@ pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
     if one.shares != order.shares {
         return Err(PairFault::Shares);
     }
-    if one.trigger.is_none() && order.trigger.is_none() {
+    if one.trigger.is_none() && trailing.is_none() && order.trigger.is_none() {
         return Err(PairFault::NeitherWaits);
     }
-    if takes_at_once(&one) {
+    if takes_at_once(&one) && trailing.is_none() {
         return Err(PairFault::TakesAtOnce(Which::First));
     }
     if takes_at_once(&order) {

@@ -201,6 +201,7 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }

@@ -99,6 +99,7 @@ impl Kind {
                 | Command::PlaceLinked { .. }
                 | Command::FreeClientOrderId { .. }
                 | Command::PlaceIceberg { .. }
+                | Command::PlaceTrailing { .. }
                 | Command::ActivateReached
                 | Command::ExpireOrders
                 | Command::EndAuction,
@@ -178,11 +179,13 @@ impl Outcome {
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }
+            | Reject::NothingToTrail
             | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
                 Outcome::Limit
             }
             Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
+            Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Outcome::Limit,
         }
     }
 }

@@ -56,6 +56,9 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
@@ -97,6 +100,9 @@ impl Ahead<'_> {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }

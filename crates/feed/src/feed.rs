@@ -123,9 +123,9 @@ impl<W> ReadModel<W> {
     pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {
         match (open.time, &self.history) {
             (Time::ZERO, Some(history)) => Ok(match history.read().order(open.order)? {
-                // When it was triggered the view knows since the start.
+                // When it was triggered, and what it waits for now, the view knows since the start.
                 Some(PastOrder { time, kind, trigger, self_trade, .. }) => {
-                    Open { time, kind, trigger, self_trade, ..*open }
+                    Open { time, kind, trigger: open.trigger.or(trigger), self_trade, ..*open }
                 }
                 None => *open,
             }),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use engine::{
     AccountIndex, Deadline, Iceberg, IdIndex, Money, NO_SLOT as NONE, NewOrder, OrderId, OrderKind, Price, SelfTrade,
-    Sequence, Shares, Side, Slab, SymbolIndex, Time, Trigger,
+    Sequence, Shares, Side, Slab, SymbolIndex, Time, Trail, Trigger,
 };
 use foldhash::fast::RandomState;
 use history::PastOrder;
@@ -29,6 +29,8 @@ pub struct Open {
     pub kind: OrderKind,
     /// What it waits for, or waited for; none where only the history knows that it waited.
     pub trigger: Option<Trigger>,
+    /// How far behind the market that stays until it is reached, if it follows that.
+    pub trail: Option<Trail>,
     /// Whether it waits still: it stands in no book.
     pub waits: bool,
     /// What it does where it meets orders of its own account; what is allowed where only the history knows.
@@ -78,6 +80,7 @@ impl Open {
             money: Money::ZERO,
             kind,
             trigger,
+            trail: None,
             waits: trigger.is_some(),
             self_trade,
             until: None,
@@ -210,6 +213,7 @@ pub struct Orders {
 struct Special {
     kind: OrderKind,
     trigger: Option<Trigger>,
+    trail: Option<Trail>,
     waits: bool,
     self_trade: SelfTrade,
     until: Option<Deadline>,
@@ -242,8 +246,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, waits, self_trade, until, triggered, linked, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, waits, self_trade, until, triggered, linked });
+        let Open { kind, trigger, trail, waits, self_trade, until, triggered, linked, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, trail, waits, self_trade, until, triggered, linked });
         slot
     }
 
@@ -272,7 +276,7 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, waits, self_trade, until, triggered, linked } = self.special(slot);
+        let Special { kind, trigger, trail, waits, self_trade, until, triggered, linked } = self.special(slot);
         Open {
             order,
             account,
@@ -284,6 +288,7 @@ impl Orders {
             money,
             kind,
             trigger,
+            trail,
             waits,
             self_trade,
             until,
@@ -313,6 +318,8 @@ impl Orders {
     pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind, trigger: Option<Trigger>) {
         self.nodes[slot].time = time;
         let special = self.special(slot);
+        // What an order waits for may have moved since.
+        let trigger = if special.waits { special.trigger } else { trigger };
         self.set_special(slot, Special { kind, trigger, ..special });
     }
 
@@ -349,6 +356,23 @@ impl Orders {
     pub(crate) fn set_linked(&mut self, slot: u32, partner: OrderId) {
         let special = self.special(slot);
         self.set_special(slot, Special { linked: Some(partner), ..special });
+    }
+
+    /// What an order waits for, or waited for.
+    pub(crate) fn trigger(&self, slot: u32) -> Option<Trigger> {
+        self.special(slot).trigger
+    }
+
+    /// How far behind the market that stays.
+    pub(crate) fn set_trail(&mut self, slot: u32, trail: Option<Trail>) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { trail, ..special });
+    }
+
+    /// It came nearer to the market.
+    pub(crate) fn move_trigger(&mut self, slot: u32, trigger: Trigger) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { trigger: Some(trigger), ..special });
     }
 
     /// When an open order ends.
@@ -497,6 +521,7 @@ mod tests {
             money: Money::ZERO,
             kind: OrderKind::Limit,
             trigger: None,
+            trail: None,
             waits: false,
             self_trade: SelfTrade::Allowed,
             until: None,

@@ -6,6 +6,7 @@ mod icebergs;
 mod links;
 mod past;
 mod phases;
+mod trails;
 
 use std::collections::HashMap;
 
@@ -17,6 +18,7 @@ use engine::{
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};
 use past::Recalled;
+use trails::Trails;
 
 use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
@@ -45,6 +47,8 @@ pub struct View {
     client_ids: HashMap<OrderId, ClientOrderId>,
     /// Orders of which one cancels the other, both ways.
     links: HashMap<OrderId, OrderId>,
+    /// Which orders follow the market.
+    trails: Trails,
     /// Who pays which fees.
     fees: FeeSchedule,
     /// Which accounts belong together.
@@ -345,6 +349,9 @@ impl View {
             }
             Event::DisplayGiven { order, display } => self.give_display(order, display),
             Event::TipShown { order, shares, stands_last, .. } => self.show_tip(order, shares, stands_last),
+            Event::TrailGiven { order, trail } => self.give_trail(order, trail),
+            Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
+            Event::TrailReached { order, .. } => self.forget_trail(order),
             Event::DeadlineGiven { order, until } => {
                 let slot = self.find(order);
                 self.orders.set_until(slot, until);
@@ -522,6 +529,7 @@ impl View {
 
     /// Forgets an order with nothing open, which is in no book any more, and for which so much was paid.
     fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
+        self.forget_trail(self.orders.terms(slot).order);
         let order = Open { money, ..self.orders.get(slot) };
         let client_id = self.client_ids.remove(&order.order);
         let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };

@@ -462,6 +462,9 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrderReduced { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

@@ -90,12 +90,15 @@ impl History {
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 self.linked([order, partner], (account, symbol, side))?;
             }
-            // When an order's client order id is free again, when it would end, how it shows its shares, and who pays which
-            // fees, is the engine's business.
+            // When an order's client order id is free again, when it would end, how it shows its shares, where the trigger is that
+            // follows the market, and who pays which fees, is the engine's business.
             Event::SymbolCreated { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::RulesChanged { .. }
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }

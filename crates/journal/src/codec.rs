@@ -3,14 +3,14 @@
 
 use engine::{
     ClientOrderId, Command, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId, OrderKind, OrderName,
-    Position, SelfTrade, Side, Trigger,
+    Position, SelfTrade, Side, TrailingOrder, Trigger,
 };
 
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
 use crate::fields::{
-    put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, take_account, take_amount,
-    take_balance, take_client_order_id, take_group, take_issue, take_phase, take_price, take_shares, take_symbol,
-    take_terms,
+    put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, put_trail, take_account,
+    take_amount, take_balance, take_client_order_id, take_group, take_issue, take_phase, take_price, take_shares,
+    take_symbol, take_terms, take_trail,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -57,6 +57,8 @@ const CHANGE_PHASE: u8 = 27;
 const END_AUCTION: u8 = 28;
 /// An account and the group that it is of, zero for none.
 const CHANGE_GROUP: u8 = 38;
+/// An order whose trigger follows the market. The distance follows, and then the order as one that waits for nothing.
+const TRAILING: u8 = 36;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -215,7 +217,17 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_u64(out, display.units().unsigned_abs());
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
         }
-        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } | Command::PlaceIceberg { .. } => {
+        Command::PlaceTrailing { .. } if command.unconditional().is_none() => {
+            let asked = command.as_trailing().expect("invariant: this command places one");
+            let TrailingOrder { account, order, trail, client_id, until } = asked;
+            out.push(TRAILING);
+            put_trail(out, trail);
+            encode(&Command::PlaceOrder { account, order, client_id, until }, out);
+        }
+        Command::PlaceIfCanceled { .. }
+        | Command::PlaceByFundsIfCanceled { .. }
+        | Command::PlaceIceberg { .. }
+        | Command::PlaceTrailing { .. } => {
             out.push(IF_CANCELED);
             encode(&command.unconditional().expect("invariant: it has the condition"), out);
         }
@@ -226,7 +238,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
     // Looked at first: a long row of this tag must not become as many calls.
-    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG))) {
+    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
         return Err(CodecError::OutOfBounds("command on terms"));
     }
     match (decode(bytes)?, until) {
@@ -313,7 +325,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         ICEBERG => {
             let display = take_shares(bytes)?;
             // Looked at first, as below.
-            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG))) {
+            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
                 return Err(CodecError::OutOfBounds("order that shows a part"));
             }
             let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else {
@@ -321,6 +333,18 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             };
             let asked = IcebergOrder { account, order, display, client_id, until };
             asked.command().ok_or(CodecError::OutOfBounds("order that shows a part"))
+        }
+        TRAILING => {
+            let (trail, fault) = (take_trail(bytes)?, CodecError::OutOfBounds("order that follows the market"));
+            // Looked at first, as below.
+            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
+                return Err(fault);
+            }
+            let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else { return Err(fault) };
+            match order.trigger {
+                None => Ok(TrailingOrder { account, order, trail, client_id, until }.command()),
+                Some(_) => Err(fault),
+            }
         }
         CHANGE_PHASE => Ok(Command::ChangePhase { symbol: take_symbol(bytes)?, phase: take_phase(bytes)? }),
         END_AUCTION => Ok(Command::EndAuction),

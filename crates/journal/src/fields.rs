@@ -1,6 +1,8 @@
 //! The fields that commands and state items have in common, as bytes. It does not know which of them a command has.
 
-use engine::{AccountId, ClientOrderId, Deadline, Group, Money, Phase, Position, Price, SelfTrade, Shares, Symbol};
+use engine::{
+    AccountId, ClientOrderId, Deadline, Group, Money, Phase, Position, Price, SelfTrade, Shares, Symbol, Trail,
+};
 
 use crate::varint::{CodecError, put_u64, put_u128, take_bytes, take_u8, take_u64, take_u128};
 
@@ -86,6 +88,24 @@ pub(crate) fn take_balance(bytes: &mut &[u8]) -> Result<Money, CodecError> {
 pub(crate) fn take_issue(bytes: &mut &[u8]) -> Result<Position, CodecError> {
     let shares = Position::from_units(take_amount(bytes, "number of shares issued")?);
     if shares > Position::CAP { Err(CodecError::OutOfBounds("number of shares issued")) } else { Ok(shares) }
+}
+
+/// How far a trigger stays behind the market: the units of a price, or zero and the hundredths of a per cent.
+pub(crate) fn put_trail(out: &mut Vec<u8>, trail: Trail) {
+    put_u64(out, trail.distance().map_or(0, |distance| distance.units().unsigned_abs()));
+    if let Some(bips) = trail.bips() {
+        put_u64(out, u64::from(bips));
+    }
+}
+
+pub(crate) fn take_trail(bytes: &mut &[u8]) -> Result<Trail, CodecError> {
+    match take_u64(bytes)? {
+        0 => {
+            let bips = u16::try_from(take_u64(bytes)?).ok().and_then(Trail::by_bips);
+            bips.ok_or(CodecError::OutOfBounds("distance from the market"))
+        }
+        units => Ok(Trail::by(price(units)?)),
+    }
 }
 
 /// What stands before an order with a deadline or a mode of self-trade prevention: a tag, the mode and the deadline.

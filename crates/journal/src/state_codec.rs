@@ -8,9 +8,9 @@ use engine::{
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
-    price, put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, take_account, take_amount,
-    take_client_order_id, take_group, take_phase, take_price, take_shares, take_shares_or_none, take_symbol,
-    take_terms,
+    price, put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, put_trail, take_account,
+    take_amount, take_client_order_id, take_group, take_phase, take_price, take_shares, take_shares_or_none,
+    take_symbol, take_terms, take_trail,
 };
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -56,6 +56,10 @@ const CHARGED_EXECUTION: u8 = 23;
 const PHASE: u8 = 24;
 /// An account that is of a group, and that group.
 const GROUP: u8 = 34;
+/// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
+/// item as one whose trigger stands still, or as one without a trigger.
+const TRAILING: u8 = 32;
+const CLIENT_TRAILING: u8 = 33;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -152,7 +156,11 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, order.0);
             put_u64(out, until.time().0);
         }
-        StateItem::Stop { order, account, placed, is_reached } => {
+        StateItem::Stop { order, account, placed, is_reached, trail } => {
+            if let Some(trail) = trail {
+                out.push(TRAILING);
+                put_trail(out, trail);
+            }
             put_terms(out, ON_TERMS, placed.self_trade, None);
             out.extend_from_slice(&[if is_reached { REACHED_STOP } else { STOP }, stop_bits(&placed)]);
             put_u64(out, order.0);
@@ -164,7 +172,11 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             put_u64(out, display.units().unsigned_abs());
             put_u64(out, shown.units().unsigned_abs());
         }
-        StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+        StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
+            if let Some(trail) = trail {
+                out.push(CLIENT_TRAILING);
+                put_trail(out, trail);
+            }
             if let Some(display) = display {
                 out.push(IN_PARTS);
                 put_u64(out, display.units().unsigned_abs());
@@ -196,16 +208,16 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
     // Looked at first: a long row of this tag must not become as many calls.
-    if matches!(bytes.first(), Some(&(ON_TERMS | IN_PARTS))) {
+    if matches!(bytes.first(), Some(&(ON_TERMS | IN_PARTS | TRAILING | CLIENT_TRAILING))) {
         return Err(CodecError::OutOfBounds("item on terms"));
     }
     match (decode_item(bytes)?, until) {
-        (StateItem::Stop { order, account, placed, is_reached }, None) => {
-            Ok(StateItem::Stop { order, account, placed: placed.with_self_trade(self_trade), is_reached })
+        (StateItem::Stop { order, account, placed, is_reached, trail }, None) => {
+            Ok(StateItem::Stop { order, account, placed: placed.with_self_trade(self_trade), is_reached, trail })
         }
-        (StateItem::ClientOrder { order, id, account, placed, until: _, display, done }, until) => {
+        (StateItem::ClientOrder { order, id, account, placed, until: _, display, trail, done }, until) => {
             let placed = placed.with_self_trade(self_trade);
-            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
+            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done })
         }
         _ => Err(CodecError::OutOfBounds("item on terms")),
     }
@@ -215,13 +227,35 @@ fn decode_on_terms(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
 fn decode_in_parts(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let display = Some(take_shares(bytes)?);
     // Looked at first: a long row of this tag must not become as many calls.
-    if bytes.first() == Some(&IN_PARTS) {
+    if matches!(bytes.first(), Some(&(IN_PARTS | TRAILING | CLIENT_TRAILING))) {
         return Err(CodecError::OutOfBounds("item in parts"));
     }
-    let StateItem::ClientOrder { order, id, account, placed, until, display: _, done } = decode_item(bytes)? else {
+    let StateItem::ClientOrder { order, id, account, placed, until, display: _, trail, done } = decode_item(bytes)?
+    else {
         return Err(CodecError::OutOfBounds("item in parts"));
     };
-    Ok(StateItem::ClientOrder { order, id, account, placed, until, display, done })
+    Ok(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done })
+}
+
+/// An order that waits for a price which follows the market, or a client's order that does or did.
+fn decode_trailing(tag: u8, bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
+    let trail = Some(take_trail(bytes)?);
+    let fault = CodecError::OutOfBounds("item that follows the market");
+    // Looked at first: a long row of these tags must not become as many calls.
+    if matches!(bytes.first(), Some(&(TRAILING | CLIENT_TRAILING))) {
+        return Err(fault);
+    }
+    match (tag, decode_item(bytes)?) {
+        (TRAILING, StateItem::Stop { order, account, placed, is_reached: false, trail: _ }) => {
+            Ok(StateItem::Stop { order, account, placed, is_reached: false, trail })
+        }
+        (CLIENT_TRAILING, StateItem::ClientOrder { order, id, account, placed, until, display, trail: _, done })
+            if placed.trigger.is_none() =>
+        {
+            Ok(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done })
+        }
+        _ => Err(fault),
+    }
 }
 
 fn stop_bits(placed: &NewOrder<SymbolIndex>) -> u8 {
@@ -306,7 +340,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             let (kind, side, from_below) = take_stop_bits(bytes)?;
             let order = OrderId(take_u64(bytes)?);
             let (account, placed) = take_placed(bytes, kind, side, Some(from_below))?;
-            Ok(StateItem::Stop { order, account, placed, is_reached: tag == REACHED_STOP })
+            Ok(StateItem::Stop { order, account, placed, is_reached: tag == REACHED_STOP, trail: None })
         }
         DEADLINE => {
             let order = OrderId(take_u64(bytes)?);
@@ -319,6 +353,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             shown: take_shares_or_none(bytes)?,
         }),
         IN_PARTS => decode_in_parts(bytes),
+        TRAILING | CLIENT_TRAILING => decode_trailing(tag, bytes),
         LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
         ON_TERMS => decode_on_terms(bytes),
         CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),
@@ -378,7 +413,7 @@ fn take_client_order(
         DONE => Some(Time(take_u64(bytes)?)),
         _ => return Err(CodecError::OutOfBounds("state of an order")),
     };
-    Ok(StateItem::ClientOrder { order, id, account, placed, until: None, display: None, done })
+    Ok(StateItem::ClientOrder { order, id, account, placed, until: None, display: None, trail: None, done })
 }
 
 fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {

@@ -4,7 +4,7 @@
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Group, IcebergOrder,
     Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules,
-    Tier, Trigger,
+    Tier, Trail, TrailingOrder, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -55,19 +55,28 @@ fn command() -> impl Strategy<Value = Command> {
             client_id,
         },
     );
+    let trail =
+        prop_oneof![above_zero().prop_map(|units| -(units % 9_999) - 1), above_zero()].prop_map(Trail::from_code);
     let placing =
-        (prop_oneof![order, for_money], 0u8..6, amended()).prop_map(|(command, how, display)| match (how, command) {
-            (2 | 3, Command::PlaceOrder { account, order, client_id, until }) => {
-                let asked = IcebergOrder { account, order, display, client_id, until };
-                let iceberg = asked.command();
-                let iceberg = if how == 3 { iceberg.and_then(Command::if_canceled) } else { iceberg };
-                iceberg.unwrap_or(command)
+        (prop_oneof![order, for_money], 0u8..8, amended(), trail).prop_map(|(command, how, display, trail)| {
+            match (how, command) {
+                (6 | 7, Command::PlaceOrder { account, order, client_id, until }) => {
+                    let (order, trail) = (NewOrder { trigger: None, ..order }, trail.unwrap());
+                    let placed = TrailingOrder { account, order, trail, client_id, until }.command();
+                    if how == 7 { placed.if_canceled().unwrap() } else { placed }
+                }
+                (2 | 3, Command::PlaceOrder { account, order, client_id, until }) => {
+                    let asked = IcebergOrder { account, order, display, client_id, until };
+                    let iceberg = asked.command();
+                    let iceberg = if how == 3 { iceberg.and_then(Command::if_canceled) } else { iceberg };
+                    iceberg.unwrap_or(command)
+                }
+                (0, command) => command.if_canceled().unwrap_or(command),
+                (1, Command::PlaceOrder { account, order, client_id, until }) => {
+                    Command::PlaceLinked { account, order, client_id, until }
+                }
+                (_, command) => command,
             }
-            (0, command) => command.if_canceled().unwrap_or(command),
-            (1, Command::PlaceOrder { account, order, client_id, until }) => {
-                Command::PlaceLinked { account, order, client_id, until }
-            }
-            (_, command) => command,
         });
     prop_oneof![
         4 => placing,

@@ -188,6 +188,7 @@ fn client_order(number: u64, side: Side, kind: OrderKind, done: Option<Time>) ->
         placed: NewOrder::of_kind(kind, SymbolIndex(number as u32), side, limit, shares),
         until: None,
         display: None,
+        trail: None,
         done,
     }
 }
@@ -205,6 +206,7 @@ fn items_of_format_4() -> Vec<StateItem> {
         placed: stop(5, Side::Sell, OrderKind::FillOrKill, Trigger::from_above),
         until: None,
         display: None,
+        trail: None,
         done: Some(Time(5 << 20)),
     };
     vec![
@@ -216,12 +218,14 @@ fn items_of_format_4() -> Vec<StateItem> {
             account: AccountIndex(3),
             placed: stop(3, Side::Buy, OrderKind::Limit, Trigger::from_below),
             is_reached: false,
+            trail: None,
         },
         StateItem::Stop {
             order: OrderId(4),
             account: AccountIndex(4),
             placed: stop(4, Side::Sell, OrderKind::Market, Trigger::from_above),
             is_reached: true,
+            trail: None,
         },
         client_stop,
     ]

@@ -5,7 +5,7 @@
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Deadline, Execution, Fee, FeeRate, Fees, Group, Money, NewOrder, OrderId,
     OrderKind, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Tier, Time, Trigger,
+    SymbolRules, Tier, Time, Trail, Trigger,
 };
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::snapshot::{self, SnapshotError, SnapshotHead, SnapshotInfo};
@@ -50,6 +50,7 @@ fn item(number: u64) -> StateItem {
             },
             until: Deadline::from_code(number % 4),
             display: Shares::from_units(units).filter(|_| number.is_multiple_of(5)),
+            trail: None,
             done: (number.is_multiple_of(2)).then_some(Time(number << 20)),
         },
         side => StateItem::Order {
@@ -263,17 +264,21 @@ proptest! {
             StateItem::Order { order: OrderId(number), account, symbol, side, limit: price, open: shares },
             StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::NONE }),
             StateItem::Execution(Execution { shares, price, time: Time(number), fee: Fee::on(side, rate) }),
-            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), until: None, display: None, done: None },
-            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: Some(shares), done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: NewOrder::limit(symbol, side, price, shares), until: None, display: None, trail: None, done: None },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: Some(shares), trail: None, done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until, display: None, trail: Trail::by_bips(9_999), done: Some(Time(value)) },
+            StateItem::ClientOrder { order: OrderId(value), id, account, placed: NewOrder { trigger: None, ..stop }, until: None, display: Some(shares), trail: Some(Trail::by(price)), done: None },
             StateItem::Watch { symbol, last: None },
             StateItem::Watch { symbol, last: Some(price) },
             StateItem::Rules { symbol, rules: SymbolRules { is_halted: true, ..SymbolRules::NONE } },
             StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Halted, until: None } },
             StateItem::Phase { symbol, phase: SymbolPhase { phase: Phase::Auction, until: Some(Time(number.max(1))) } },
             StateItem::Rules { symbol, rules: SymbolRules { tick: price, lot: shares, ..SymbolRules::NONE } },
-            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false },
-            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: true },
-            StateItem::ClientOrder { order: OrderId(number), id, account, placed: stop, until: None, display: None, done: None },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false, trail: None },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false, trail: Some(Trail::by(price)) },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: false, trail: Trail::by_bips(1) },
+            StateItem::Stop { order: OrderId(number), account, placed: stop, is_reached: true, trail: None },
+            StateItem::ClientOrder { order: OrderId(number), id, account, placed: stop, until: None, display: None, trail: None, done: None },
             StateItem::Link { order: OrderId(number), partner: OrderId(value) },
             StateItem::Iceberg { order: OrderId(number), display: shares, shown: shares },
             StateItem::Iceberg { order: OrderId(number), display: shares, shown: Shares::ZERO },

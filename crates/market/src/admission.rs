@@ -219,7 +219,7 @@ impl Admission {
                 Ok(_) => self.one_more_client_order(engine, bounds, now, account),
                 Err(_) => Ok(()),
             },
-            Command::PlaceIceberg { account, client_id, .. } => {
+            Command::PlaceIceberg { account, client_id, .. } | Command::PlaceTrailing { account, client_id, .. } => {
                 if command.unconditional().is_some() {
                     assert_behind_cancel(account, before);
                 }
@@ -364,8 +364,11 @@ fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     let first = before.last();
     let is_its = matches!(
         first,
-        Some(Op::Command(Command::PlaceOrder { account: other, .. } | Command::PlaceIceberg { account: other, .. }))
-            if *other == account
+        Some(Op::Command(
+            Command::PlaceOrder { account: other, .. }
+            | Command::PlaceIceberg { account: other, .. }
+            | Command::PlaceTrailing { account: other, .. },
+        )) if *other == account
     );
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }

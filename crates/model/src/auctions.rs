@@ -129,7 +129,6 @@ impl Model {
     /// What gathered executes at one price.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
         let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return };
-        let reached_before = self.reached.clone();
         let willing = |model: &Model, side| {
             let queue = model.queue(symbol, side);
             let first = queue.first().filter(|order| match side {
@@ -141,8 +140,8 @@ impl Model {
         while let (Some(buy), Some(sell)) = (willing(self, Side::Buy), willing(self, Side::Sell)) {
             self.execute_two(buy, sell, price, events);
         }
-        self.reach(symbol, price);
-        self.say_what_was_reached(&reached_before, events);
+        self.prices.push(price);
+        self.say_what_was_reached(symbol, events);
     }
 
     fn execute_two(&mut self, buy: OrderId, sell: OrderId, price: Price, events: &mut Vec<Event>) {

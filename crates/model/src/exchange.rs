@@ -1,10 +1,12 @@
 //! The exchange: what every command and query does. Each function reads as the paragraph of docs/PROTOCOL.md it is
 //! written from. Every order ever placed is kept. It does not know what speed is.
 
+use std::collections::BTreeSet;
+
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
     Fees, Group, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence,
-    Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trigger,
+    Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -36,6 +38,14 @@ pub struct Model {
     pub(crate) links: Vec<(OrderId, OrderId)>,
     /// The fees of the symbols and tiers that have any, in no order that means anything.
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
+    /// The prices at which an order executed.
+    pub(crate) prices: Vec<Price>,
+    /// What these came to, which is told behind the executions: triggers that were reached, and moved.
+    pub(crate) noted: Vec<Event>,
+    /// The orders whose triggers these executions moved.
+    pub(crate) moved: BTreeSet<OrderId>,
+    /// How often a trigger was moved, once for the executions of an order.
+    pub(crate) moves: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +114,10 @@ pub struct Order {
     pub until: Option<Deadline>,
     /// What it waits for, or waited for.
     pub trigger: Option<Trigger>,
+    /// How far behind the market that stays until it is reached, if it follows that.
+    pub trail: Option<Trail>,
+    /// Whether its trigger moved.
+    pub has_moved: bool,
     /// Whether it waits still.
     pub waits: bool,
     /// The how manyth that came to the books. One that waits comes there when it is triggered.
@@ -116,6 +130,7 @@ pub(crate) struct Terms {
     pub(crate) client_id: Option<ClientOrderId>,
     pub(crate) until: Option<Deadline>,
     pub(crate) display: Option<Shares>,
+    pub(crate) trail: Option<Trail>,
 }
 
 impl Default for Model {
@@ -142,6 +157,10 @@ impl Model {
             just_opened: None,
             links: Vec::new(),
             fees: Vec::new(),
+            prices: Vec::new(),
+            noted: Vec::new(),
+            moved: BTreeSet::new(),
+            moves: 0,
         }
     }
 
@@ -171,7 +190,7 @@ impl Model {
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
             Command::PlaceOrder { account, order, client_id, until } => {
-                self.place_under(Terms { client_id, until, display: None }, account, order, events)
+                self.place_under(Terms { client_id, until, display: None, trail: None }, account, order, events)
             }
             Command::PlaceByFunds { account, order, client_id } => {
                 self.place_by_funds(client_id, account, order, events)
@@ -193,7 +212,7 @@ impl Model {
                 Ok(Reply::Expired)
             }
             Command::PlaceLinked { account, order, client_id, until } => {
-                self.place_linked(Terms { client_id, until, display: None }, account, order, events)
+                self.place_linked(Terms { client_id, until, display: None, trail: None }, account, order, events)
             }
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
@@ -201,6 +220,10 @@ impl Model {
             Command::PlaceIceberg { .. } => match command.unconditional() {
                 Some(unconditional) => self.place_if_canceled(unconditional, events),
                 None => self.place_iceberg(command.as_iceberg().expect("it places one"), events),
+            },
+            Command::PlaceTrailing { .. } => match command.unconditional() {
+                Some(unconditional) => self.place_if_canceled(unconditional, events),
+                None => self.place_trailing(command.as_trailing().expect("it places one"), events),
             },
             Command::ChangeRules { symbol, rules } => self.change_rules(symbol, rules, events),
             Command::FreeClientOrderId { account, id } => {
@@ -347,10 +370,12 @@ impl Model {
         let start = executions.len();
         executions.extend_from_slice(&order.executions);
         let waits = order.trigger.filter(|_| order.waits && !order.open.is_zero());
+        let trail = order.trail.filter(|_| waits.is_some() && !self.reached.contains(&order.id));
         Status {
             order: order.id,
             open: order.open,
             waits,
+            trail,
             until: order.until.filter(|_| !order.open.is_zero()),
             iceberg: order.iceberg(),
             canceled: order.canceled,

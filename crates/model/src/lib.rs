@@ -18,6 +18,7 @@ mod random;
 mod replacement;
 mod self_trade;
 mod told;
+mod trailing;
 mod triggering;
 mod view;
 pub mod workload;

@@ -24,7 +24,6 @@ impl Model {
         let placed = NewOrder { shares, ..self.order(id).as_placed() };
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
-        let reached_before = self.reached.clone();
         let worst = self.worst_price(&placed);
         let matching = self.matching(symbol, side, worst);
         let counted = self.counted(account, self_trade, &matching);
@@ -75,7 +74,7 @@ impl Model {
             *shown = shown.less(shares);
             self.execute(maker, price, shares, maker_due.fee);
             self.execute(id, price, shares, due.fee);
-            self.reach(symbol, price);
+            self.prices.push(price);
             let maker_account = self.order(maker).account;
             let maker_done = self.order(maker).open.is_zero();
             if !maker_due.fee.is_none() || !due.fee.is_none() {
@@ -130,7 +129,7 @@ impl Model {
             None => self.show_first(id, events),
         }
         self.say_if_client_order_is_done(id, events);
-        self.say_what_was_reached(&reached_before, events);
+        self.say_what_was_reached(symbol, events);
     }
 
     /// The open order that `aggressor` executes with next, at this price or a better one.

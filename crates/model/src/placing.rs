@@ -29,7 +29,7 @@ impl Model {
                     limit: before.limit != asked.limit,
                     shares: before.placed != asked.shares,
                     kind: before.kind != asked.kind,
-                    trigger: before.trigger != asked.trigger,
+                    trigger: before.asked().trigger != asked.trigger || before.trail != terms.trail,
                     self_trade: before.self_trade != asked.self_trade,
                     until: before.until != terms.until,
                     partner: false,
@@ -112,7 +112,7 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
         }
         let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
-        self.place(Terms { client_id, until: None, display: None }, account, order, events)
+        self.place(Terms { client_id, until: None, display: None, trail: None }, account, order, events)
     }
 
     pub(crate) fn place(
@@ -123,14 +123,20 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = asked;
+        let owner = account;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         if self.phase(symbol).phase == Phase::Halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
-        if let Some(broken) = self.broken_when_placed(&placed).or_else(|| self.broken_in_phase(&placed)) {
+        let waits = trigger.is_some() || terms.trail.is_some();
+        let in_phase = |model: &Model| if waits { None } else { model.broken_in_phase(&placed) };
+        if let Some(broken) = self.broken_when_placed(&placed).or_else(|| in_phase(self)) {
             return Err(Reject::BreaksRule(broken));
+        }
+        if let Some(trail) = terms.trail {
+            return self.place_behind(terms, trail, owner, placed, events);
         }
         if let Some(trigger) = trigger {
             return self.place_stop(terms, account, placed, trigger, events);
@@ -181,7 +187,7 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> OrderId {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
-        let Terms { client_id, until, display } = terms;
+        let Terms { client_id, until, display, trail } = terms;
         let id = OrderId(self.orders.len() as u64 + 1);
         self.arrivals += 1;
         self.orders.push(Order {
@@ -202,6 +208,8 @@ impl Model {
             self_trade,
             until,
             trigger,
+            trail,
+            has_moved: false,
             waits: trigger.is_some(),
             arrival: self.arrivals,
         });
@@ -216,6 +224,9 @@ impl Model {
         }
         if let Some(display) = display {
             events.push(Event::DisplayGiven { order: id, display });
+        }
+        if let Some(trail) = trail {
+            events.push(Event::TrailGiven { order: id, trail });
         }
         id
     }

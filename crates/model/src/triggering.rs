@@ -5,7 +5,7 @@ use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side,
 use crate::exchange::{Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
-/// One command activates so many orders at most.
+/// One command activates so many orders at most, and moves the triggers of others for that.
 const ACTIVATED_MAX: usize = 1_000;
 
 impl Model {
@@ -38,45 +38,52 @@ impl Model {
     }
 
     /// There was an execution at this price: whoever waits for it need wait no more.
-    pub(crate) fn reach(&mut self, symbol: SymbolIndex, price: Price) {
+    fn reach(&mut self, symbol: SymbolIndex, price: Price) {
         let listing = &mut self.symbols[symbol.0 as usize];
         if !listing.is_watched {
             return;
         }
         listing.last = Some(price);
-        let mut reached: Vec<(bool, i64, OrderId)> = self
+        let mut reached: Vec<(bool, i64, bool, OrderId)> = self
             .waiting()
             .filter(|order| order.symbol == symbol)
-            .filter_map(|order| Some((order.id, order.trigger?)))
-            .filter(|(_, trigger)| trigger.is_reached_by(price))
-            .map(|(id, trigger)| match trigger.is_from_below() {
-                true => (false, trigger.price().units(), id),
-                false => (true, -trigger.price().units(), id),
+            .filter_map(|order| Some((order.id, order.trail.is_some(), order.trigger?)))
+            .filter(|(.., trigger)| trigger.is_reached_by(price))
+            .map(|(id, trails, trigger)| match trigger.is_from_below() {
+                true => (false, trigger.price().units(), trails, id),
+                false => (true, -trigger.price().units(), trails, id),
             })
             .collect();
-        // Those reached from below first; the nearest trigger first; the oldest first.
+        // Those reached from below first; the nearest trigger first; those that stand still before those that follow; the oldest first.
         reached.sort();
-        self.reached.extend(reached.into_iter().map(|(_, _, id)| id));
+        let mut told = None;
+        for (.., id) in reached {
+            let Order { trail, trigger, .. } = *self.order(id);
+            let trigger = trigger.expect("it waited");
+            if trail.is_some() {
+                self.noted.push(Event::TrailReached { order: id, trigger });
+            } else if told.replace(trigger) != Some(trigger) {
+                self.noted.push(Event::TriggerReached { symbol, trigger });
+            }
+            self.reached.push(id);
+        }
+        self.come_nearer(symbol, price);
     }
 
-    /// Tells of the triggers that were reached since these orders were, each once.
-    pub(crate) fn say_what_was_reached(&self, reached_before: &[OrderId], events: &mut Vec<Event>) {
-        let triggers: Vec<(SymbolIndex, Option<Trigger>)> = self
-            .reached
-            .iter()
-            .filter(|id| !reached_before.contains(id))
-            .map(|&id| self.order(id))
-            .map(|order| (order.symbol, order.trigger))
-            .collect();
-        for orders in triggers.chunk_by(|one, next| one == next) {
-            let (symbol, trigger) = orders[0];
-            events.push(Event::TriggerReached { symbol, trigger: trigger.expect("it waited") });
+    /// What the executions of an order come to for those who wait, and tells of it.
+    pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
+        for price in std::mem::take(&mut self.prices) {
+            self.reach(symbol, price);
         }
+        events.append(&mut self.noted);
+        self.moves += std::mem::take(&mut self.moved).len();
     }
 
     /// Activates those that were reached first, and behind them those that they reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
-        for _ in 0..ACTIVATED_MAX {
+        let (mut activated, moves_before) = (0, self.moves);
+        while activated + self.moves - moves_before < ACTIVATED_MAX {
+            activated += 1;
             let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
             let Some(next) = self.reached.iter().position(is_next) else { return };
             let id = self.reached.remove(next);

@@ -173,7 +173,7 @@ impl Model {
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
         items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));
         let mut waiting: Vec<&Order> = self.waiting().collect();
-        waiting.sort_by_key(|order| (order.symbol, order.trigger, order.id));
+        waiting.sort_by_key(|order| (order.symbol, order.trail.is_some(), order.trigger, order.id));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
         items.extend(self.reached.iter().map(|&order| stop_item(self.order(order), true)));
         let mut deadlines: Vec<(Deadline, OrderId)> =
@@ -216,7 +216,8 @@ fn order_item(order: &Order) -> StateItem {
 
 fn stop_item(order: &Order, is_reached: bool) -> StateItem {
     let placed = NewOrder { shares: order.open, ..order.as_placed() };
-    StateItem::Stop { order: order.id, account: order.account, placed, is_reached }
+    let trail = order.trail.filter(|_| !is_reached);
+    StateItem::Stop { order: order.id, account: order.account, placed, is_reached, trail }
 }
 
 fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
@@ -224,9 +225,10 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
         order: order.id,
         id,
         account: order.account,
-        placed: order.as_placed(),
+        placed: order.asked(),
         until: order.until,
         display: order.display,
+        trail: order.trail,
         done: order.done_at(),
     }
 }

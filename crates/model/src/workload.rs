@@ -4,6 +4,7 @@
 
 mod groups;
 mod phases;
+mod trails;
 
 use engine::{
     AccountId, AccountIndex, ClientOrderId, Command, DOLLAR, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op,
@@ -62,6 +63,8 @@ pub struct Workload {
     has_phases: bool,
     /// Whether accounts are put into groups.
     has_groups: bool,
+    /// Whether triggers follow the market.
+    has_trails: bool,
 }
 
 impl Workload {
@@ -103,6 +106,7 @@ impl Workload {
             has_fees: false,
             has_phases: false,
             has_groups: false,
+            has_trails: false,
         }
     }
 
@@ -158,6 +162,11 @@ impl Workload {
     /// The same, in which symbols are halted now and then, and orders gather in auctions.
     pub fn with_phases(self) -> Workload {
         Workload { has_phases: true, ..self }
+    }
+
+    /// The same, in which the triggers of some orders follow the market.
+    pub fn with_trails(self) -> Workload {
+        Workload { has_trails: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -288,6 +297,16 @@ impl Workload {
     /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
     /// one comes between those.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
+        let request = self.shown_request(model);
+        if !self.has_trails {
+            return request;
+        }
+        let trailing =
+            |op| if let Op::Command(placing) = op { Op::Command(trails::behind(self, placing, model)) } else { op };
+        request.into_iter().map(trailing).collect()
+    }
+
+    fn shown_request(&mut self, model: &Model) -> Vec<Op> {
         if !self.has_icebergs {
             return self.whole_request(model);
         }

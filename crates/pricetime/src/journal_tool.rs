@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::{
-    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side, Trigger,
+    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side,
+    TrailingOrder, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
@@ -150,7 +151,16 @@ fn describe(command: &Command) -> String {
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
             format!("{placed}, shows {display} at a time")
         }
-        Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } | Command::PlaceIceberg { .. } => {
+        Command::PlaceTrailing { trail, .. } if command.unconditional().is_none() => {
+            let asked = command.as_trailing().expect("invariant: this command places one");
+            let TrailingOrder { account, order, client_id, until, .. } = asked;
+            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
+            format!("{placed}, stop {trail:?} the market")
+        }
+        Command::PlaceIfCanceled { .. }
+        | Command::PlaceByFundsIfCanceled { .. }
+        | Command::PlaceIceberg { .. }
+        | Command::PlaceTrailing { .. } => {
             let order = command.unconditional().expect("invariant: it has the condition");
             format!("{}, if the command before canceled one", describe(&order))
         }
@@ -248,6 +258,7 @@ fn kind(command: &Command) -> usize {
         | Command::PlaceIfCanceled { .. }
         | Command::PlaceLinked { .. }
         | Command::PlaceIceberg { .. }
+        | Command::PlaceTrailing { .. }
         | Command::PlaceByFundsIfCanceled { .. } => 3,
         Command::CancelOrder { .. } => 4,
         Command::ActivateReached => 5,

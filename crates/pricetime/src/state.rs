@@ -487,7 +487,7 @@ impl Gathered {
                 let iceberg = IcebergState { display: display.to_string(), shown: shown.to_string() };
                 self.icebergs.insert(order.0, iceberg);
             }
-            StateItem::ClientOrder { order, id, account, placed, until: _, display: _, done: Some(done) } => {
+            StateItem::ClientOrder { order, id, account, placed, done: Some(done), .. } => {
                 let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade: _ } = placed;
                 self.done.push(DoneClientOrderState {
                     client_order_id: id.to_string(),

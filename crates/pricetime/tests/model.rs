@@ -16,7 +16,7 @@ use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
     AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, Money, Op, OrderId, OrderName, Pause, Query,
-    Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time,
+    Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time, TrailingOrder,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -50,7 +50,7 @@ impl Oracle {
             // Where symbols have rules, less of the rest is met.
             workload: match seed % 4 {
                 0 => Workload::new(seed).with_all_kinds().with_terms().with_fees().with_groups(),
-                1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs(),
+                1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
             },
@@ -194,7 +194,10 @@ impl Oracle {
                 return;
             }
             Command::EndAuction => unreachable!("this workload draws no commands of the market's loop"),
-            Command::PlaceOrder { .. } | Command::PlaceByFunds { .. } | Command::PlaceIceberg { .. } => {
+            Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. } => {
                 let echo = placing_attributes(&command);
                 write!(children, "<order{echo}/>").unwrap();
                 echo
@@ -251,6 +254,11 @@ fn later(command: Command) -> Command {
             let placed = IcebergOrder { until: asked.until.map(far), ..asked }.command().expect("it rests");
             if iceberg.unconditional().is_some() { placed.if_canceled().expect("it has no condition") } else { placed }
         }
+        trailing @ Command::PlaceTrailing { .. } => {
+            let asked = trailing.as_trailing().expect("it places one");
+            let placed = TrailingOrder { until: asked.until.map(far), ..asked }.command();
+            if trailing.unconditional().is_some() { placed.if_canceled().expect("it has no condition") } else { placed }
+        }
         other => other,
     }
 }
@@ -274,7 +282,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
-            | Command::PlaceIceberg { account, .. },
+            | Command::PlaceIceberg { account, .. }
+            | Command::PlaceTrailing { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -323,11 +332,16 @@ fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, execu
     let mut children = String::new();
     if !status.open.is_zero() {
         let waits = status.waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
+        let trail = status.trail.map(|trail| match trail.bips() {
+            Some(bips) => format!(" trail-bips=\"{bips}\""),
+            None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
+        });
+        let trail = trail.unwrap_or_default();
         let until = status.until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
         let iceberg =
             status.iceberg.map(|Iceberg { display, shown }| format!(" display=\"{display}\" shown=\"{shown}\""));
         let iceberg = iceberg.unwrap_or_default();
-        write!(children, "<open shares=\"{}\"{waits}{until}{iceberg}/>", status.open).unwrap();
+        write!(children, "<open shares=\"{}\"{waits}{trail}{until}{iceberg}/>", status.open).unwrap();
     }
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();

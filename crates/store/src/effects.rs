@@ -20,6 +20,7 @@ use crate::phase_rows::{self, PhaseRow};
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
+use crate::trail_rows::TrailRows;
 
 /// Where the rows stand: the one row of `command_sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ pub struct Effects {
     pub(crate) terms: TermRows,
     pub(crate) links: LinkRows,
     pub(crate) icebergs: IcebergRows,
+    pub(crate) trails: TrailRows,
     /// How many orders came to an end of a queue after they were placed.
     turns: u64,
     pub(crate) fees: FeeRows,
@@ -213,6 +215,7 @@ impl Effects {
             terms: TermRows::default(),
             links: LinkRows::default(),
             icebergs: IcebergRows::default(),
+            trails: TrailRows::default(),
             turns: 0,
             fees: FeeRows::default(),
             groups: Vec::new(),
@@ -251,6 +254,7 @@ impl Effects {
         self.terms.clear();
         self.links.clear();
         self.icebergs.clear();
+        self.trails.clear();
         self.turns = 0;
         self.fees.clear();
         self.groups.clear();
@@ -340,6 +344,15 @@ impl Effects {
                     self.icebergs.stand_last(order, turn);
                 }
             }
+            Event::TrailGiven { order, trail } => {
+                self.stops.follow(order);
+                self.trails.open(order, trail);
+            }
+            Event::TrailsMoved { symbol, .. } => self.trails.touch(symbol),
+            Event::TrailReached { order, trigger } => {
+                let turn = self.stops.next_turn(sequence);
+                self.trails.reach(order, trigger, turn);
+            }
             Event::DeadlineGiven { order, until } => self.just_opened(order).until = Some(until),
             Event::OrdersLinked { order, partner, account, .. } => {
                 self.links.linked.push((order, partner));
@@ -369,6 +382,7 @@ impl Effects {
         let phased = self.phases.iter().map(|row| row.symbol);
         let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol)).chain(phased);
         self.icebergs.seal(engine);
+        self.trails.seal(engine);
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
@@ -396,7 +410,7 @@ impl Effects {
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         let others = others + self.phases.len();
         let others = others + self.links.len();
-        let others = others + self.icebergs.len();
+        let others = others + self.icebergs.len() + self.trails.len();
         let others = others + self.fees.len();
         let others = others + self.groups.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others

@@ -24,6 +24,7 @@ use crate::phase_rows::PhaseRow;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
+use crate::trail_rows::TrailRow;
 
 /// What was imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +73,11 @@ const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8
 const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
 /// Those that were reached are in their order.
 const WAITING: &str = "
-    INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth)
+    INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, follows)
     SELECT u.order_id, u.symbol, u.trigger_price, u.from_below, CASE WHEN u.is_reached THEN 0 END,
-        CASE WHEN u.is_reached THEN u.ordinal END
-    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[])
-        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal)";
+        CASE WHEN u.is_reached THEN u.ordinal END, u.follows
+    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[], $7::boolean[])
+        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal, follows)";
 const EXECUTIONS: &str = "
     INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time, share_fee_rate, money_fee_rate)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[], $6::numeric[], $7::numeric[])";
@@ -100,6 +101,10 @@ const ICEBERGS: &str = "
     SELECT u.order_id, u.display, CASE WHEN u.shown > 0 THEN r.open - u.shown ELSE 0 END
     FROM unnest($1::bigint[], $2::numeric[], $3::numeric[]) AS u(order_id, display, shown)
     LEFT JOIN pricetime.resting r ON r.order_id = u.order_id";
+/// An order that waits and has a client order id says it twice.
+const TRAILS: &str = "
+    INSERT INTO pricetime.trails (order_id, distance, bips) SELECT * FROM unnest($1::bigint[], $2::numeric[], $3::bigint[])
+    ON CONFLICT DO NOTHING";
 const DEADLINES: &str = "
     UPDATE pricetime.orders o SET until = u.until FROM unnest($1::bigint[], $2::timestamptz[]) AS u(id, until)
     WHERE o.id = u.id";
@@ -107,7 +112,7 @@ const CLIENT_ORDERS: &str = "
     INSERT INTO pricetime.client_orders (order_id, account, client_order_id, done)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])";
 /// What the open orders are, as far as their client order ids tell. Of what an order was placed with, more than is open or was
-/// executed was taken off it. Both parts see the rows as they were before.
+/// executed was taken off it. Of a trigger that follows the market they do not say where it is. Both parts see the rows as they were before.
 const TERMS: &str = "
     WITH told AS (
         SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[], $4::boolean[], $5::text[], $6::numeric[])
@@ -117,11 +122,12 @@ const TERMS: &str = "
         SELECT o.id, t.shares - o.shares FROM told t JOIN pricetime.orders o ON o.id = t.id WHERE t.shares > o.shares
     )
     UPDATE pricetime.orders o
-    SET kind = t.kind::pricetime.order_kind, trigger_price = t.trigger_price, trigger_from_below = t.from_below,
+    SET kind = t.kind::pricetime.order_kind, trigger_price = coalesce(t.trigger_price, o.trigger_price),
+        trigger_from_below = coalesce(t.from_below, o.trigger_from_below),
         self_trade = t.self_trade::pricetime.self_trade, shares = t.shares
     FROM told t WHERE o.id = t.id AND (o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, o.shares)
-        IS DISTINCT FROM (t.kind::pricetime.order_kind, t.trigger_price, t.from_below, t.self_trade::pricetime.self_trade,
-            t.shares)";
+        IS DISTINCT FROM (t.kind::pricetime.order_kind, coalesce(t.trigger_price, o.trigger_price),
+            coalesce(t.from_below, o.trigger_from_below), t.self_trade::pricetime.self_trade, t.shares)";
 const HEAD: &str = "
     UPDATE pricetime.command_sequence SET sequence = $1, time = $2, next_order = $3
     WHERE sequence = 0 AND next_order = 1";
@@ -144,6 +150,7 @@ struct Rows {
     links: Vec<(OrderId, OrderId)>,
     /// What orders show at a time, and what they show now: nothing if they wait or are done.
     icebergs: Vec<(OrderId, Shares, Shares)>,
+    trails: Vec<TrailRow>,
     /// Of open orders, as they were placed, as far as their client order ids tell.
     terms: Vec<(OrderId, NewOrder<SymbolIndex>)>,
     fees: Vec<FeesRow>,
@@ -179,6 +186,7 @@ struct Waiting {
     symbol: SymbolIndex,
     trigger: Trigger,
     is_reached: bool,
+    follows: bool,
     ordinal: u64,
 }
 
@@ -283,8 +291,9 @@ impl Rows {
             StateItem::Link { order, partner } => self.links.push((order, partner)),
             StateItem::Deadline { order, until } => self.deadlines.push((order, until)),
             StateItem::Iceberg { order, display, shown } => self.icebergs.push((order, display, shown)),
-            StateItem::ClientOrder { order, id, account, placed, until, display, done } => {
+            StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
                 self.client_orders.push((order, account, id, done));
+                self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
                 // That of an open order was there before.
                 self.icebergs.extend(display.filter(|_| done.is_some()).map(|display| (order, display, Shares::ZERO)));
                 match done {
@@ -298,11 +307,13 @@ impl Rows {
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
-            StateItem::Stop { order, account, placed, is_reached } => {
+            StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
+                self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
                 let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
                 let (symbol, ordinal) = (placed.symbol, self.open_orders);
-                self.waiting.push(Waiting { order, symbol, trigger, is_reached, ordinal });
+                let follows = trail.is_some();
+                self.waiting.push(Waiting { order, symbol, trigger, is_reached, follows, ordinal });
             }
         }
     }
@@ -388,8 +399,9 @@ impl Rows {
         execute(session, RESTING, resting).await?;
         execute(session, ICEBERGS, columns!(&self.icebergs, row => row.0.0, row.1, row.2)).await?;
         let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.price(),
-            row.trigger.is_from_below(), row.is_reached, row.ordinal);
+            row.trigger.is_from_below(), row.is_reached, row.ordinal, row.follows);
         execute(session, WAITING, waiting).await?;
+        execute(session, TRAILS, columns!(&self.trails, row => row.order.0, row.distance(), row.bips())).await?;
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time,
             fee_rows::columns_of(row.2.fee)[0], fee_rows::columns_of(row.2.fee)[1]);
         execute(session, EXECUTIONS, executions).await?;
@@ -419,6 +431,7 @@ impl Rows {
         self.deadlines.clear();
         self.links.clear();
         self.icebergs.clear();
+        self.trails.clear();
         self.terms.clear();
         self.fees.clear();
         self.tiers.clear();

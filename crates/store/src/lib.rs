@@ -56,6 +56,7 @@ mod stop_rows;
 mod store;
 mod term_rows;
 mod tls;
+mod trail_rows;
 mod url;
 mod verify;
 mod writer;

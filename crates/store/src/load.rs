@@ -23,6 +23,7 @@ use crate::rules_rows;
 use crate::session::Session;
 use crate::standing::{self, Standing};
 use crate::term_rows;
+use crate::trail_rows;
 
 /// What was read.
 pub struct Loaded {
@@ -51,14 +52,16 @@ const ORDERS: &str = "
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
 const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
 const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
-/// Those that no execution has reached, by symbol and trigger, and then the others in their order.
+/// Those that no execution has reached, by symbol, of each first those whose triggers stand still, by trigger, and then the others in their
+/// order. A trigger is where the market took it.
 const WAITING: &str = "
-    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.trigger_price,
-        o.trigger_from_below, o.self_trade, w.reached_sequence IS NOT NULL
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
+        w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips
     FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
     JOIN pricetime.resting r ON r.order_id = w.order_id
+    LEFT JOIN pricetime.trails t ON t.order_id = w.order_id AND w.follows
     ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
-        CASE WHEN w.reached_sequence IS NULL THEN w.symbol END,
+        CASE WHEN w.reached_sequence IS NULL THEN w.symbol END, w.follows,
         CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
         o.id";
 /// Those of open orders, the earliest first.
@@ -85,10 +88,12 @@ const EXECUTIONS: &str = "
 
 /// Those whose client order ids stand for them at the time of the last command, with the shares that they were placed with.
 const CLIENT_ORDERS: &str = "
-    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind, o.trigger_price,
-        o.trigger_from_below, o.self_trade, o.until, i.display, c.done
+    SELECT o.id, c.client_order_id, o.account, o.symbol, o.side = 'buy', o.limit_price, o.shares, o.kind,
+        CASE WHEN t.order_id IS NULL THEN o.trigger_price END, o.trigger_from_below, o.self_trade, o.until, i.display,
+        t.distance, t.bips, c.done
     FROM pricetime.client_orders c JOIN pricetime.orders o ON o.id = c.order_id
     LEFT JOIN pricetime.icebergs i ON i.order_id = c.order_id
+    LEFT JOIN pricetime.trails t ON t.order_id = c.order_id
     WHERE NOT c.freed
         AND (c.done IS NULL OR c.done > (SELECT time FROM pricetime.command_sequence) - interval '24 hours')
     ORDER BY o.id";
@@ -208,7 +213,8 @@ async fn visit_stops(
     each_row(session, WAITING, &mut |fields| {
         let order = OrderId(fields.next()?);
         let (account, placed) = placed(fields)?;
-        visit(StateItem::Stop { order, account, placed, is_reached: fields.next()? })
+        let (is_reached, trail) = (fields.next()?, trail_rows::trail(fields)?);
+        visit(StateItem::Stop { order, account, placed, is_reached, trail })
     })
     .await
 }
@@ -244,8 +250,8 @@ async fn visit_client_orders(
         let id = ClientOrderId::parse(fields.next::<&str>()?.as_bytes())
             .map_err(|_| unreadable("client_orders.client_order_id"))?;
         let (account, placed) = placed(fields)?;
-        let (until, display) = (term_rows::until(fields)?, fields.maybe()?);
-        visit(StateItem::ClientOrder { order, id, account, placed, until, display, done: fields.maybe()? })
+        let (until, display, trail) = (term_rows::until(fields)?, fields.maybe()?, trail_rows::trail(fields)?);
+        visit(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done: fields.maybe()? })
     })
     .await
 }

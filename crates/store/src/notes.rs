@@ -161,7 +161,7 @@ pub enum Befell {
 }
 
 /// Of note `n` of order `o`.
-const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, o.trigger_price, o.trigger_from_below, n.partner,
+const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.price, o.trigger_price), o.trigger_from_below, n.partner,
     o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why::bigint, n.time, n.sequence, n.place, n.next_execution";
 
 /// Those of an account behind a command, in order: so many at most.

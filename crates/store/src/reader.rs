@@ -48,7 +48,7 @@ fn standing() -> String {
 
 /// When the open orders were placed; imported ones do not say.
 const PLACED_AT: &str = "
-    SELECT o.id, o.time, o.kind, o.trigger_price, o.trigger_from_below, o.self_trade, t.time, k.partner
+    SELECT o.id, o.time, o.kind, coalesce(t.price, o.trigger_price), o.trigger_from_below, o.self_trade, t.time, k.partner
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
     LEFT JOIN pricetime.notes t ON t.order_id = o.id AND t.kind = 'triggered'
     LEFT JOIN pricetime.notes k ON k.order_id = o.id AND k.kind = 'linked' WHERE o.time IS NOT NULL";

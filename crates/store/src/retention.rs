@@ -90,7 +90,7 @@ const OLDEST_EXECUTIONS: &str = "
 const BYTES: &str = "
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
     WHERE c.relnamespace = 'pricetime'::regnamespace AND c.relkind = 'r'
-        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|notes$|reductions$|icebergs$|imported_executions$)'";
+        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|notes$|reductions$|icebergs$|trails$|imported_executions$)'";
 const STILL_OURS: &str = "SELECT FROM pricetime.command_sequence WHERE epoch = $1 FOR UPDATE";
 
 /// What became of a removal.
@@ -303,7 +303,7 @@ impl OldPart {
                 ),
             ),
         );
-        for table in ["client_orders", "notes", "reductions", "icebergs", "imported_executions"] {
+        for table in ["client_orders", "notes", "reductions", "icebergs", "trails", "imported_executions"] {
             add(sql, &format!("DELETE FROM pricetime.{table} t WHERE t.order_id < {ends} AND {goes}"));
         }
     }

@@ -37,6 +37,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, name: "0016_phases.sql", sql: include_str!("../migrations/0016_phases.sql") },
     Migration { version: 17, name: "0017_amendments.sql", sql: include_str!("../migrations/0017_amendments.sql") },
     Migration { version: 18, name: "0018_groups.sql", sql: include_str!("../migrations/0018_groups.sql") },
+    Migration { version: 19, name: "0019_trails.sql", sql: include_str!("../migrations/0019_trails.sql") },
 ];
 
 /// What `migrate` did.

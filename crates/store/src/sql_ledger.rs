@@ -81,6 +81,7 @@ impl Ledger for SqlLedger {
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }
             | Command::ChangeRules { .. }
             | Command::FreeClientOrderId { .. }
             | Command::ChangeFees { .. }

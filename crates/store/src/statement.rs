@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 13] = [
+const FUNCTIONS: [(&str, usize); 14] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -26,6 +26,7 @@ const FUNCTIONS: [(&str, usize); 13] = [
     ("write_phases", 5),
     ("write_amendments", 8),
     ("write_groups", 2),
+    ("write_trails", 9),
 ];
 
 fn parameter_count() -> usize {
@@ -60,6 +61,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         fees,
         phases,
         groups,
+        trails,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -145,6 +147,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(notes.rows(), if was_amended, row => row.order.0, row.account.0, row.taken,
         row.why.map(|why| u64::from(why.code())), row.time, row.sequence.0, row.place, row.next_execution));
     all.extend(columns!(groups, row => row.account.0, u64::from(row.group.number())));
+    all.extend(columns!(trails.opened(), row => row.order.0, row.distance(), row.bips()));
+    all.extend(columns!(trails.moved(), row => row.order.0, row.trigger.price()));
+    all.extend(columns!(trails.reached(), row => row.order.0, row.trigger.price(), row.turn.sequence.0, row.turn.nth));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

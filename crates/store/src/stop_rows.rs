@@ -18,6 +18,8 @@ pub(crate) struct StopRows {
     pub(crate) watched: Vec<WatchedRow>,
     /// Where in `waiting` the orders are whose trigger was not reached.
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
+    /// How many triggers and orders that follow the market were reached.
+    turns: u64,
     /// Executions that were looked at for what is watched.
     executions: usize,
 }
@@ -72,7 +74,7 @@ impl StopRows {
         self.waiting.clear();
         self.watched.clear();
         self.queues.clear();
-        self.executions = 0;
+        (self.turns, self.executions) = (0, 0);
     }
 
     /// Rows to be written, changed or removed.
@@ -88,10 +90,25 @@ impl StopRows {
     }
 
     pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
-        let turn = Turn { sequence, nth: self.reached.len() as u64 + 1 };
+        let turn = self.next_turn(sequence);
         self.reached.push(ReachedRow { symbol, trigger, turn });
         for at in self.queues.remove(&(symbol, trigger)).unwrap_or_default() {
             self.waiting[at].reached = Some(turn);
+        }
+    }
+
+    /// The rank of what is reached next.
+    pub(crate) fn next_turn(&mut self, sequence: Sequence) -> Turn {
+        self.turns += 1;
+        Turn { sequence, nth: self.turns }
+    }
+
+    /// The trigger of the order that was just opened follows the market: it is reached by the order's id.
+    pub(crate) fn follow(&mut self, order: OrderId) {
+        let row = self.waiting.last().filter(|row| row.order == order);
+        let row = row.expect("invariant: an order that follows the market was opened to wait");
+        if let Some(queue) = self.queues.get_mut(&(row.symbol, row.trigger)) {
+            queue.pop();
         }
     }
 

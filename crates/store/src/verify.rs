@@ -97,15 +97,19 @@ const NOTES: &str = "
             SELECT FROM pricetime.reductions d WHERE d.order_id = n.order_id AND d.shares >= n.taken_in_all
         ))
     LIMIT 1";
-/// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for.
+/// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for; and those
+/// that follow the market and cannot.
 const WAITING: &str = "
     SELECT w.order_id FROM pricetime.waiting w
     LEFT JOIN pricetime.orders o ON o.id = w.order_id
     LEFT JOIN pricetime.resting r ON r.order_id = w.order_id
     LEFT JOIN pricetime.symbols s ON s.number = w.symbol
     LEFT JOIN pricetime.reductions d ON d.order_id = w.order_id
+    LEFT JOIN pricetime.trails t ON t.order_id = w.order_id
     WHERE o.shares - coalesce(d.shares, 0) IS DISTINCT FROM r.open OR o.symbol IS DISTINCT FROM w.symbol OR s.watched IS DISTINCT FROM true
-        OR o.trigger_price IS DISTINCT FROM w.trigger_price OR o.trigger_from_below IS DISTINCT FROM w.from_below
+        OR (o.trigger_price IS DISTINCT FROM w.trigger_price AND t.order_id IS NULL)
+        OR o.trigger_from_below IS DISTINCT FROM w.from_below
+        OR (w.follows AND (t.order_id IS NULL OR w.reached_sequence IS NOT NULL OR w.from_below <> (o.side = 'buy')))
         OR r.queued_sequence > 0
     LIMIT 1";
 
@@ -124,6 +128,7 @@ const REFERENCES: &str = "
         WHERE o.id IS NULL AND e.sell_order >= (SELECT first_order FROM pricetime.kept)
     UNION ALL SELECT d.order_id FROM pricetime.reductions d LEFT JOIN pricetime.orders o ON o.id = d.order_id WHERE o.id IS NULL
     UNION ALL SELECT b.order_id FROM pricetime.icebergs b LEFT JOIN pricetime.orders o ON o.id = b.order_id WHERE o.id IS NULL
+    UNION ALL SELECT t.order_id FROM pricetime.trails t LEFT JOIN pricetime.orders o ON o.id = t.order_id WHERE o.id IS NULL
     UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";

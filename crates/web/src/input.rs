@@ -8,7 +8,8 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use engine::{
-    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol, Time,
+    AccountId, AmountError, ClientOrderId, Deadline, Decimal, Money, OrderId, Position, Price, Shares, Symbol,
+    TRAIL_BIPS_MAX, Time, Trail,
 };
 use exchange::{DEADLINE_MAX, deadline_at};
 use feed::Interval;
@@ -147,6 +148,14 @@ pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
 /// How many shares an order shows at a time.
 pub(crate) fn display(text: &str) -> Result<Shares, Problem> {
     amount("display", text, Decimal::order_shares)
+}
+
+/// How far behind the market a stop stays, in hundredths of a per cent.
+pub(crate) fn trail_bips(asked: &serde_json::Value) -> Result<Trail, Problem> {
+    let bips = asked.as_u64().and_then(|bips| u16::try_from(bips).ok()).and_then(Trail::by_bips);
+    bips.ok_or_else(|| {
+        fault("trail_bips", format!("is a whole number of hundredths of a per cent, from 1 to {TRAIL_BIPS_MAX}"))
+    })
 }
 
 pub(crate) fn position(text: &str) -> Result<Position, Problem> {

@@ -129,6 +129,11 @@ impl Problem {
             Reject::TriggersAtOnce { .. } => {
                 (Is::UNPROCESSABLE_ENTITY, "triggers-at-once", "Would be triggered at once")
             }
+            Reject::NothingToTrail => (Is::CONFLICT, "nothing-to-trail", "No price to follow"),
+            Reject::TrailTooFar { .. } => (Is::UNPROCESSABLE_ENTITY, "trail-too-far", "Too far behind the market"),
+            Reject::TooManyTrails { .. } => {
+                (Is::UNPROCESSABLE_ENTITY, "too-many-trails", "Too many stops follow this price")
+            }
             Reject::FundsTradeNothing { .. } => {
                 (Is::UNPROCESSABLE_ENTITY, "funds-trade-nothing", "Nothing can be traded for these funds")
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Money, NewOrder, OrderId, Phase,
-    Position, Shares, SymbolIndex, SymbolRules, Tier, Trigger,
+    Position, Price, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
 };
 use model::Model;
 
@@ -21,6 +21,9 @@ pub struct Mirror {
     links: BTreeMap<OrderId, OrderId>,
     /// Orders whose trigger was not reached, and those that are to be activated, in this order.
     waiting: BTreeMap<(SymbolIndex, Trigger), Vec<OrderId>>,
+    /// Orders that follow the market, with where their triggers are; and the sides of all orders.
+    trails: BTreeMap<OrderId, (Trail, Trigger)>,
+    sides: BTreeMap<OrderId, Side>,
     reached: Vec<OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     /// How many shares orders show at a time, and how many they show now. Those of done orders are left.
@@ -62,7 +65,8 @@ impl Mirror {
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
             }
-            Event::OrderOpened { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
+            Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, .. }, .. } => {
+                self.sides.insert(order, side);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 if let Some(trigger) = trigger {
@@ -125,6 +129,19 @@ impl Mirror {
                 assert!(self.open.contains_key(&order), "an order is opened and then shows a part");
                 assert_eq!(self.displays.insert(order, display), None);
             }
+            Event::TrailGiven { order, trail } => {
+                let is_it = |(_, orders): &(&(SymbolIndex, Trigger), &mut Vec<OrderId>)| orders.last() == Some(&order);
+                let (&(_, trigger), orders) =
+                    self.waiting.iter_mut().find(is_it).expect("it waits and was just opened");
+                orders.pop();
+                self.waiting.retain(|_, queue| !queue.is_empty());
+                assert_eq!(self.trails.insert(order, (trail, trigger)), None);
+            }
+            Event::TrailReached { order, trigger } => {
+                assert_eq!(self.trails.remove(&order).map(|(_, trigger)| trigger), Some(trigger), "it waited for that");
+                self.reached.push(order);
+            }
+            Event::TrailsMoved { symbol, side, price } => self.move_trails(symbol, side, price),
             Event::TipShown { order, shares, .. } => {
                 assert!(!shares.is_zero() && shares <= self.displays[&order] && shares <= self.open[&order]);
                 self.shown.insert(order, shares);
@@ -143,6 +160,7 @@ impl Mirror {
                 self.reached.retain(|&reached| reached != order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
+                self.trails.remove(&order);
             }
             Event::BalanceChanged { account, balance } => {
                 self.balances.insert(account, balance);
@@ -181,6 +199,9 @@ impl Mirror {
             if order.display.is_some() && !order.waits {
                 assert_eq!(self.shown.get(&order.id), Some(&order.shown), "how many it shows now");
             }
+            if let Some((_, trigger)) = self.trails.get(&order.id) {
+                assert_eq!(Some(*trigger), order.trigger, "where its trigger is, as events told it");
+            }
             assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
         }
         assert_eq!(
@@ -190,6 +211,18 @@ impl Mirror {
         );
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
+    }
+
+    fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
+        let mut has_moved = false;
+        for (order, (trail, trigger)) in &mut self.trails {
+            let is_its = self.symbols[order] == symbol && self.sides[order] == side;
+            if let Some(to) = trail.moved(side, *trigger, price).filter(|_| is_its) {
+                *trigger = to;
+                has_moved = true;
+            }
+        }
+        assert!(has_moved, "what is told has moved");
     }
 
     fn take(&mut self, order: OrderId, shares: Shares) {

@@ -10,6 +10,7 @@ mod phased;
 pub mod ruled;
 pub mod situations;
 mod terms;
+mod trails;
 
 use model::workload::{Random, Workload};
 
@@ -55,6 +56,9 @@ impl Market {
         }
         if self.seed & 64 == 64 {
             workload = workload.with_groups();
+        }
+        if self.seed & 192 != 0 {
+            workload = workload.with_trails();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

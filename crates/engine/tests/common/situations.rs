@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, parts, phased, ruled, terms};
+use super::{charged, grouped, parts, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -155,6 +155,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(charged::ALL)
         .chain(phased::ALL)
         .chain(grouped::ALL)
+        .chain(trails::ALL)
 }
 
 /// How often each was met.
@@ -171,6 +172,8 @@ pub struct Situations {
     parts_before: parts::Before,
     /// And for the phases of all symbols.
     phased_before: Option<phased::Before>,
+    /// And where triggers are that follow the market.
+    trails_before: trails::Before,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -203,6 +206,7 @@ impl Situations {
             ruled_before: None,
             parts_before: parts::Before::default(),
             phased_before: None,
+            trails_before: trails::Before::default(),
         }
     }
 
@@ -226,6 +230,7 @@ impl Situations {
         self.ruled_before = ruled::Before::of(op, model);
         self.parts_before = parts::Before::of(model);
         self.phased_before = Some(phased::Before::of(model));
+        self.trails_before = trails::Before::of(model);
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -261,6 +266,8 @@ impl Situations {
         grouped::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let phased = self.phased_before.take().map(|before| phased::after(&before, op, reply, events, model));
         phased.into_iter().flatten().for_each(|name| self.count(name));
+        let trails_before = std::mem::take(&mut self.trails_before);
+        trails::after(&trails_before, op, reply, events, model).into_iter().for_each(|name| self.count(name));
         self.after_by_client_id(op, reply, model);
         self.after_a_cancel(op, reply);
         if let Op::Command(Command::PlaceByFunds { order, .. }) = op {
@@ -388,7 +395,8 @@ impl Situations {
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. } => panic!("creates nothing"),
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. } => panic!("creates nothing"),
         });
     }
 
@@ -713,6 +721,8 @@ fn rejected(reject: &Reject) -> &'static str {
             parts::rejected(reject).expect("it is one of those")
         }
         Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
+        Reject::NothingToTrail | Reject::TrailTooFar { .. } => trails::rejected(reject).expect("it is one of those"),
+        Reject::TooManyTrails { .. } => panic!("these markets have few orders"),
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }

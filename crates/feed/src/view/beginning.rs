@@ -9,6 +9,7 @@ use engine::{
 use history::History;
 
 use super::View;
+use super::trails::Trails;
 use crate::accounts::Accounts;
 use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
@@ -45,6 +46,7 @@ impl View {
             recalled: Vec::new(),
             client_ids: HashMap::new(),
             links: HashMap::new(),
+            trails: Trails::default(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             due: [Fee::NONE; 2],
@@ -104,7 +106,12 @@ impl View {
                 self.rest(slot);
                 *last = Some(slot);
             }
-            StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
+            StateItem::Stop { order, account, placed, trail, .. } => {
+                self.take_in_order(order, account, placed);
+                if let Some(trail) = trail {
+                    self.give_trail(order, trail);
+                }
+            }
             StateItem::Watch { symbol, last } => self.listings[symbol.0 as usize].reference = last,
             StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,

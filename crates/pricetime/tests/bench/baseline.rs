@@ -65,6 +65,7 @@ impl Both {
             ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules, ChangeTier,
             CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares,
             PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            PlaceTrailing,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -90,6 +91,7 @@ impl Both {
             | AmendOrder { .. }
             | PlaceLinked { .. }
             | PlaceIceberg { .. }
+            | PlaceTrailing { .. }
             | ActivateReached
             | ExpireOrders
             | EndAuction

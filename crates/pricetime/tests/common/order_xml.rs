@@ -2,7 +2,7 @@
 
 use engine::{
     Command, Deadline, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol,
-    SymbolRules, Time,
+    SymbolRules, Time, TrailingOrder,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -110,6 +110,12 @@ pub fn placing_attributes(command: &Command) -> String {
         order_attributes(&order, until)
     } else if let Some(IcebergOrder { order, display, until, .. }) = plain.as_iceberg() {
         format!("{} display=\"{display}\"", order_attributes(&order, until))
+    } else if let Some(TrailingOrder { order, trail, until, .. }) = plain.as_trailing() {
+        let trail = match trail.bips() {
+            Some(bips) => format!(" trail-bips=\"{bips}\""),
+            None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
+        };
+        format!("{}{trail}", order_attributes(&order, until))
     } else if let Command::PlaceByFunds { order, .. } = plain {
         funds_attributes(&order)
     } else {

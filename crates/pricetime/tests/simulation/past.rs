@@ -71,6 +71,9 @@ impl Past {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }

@@ -138,7 +138,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
-            | Command::PlaceIceberg { account, .. },
+            | Command::PlaceIceberg { account, .. }
+            | Command::PlaceTrailing { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -194,6 +195,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
@@ -235,8 +237,13 @@ fn push_transaction(body: &mut String, op: &Op) {
         ) => {
             unreachable!("what is created is no transaction")
         }
-        Op::Command(Command::AmendOrder { .. } | Command::PlaceLinked { .. } | Command::PlaceIceberg { .. }) => {
-            unreachable!("this workload amends, links and hides nothing")
+        Op::Command(
+            Command::AmendOrder { .. }
+            | Command::PlaceLinked { .. }
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. },
+        ) => {
+            unreachable!("this workload amends, links and hides nothing, and follows no price")
         }
         Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
             unreachable!("it stands behind its cancel")

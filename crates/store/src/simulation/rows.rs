@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Money,
     NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Time,
+    SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::stop_rows::{StopRows, Turn};
+use crate::trail_rows::TrailRows;
 
 /// A client order id stands for its order for so long after that is done.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
@@ -35,6 +36,9 @@ pub(super) struct Rows {
     waiting: BTreeMap<OrderId, Option<Turn>>,
     /// What orders show at a time, and hide now.
     icebergs: BTreeMap<OrderId, (Shares, Shares)>,
+    /// How far behind the market triggers stay, and where those are that follow it or were reached.
+    trails: BTreeMap<OrderId, Trail>,
+    triggers: BTreeMap<OrderId, Trigger>,
     /// When orders that waited came to their books, and parts of orders on show.
     queued: BTreeMap<OrderId, Turn>,
     watched: BTreeMap<SymbolIndex, Option<Price>>,
@@ -60,6 +64,8 @@ impl Rows {
             client_orders: BTreeMap::new(),
             waiting: BTreeMap::new(),
             icebergs: BTreeMap::new(),
+            trails: BTreeMap::new(),
+            triggers: BTreeMap::new(),
             queued: BTreeMap::new(),
             watched: BTreeMap::new(),
             rules: BTreeMap::new(),
@@ -107,6 +113,7 @@ impl Rows {
         }
         self.write_stops(&effects.stops);
         self.write_icebergs(&effects.icebergs);
+        self.write_trails(&effects.trails);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
         self.phases.extend(effects.phases.iter().map(|row| (row.symbol, row.phase)));
         self.phases.retain(|_, phase| phase.phase != Phase::Open);
@@ -124,7 +131,9 @@ impl Rows {
         }
         self.waiting.retain(|order, _| !stops.canceled.contains(order));
         for row in &stops.reached {
-            for (order, turn) in self.waiting.iter_mut().filter(|(_, turn)| turn.is_none()) {
+            let trails = &self.trails;
+            let still = |(order, turn): &(&OrderId, &mut Option<Turn>)| turn.is_none() && !trails.contains_key(order);
+            for (order, turn) in self.waiting.iter_mut().filter(still) {
                 let OrderRow { symbol, trigger, .. } = self.orders[order];
                 *turn = Some(row.turn).filter(|_| (symbol, trigger) == (row.symbol, Some(row.trigger)));
             }
@@ -132,6 +141,22 @@ impl Rows {
         self.waiting.extend(stops.waiting.iter().filter(|row| row.waits).map(|row| (row.order, row.reached)));
         self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
         self.watched.extend(stops.watched.iter().map(|row| (row.symbol, row.last)));
+    }
+
+    fn write_trails(&mut self, trails: &TrailRows) {
+        self.trails.extend(trails.opened().iter().map(|row| (row.order, row.trail)));
+        self.triggers.extend(trails.moved().iter().map(|row| (row.order, row.trigger)));
+        self.triggers.extend(trails.reached().iter().map(|row| (row.order, row.trigger)));
+        for row in trails.reached() {
+            if let Some(turn) = self.waiting.get_mut(&row.order) {
+                *turn = Some(row.turn);
+            }
+        }
+    }
+
+    /// What an order waits for now.
+    fn trigger(&self, row: &OrderRow) -> Option<Trigger> {
+        self.triggers.get(&row.order).copied().or(row.trigger)
     }
 
     fn write_icebergs(&mut self, icebergs: &IcebergRows) {
@@ -173,13 +198,15 @@ impl Rows {
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {
-            (**turn, turn.is_none().then_some((order.symbol, order.trigger)), order.order)
+            let trails = self.trails.contains_key(&order.order);
+            (**turn, turn.is_none().then_some((order.symbol, trails, self.trigger(order))), order.order)
         });
         items.extend(waiting.into_iter().map(|(turn, row)| StateItem::Stop {
             order: row.order,
             account: row.account,
-            placed: NewOrder { shares: row.open, ..row.placed() },
+            placed: NewOrder { shares: row.open, trigger: self.trigger(row), ..row.placed() },
             is_reached: turn.is_some(),
+            trail: self.trails.get(&row.order).copied().filter(|_| turn.is_none()),
         }));
         let open = self.orders.values().filter(|row| !row.open.is_zero());
         let mut ending: Vec<_> = open.filter_map(|row| Some((row.until?, row.order))).collect();
@@ -193,9 +220,11 @@ impl Rows {
         let stands = |done: Option<Time>| done.is_none_or(|done| time.0 < done.0 + DAY_US);
         for (&order, &(id, done)) in self.client_orders.iter().filter(|(_, (_, done))| stands(*done)) {
             let OrderRow { account, until, .. } = self.orders[&order];
+            let trail = self.trails.get(&order).copied();
             let placed = self.orders[&order].placed();
+            let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..placed };
             let display = self.icebergs.get(&order).map(|iceberg| iceberg.0);
-            items.push(StateItem::ClientOrder { order, id, account, placed, until, display, done });
+            items.push(StateItem::ClientOrder { order, id, account, placed, until, display, trail, done });
         }
         items.extend(self.fees.all().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));

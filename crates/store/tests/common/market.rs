@@ -101,6 +101,11 @@ impl Market {
         Market { workload: self.workload.with_icebergs(), ..self }
     }
 
+    /// From now on the triggers of some orders follow the market.
+    pub fn with_trails(self) -> Market {
+        Market { workload: self.workload.with_trails(), ..self }
+    }
+
     /// As a database from a time when it was not kept why orders were canceled.
     pub fn forget_reasons(&mut self) {
         self.canceled.values_mut().for_each(|(_, why)| *why = None);
@@ -240,6 +245,9 @@ impl Market {
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
+            | Event::TrailGiven { .. }
+            | Event::TrailsMoved { .. }
+            | Event::TrailReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }
             | Event::BalanceChanged { .. }
@@ -306,7 +314,8 @@ impl Market {
             let side = if order.side == Side::Buy { "buy" } else { "sell" };
             let shares = Shares::from_units(order.shares_placed() as i64).unwrap();
             let (account, symbol, kind) = (order.account.0, order.symbol.0, order.kind.name());
-            let trigger = order.trigger.map_or(String::new(), shown);
+            // That of one which follows the market stands with those that wait.
+            let trigger = order.asked().trigger.map_or(String::new(), shown);
             let (mode, until) = (order.self_trade.name(), order.until.map_or(String::new(), in_microseconds));
             let placed =
                 format!("{id}|{account}|{symbol}|{side}|{kind}|{}|{shares}|{sequence}|{}", order.limit, time.0);
@@ -314,7 +323,8 @@ impl Market {
         });
         let sql = "SELECT id, account, symbol, side, kind, trim_scale(limit_price), trim_scale(shares), sequence,
             (extract(epoch FROM time) * 1000000)::bigint,
-            CASE WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
+            CASE WHEN id IN (SELECT order_id FROM pricetime.trails) THEN NULL
+                WHEN trigger_from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
             self_trade, (extract(epoch FROM until) * 1000000)::bigint
             FROM pricetime.orders ORDER BY id";
         equal("orders", sql, orders.collect());

@@ -40,6 +40,7 @@ mod stream;
 mod streams;
 mod tickers;
 mod time_unit;
+mod trailing;
 mod used_weight;
 mod wallet;
 mod window;

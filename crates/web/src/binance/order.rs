@@ -1,14 +1,15 @@
 //! An order with all that became of it, and how these clients see it.
 
 use engine::{
-    CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Shares, Side, Symbol, Time, Trigger,
+    CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Shares, Side, Symbol, Time, Trail,
+    Trigger,
 };
 use feed::{Ending, Open, PastOrder, ReadModel, View};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers, self_trade};
+use super::{client_names, names, numbers, self_trade, trailing};
 use crate::hub::Hub;
 use crate::records::Past;
 
@@ -24,6 +25,8 @@ pub(super) struct Order {
     pub(super) kind: OrderKind,
     /// What it waits for, or waited for.
     pub(super) trigger: Option<Trigger>,
+    /// How far behind the market that stays until it is reached, if it follows that.
+    pub(super) trail: Option<Trail>,
     pub(super) waits: bool,
     /// When it was triggered; none where nobody knows.
     pub(super) triggered: Option<Time>,
@@ -59,7 +62,19 @@ impl Order {
             let display = standing.and_then(|open| open.iceberg).map(|iceberg| iceberg.display);
             // Of a list that was imported, only the state says it.
             let linked = linked.or(standing.and_then(|open| open.linked));
-            return Order { time: Some(past.time), waits, display, triggered: *triggered, linked, ..open };
+            // What it waits for may have moved since it was placed.
+            let trigger = standing.and_then(|open| open.trigger).or(open.trigger);
+            let trail = standing.and_then(|open| open.trail);
+            return Order {
+                time: Some(past.time),
+                waits,
+                trigger,
+                trail,
+                display,
+                triggered: *triggered,
+                linked,
+                ..open
+            };
         }
         let canceled = past.ended.map_or(Shares::ZERO, |ended| ended.canceled);
         Order {
@@ -71,6 +86,7 @@ impl Order {
             shares: past.shares_now(),
             kind: past.kind,
             trigger: past.trigger,
+            trail: None,
             waits: false,
             triggered: *triggered,
             linked: *linked,
@@ -95,6 +111,7 @@ impl Order {
             shares: open.shares,
             kind: open.kind,
             trigger: open.trigger,
+            trail: open.trail,
             waits: open.waits,
             triggered: open.triggered,
             linked: open.linked,
@@ -213,6 +230,7 @@ impl Order {
         if let Some(prevented) = self.prevented() {
             told["preventedQuantity"] = numbers::shares(prevented).into();
         }
+        trailing::tell(&mut told, trailing::DELTA, self.trail);
         told
     }
 

@@ -6,7 +6,7 @@ use engine::{Distance, ICEBERG_PARTS_MAX, Money, Phase, Price, Shares, Symbol, S
 use feed::Listing;
 use serde_json::{Value, json};
 
-use super::{names, numbers, self_trade};
+use super::{names, numbers, self_trade, trailing};
 
 /// The permission that every pair has.
 pub(super) const SPOT: &str = "SPOT";
@@ -74,7 +74,7 @@ fn about(rules: &SymbolRules, status: Status, has_sets: bool) -> Value {
         "ocoAllowed": true,
         "otoAllowed": false,
         "quoteOrderQtyMarketAllowed": true,
-        "allowTrailingStop": false,
+        "allowTrailingStop": true,
         "cancelReplaceAllowed": true,
         "amendAllowed": true,
         "isSpotTradingAllowed": true,
@@ -103,6 +103,7 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
         json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": value_min != none.value_min,
             "maxNotional": most_value, "applyMaxToMarket": value_max != none.value_max, "avgPriceMins": 0}),
         json!({"filterType": "ICEBERG_PARTS", "limit": ICEBERG_PARTS_MAX}),
+        trailing::filter(),
     ];
     if rules.has_band() {
         let up = band_up.map_or_else(|| NO_MULTIPLIER_UP.to_owned(), |up| factor(10_000 + i64::from(up.hundredths())));

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Decimal, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId,
-    OrderKind, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trigger,
+    OrderKind, Position, Price, Reject, Reply, SelfTrade, Shares, Side, Symbol, Time, Trail, TrailingOrder, Trigger,
 };
 use feed::{PastOrder, RECENT_MAX, ReadModel, Trade};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use super::order::{canceled_status, price_text, side_name, time_in_force, type_n
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, fees, names, numbers, self_trade};
+use super::{client_names, fees, names, numbers, self_trade, trailing};
 use crate::hub::Hub;
 use crate::past;
 use crate::site::Site;
 
 /// All parameters that an order may have. Any other one would ask for something that would not be done.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "symbol",
     "side",
     "type",
@@ -33,6 +33,7 @@ const KNOWN: [&str; 15] = [
     "newClientOrderId",
     "newOrderRespType",
     "icebergQty",
+    trailing::DELTA,
     self_trade::MODE,
     "recvWindow",
     "timestamp",
@@ -46,6 +47,8 @@ pub(super) struct Placing {
     kind: OrderKind,
     limit: Price,
     trigger: Option<Trigger>,
+    /// How far behind the market that stays, if it follows that. Then there is no trigger yet.
+    trail: Option<Trail>,
     amount: Amount,
     self_trade: SelfTrade,
     client_id: Option<ClientOrderId>,
@@ -143,14 +146,16 @@ impl Placing {
             (false, None) => OrderKind::Market,
         };
         let stop = || amount(asked.needed("stopPrice")?, "stopPrice", "PRICE_FILTER", Decimal::price);
+        let trail = trailing::read(asked, order_type)?;
         let trigger = match order_type {
+            _ if trail.is_some() => None,
             "STOP_LOSS" | "STOP_LOSS_LIMIT" => Some(Trigger::stop_loss(side, stop()?)),
             "TAKE_PROFIT" | "TAKE_PROFIT_LIMIT" => Some(Trigger::take_profit(side, stop()?)),
             _ if asked.text("stopPrice").is_some() => return Err(Refusal::not_required("stopPrice")),
             _ => None,
         };
         let amount_asked = match (kind, asked.text("quantity"), asked.text("quoteOrderQty")) {
-            (OrderKind::Market, None, Some(funds)) if trigger.is_none() => {
+            (OrderKind::Market, None, Some(funds)) if trigger.is_none() && trail.is_none() => {
                 let funds = amount(funds, "quoteOrderQty", "NOTIONAL", |decimal| match decimal.money()? {
                     Money::ZERO => Err(AmountError::Zero),
                     funds => Ok(funds),
@@ -178,6 +183,7 @@ impl Placing {
             kind,
             limit,
             trigger,
+            trail,
             amount: amount_asked,
             self_trade: self_trade::read(asked)?,
             client_id: client_id.transpose()?,
@@ -204,6 +210,9 @@ impl Placing {
         match self.amount {
             Amount::Shares(shares) => {
                 let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+                if let Some(trail) = self.trail {
+                    return TrailingOrder { account, order, trail, client_id, until: None }.command();
+                }
                 let in_parts = |display| IcebergOrder { account, order, display, client_id, until: None }.command();
                 let iceberg = self.display.and_then(in_parts);
                 iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until: None })
@@ -223,11 +232,12 @@ impl Placing {
         order: OrderId,
         unit: TimeUnit,
     ) -> Result<Value, Refusal> {
-        let Placing { symbol: name, side, kind, limit, trigger, .. } = *self;
+        let Placing { symbol: name, side, kind, limit, trigger, trail, .. } = *self;
+        let waits = trigger.is_some() || trail.is_some();
         let (time, fills) = of_account(site, account, move |scene, _| {
             let time = time_of(scene, order)?;
             // One that waits has executed nothing when it was placed, whatever it did since.
-            let fills = if trigger.is_some() { Some(Vec::new()) } else { fills(scene, name, order, time)? };
+            let fills = if waits { Some(Vec::new()) } else { fills(scene, name, order, time)? };
             Ok((time, fills))
         })
         .await?;
@@ -250,7 +260,7 @@ impl Placing {
         };
         let status = match executed {
             executed if executed == shares => "FILLED",
-            _ if trigger.is_some() => "NEW",
+            _ if waits => "NEW",
             _ if self.self_trade != SelfTrade::Allowed => status_at_once(site, order, executed).await?,
             _ if !kind.rests() => "EXPIRED",
             executed => open_status(executed),
@@ -263,12 +273,13 @@ impl Placing {
             "cummulativeQuoteQty": numbers::money(money),
             "status": status,
             "timeInForce": time_in_force(kind),
-            "type": type_name(kind, side, trigger),
+            "type": type_name(kind, side, trigger.or(trail.map(|_| Trigger::stop_loss(side, limit)))),
             "side": side_name(side),
             "stopPrice": numbers::price_or_zero(trigger.map(Trigger::price)),
-            "workingTime": if trigger.is_some() { json!(-1) } else { json!(time) },
+            "workingTime": if waits { json!(-1) } else { json!(time) },
             "selfTradePreventionMode": self_trade::name(self.self_trade),
         });
+        trailing::tell(&mut told, trailing::DELTA, trail);
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
             told.extend(more);
             told.extend(self.display.map(|display| ("icebergQty".to_owned(), json!(numbers::shares(display)))));

@@ -198,7 +198,9 @@ impl Refusal {
             }
             Reject::WouldTake { .. } => Refusal::new(-2010, "Order would immediately match and take."),
             Reject::TriggersAtOnce { .. } => Refusal::new(-2010, "Stop price would trigger immediately."),
-            Reject::FundsTradeNothing { .. } => Refusal::new(-2010, format!("{reject}.")),
+            Reject::FundsTradeNothing { .. } | Reject::NothingToTrail => Refusal::new(-2010, format!("{reject}.")),
+            Reject::TrailTooFar { .. } => Refusal::filter("TRAILING_DELTA"),
+            Reject::TooManyTrails { .. } => Refusal::filter("MAX_NUM_ALGO_ORDERS"),
             Reject::BreaksRule(rule) => Refusal::broken(rule),
             Reject::ClientOrderIdTaken { .. } => Refusal::duplicate(),
             Reject::UnknownAccount => Refusal::bad_key(": there is no account of this key's number yet"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::list_events::Lists;
 use super::order::{Order, canceled_status, time_in_force};
-use super::{fees, names, numbers};
+use super::{fees, names, numbers, trailing};
 use crate::clock;
 
 /// What the stream of an account was told.
@@ -228,6 +228,7 @@ impl Standing {
             "W": working.map_or(json!(-1), |time| json!(micros(time))),
             "V": order.mode_name(),
         });
+        trailing::tell(&mut report, "d", order.trail);
         if let Some(prevented) = prevented {
             report["B"] = numbers::shares(prevented).into();
             if self.group != Group::NONE {

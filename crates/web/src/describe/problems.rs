@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 46] = [
+const CODES: [(&str, u16, &str); 49] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -26,6 +26,7 @@ const CODES: [(&str, u16, &str); 46] = [
         "The orders of the symbol gather: only limit orders without self-trade prevention, and orders with a stop, are placed",
     ),
     ("halted-by-rules", 409, "The rules of the symbol halt it, so it cannot open"),
+    ("nothing-to-trail", 409, "Nothing of the symbol was executed yet, so that a stop has no price to follow"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
     ("not-json", 415, "The header `content-type: application/json` is missing"),
@@ -37,6 +38,8 @@ const CODES: [(&str, u16, &str); 46] = [
         422,
         "The last execution was at a price that reaches the order's `stop` or `take_profit` already",
     ),
+    ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
+    ("too-many-trails", 422, "1,000 stops follow the price of the symbol already"),
     ("deadline-passed", 422, "The order would end before it is placed"),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
@@ -139,6 +142,9 @@ mod tests {
                 last: engine::Price::MAX,
             },
             Reject::FundsTradeNothing { funds: Money::ZERO },
+            Reject::NothingToTrail,
+            Reject::TrailTooFar { trail: engine::Trail::by(engine::Price::MAX), last: engine::Price::MIN },
+            Reject::TooManyTrails { most: engine::TRAILING_MAX },
             Reject::BreaksRule(BrokenRule::Halted),
             Reject::BreaksRule(BrokenRule::Auction),
             Reject::HaltedByRules,

@@ -41,7 +41,7 @@ pub(crate) struct PlacedOrderListShape {
     request_body = PlaceOrderListBody,
     responses((status = 201, description = "Both are placed", body = PlacedOrderListShape),
         (status = 200, description = "Both were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "deadline-passed", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -60,6 +60,7 @@ pub(crate) async fn place(
             PairFault::TakesAtOnce(Which::Second) => SECOND,
             PairFault::Funds
             | PairFault::Display
+            | PairFault::TrailsSecond
             | PairFault::Symbol
             | PairFault::Side
             | PairFault::Shares

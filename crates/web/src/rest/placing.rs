@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{
     AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Price, Reply, SelfTrade, Shares, Side, Symbol, Trigger,
+    Price, Reply, SelfTrade, Shares, Side, Symbol, Trail, TrailingOrder, Trigger,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -14,7 +14,7 @@ use super::orders::ask;
 use crate::input::{self, Body};
 use crate::past;
 use crate::problem::Problem;
-use crate::shapes::PlacedShape;
+use crate::shapes::{PlacedShape, TrailShape};
 use crate::site::Site;
 use crate::values;
 
@@ -42,6 +42,13 @@ pub(crate) struct PlaceOrderBody {
     /// The same the other way: at it or below of a buy, at it or above of a sell.
     #[schema(value_type = Option<values::LimitAsked>)]
     take_profit: Option<String>,
+    /// The order waits as with `stop`, for a price that follows the market: so many dollars below the highest price since it was placed,
+    /// or, of a buy, above the lowest.
+    #[schema(value_type = Option<values::LimitAsked>)]
+    trail: Option<String>,
+    /// The same in hundredths of a per cent of that price.
+    #[schema(value_type = Option<u16>, minimum = 1, maximum = 9999)]
+    trail_bips: Option<serde_json::Value>,
     /// Needed, unless a market order has `funds`.
     #[schema(value_type = Option<values::SharesAsked>)]
     shares: Option<String>,
@@ -120,7 +127,7 @@ impl From<SelfTradeName> for SelfTrade {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "deadline-passed", "funds-trade-nothing", "halted", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "funds-trade-nothing", "halted", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -154,6 +161,7 @@ pub(super) struct Placing {
     kind: OrderKind,
     limit: Price,
     trigger: Option<Trigger>,
+    trail: Option<Trail>,
     self_trade: SelfTrade,
     until: Option<Deadline>,
     display: Option<Shares>,
@@ -192,9 +200,11 @@ impl Placing {
                 return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
             }
         };
+        let trail = trail_of(&asked)?;
+        let waits = trigger.is_some() || trail.is_some();
         let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
         let until = asked.until.as_ref().map(input::deadline).transpose()?;
-        if until.is_some() && !kind.rests() && trigger.is_none() {
+        if until.is_some() && !kind.rests() && !waits {
             let why = "until belongs to an order that rests or waits, and this one is done at once";
             return Err(Problem::field("until", why));
         }
@@ -209,7 +219,7 @@ impl Placing {
             (None, Some(_)) if kind != OrderKind::Market => {
                 return Err(Problem::field("funds", "funds are for market orders".to_owned()));
             }
-            (None, Some(_)) if trigger.is_some() => {
+            (None, Some(_)) if waits => {
                 let why = "an order with funds executes at once, so it cannot wait for a price";
                 return Err(Problem::field("funds", why.to_owned()));
             }
@@ -219,7 +229,20 @@ impl Placing {
                 return Err(Problem::field("funds", "shares and funds exclude each other".to_owned()));
             }
         };
-        Ok(Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, display, amount })
+        Ok(Placing {
+            account,
+            client_id,
+            symbol,
+            side,
+            kind,
+            limit,
+            trigger,
+            trail,
+            self_trade,
+            until,
+            display,
+            amount,
+        })
     }
 
     pub(super) fn account(&self) -> AccountId {
@@ -231,6 +254,9 @@ impl Placing {
         match self.amount {
             Amount::Shares(shares) => {
                 let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+                if let Some(trail) = self.trail {
+                    return TrailingOrder { account, order, trail, client_id, until }.command();
+                }
                 let in_parts = |display| IcebergOrder { account, order, display, client_id, until }.command();
                 let iceberg = self.display.and_then(in_parts);
                 iceberg.unwrap_or(Command::PlaceOrder { account, order, client_id, until })
@@ -253,8 +279,26 @@ impl Placing {
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
         let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
-        Ok(PlacedShape { display: self.display.map(|display| display.to_string()), ..placed })
+        let (display, trail) = (self.display.map(|display| display.to_string()), TrailShape::of(self.trail));
+        Ok(PlacedShape { display, trail, ..placed })
     }
+}
+
+/// How far behind the market it waits, if it follows that.
+fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
+    let (field, trail) = match (&asked.trail, &asked.trail_bips) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => return Err(Problem::field("trail_bips", "trail and trail_bips exclude each other")),
+        (Some(dollars), None) => ("trail", Trail::by(input::price("trail", dollars)?)),
+        (None, Some(bips)) => ("trail_bips", input::trail_bips(bips)?),
+    };
+    if asked.stop.is_some() || asked.take_profit.is_some() {
+        return Err(Problem::field(field, "the market says where a trailing stop is: stop and take_profit exclude it"));
+    }
+    if asked.display.is_some() {
+        return Err(Problem::field("display", "an order that follows the market shows all its shares"));
+    }
+    Ok(Some(trail))
 }
 
 /// What an order that is done was placed for.

@@ -1,6 +1,6 @@
 //! Orders: as they were placed, and with all that became of them.
 
-use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trigger};
+use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
 use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -44,8 +44,32 @@ pub(crate) struct PlacedShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     pub(crate) display: Option<String>,
+    #[serde(flatten)]
+    pub(crate) trail: TrailShape,
     #[schema(value_type = values::Shares)]
     pub(crate) shares: String,
+}
+
+/// How far behind the market the price stays that an order waits for; absent of one whose price stands still, or was reached.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = Trail)]
+pub(crate) struct TrailShape {
+    /// In dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Price>)]
+    trail: Option<String>,
+    /// In hundredths of a per cent of the best price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trail_bips: Option<u16>,
+}
+
+impl TrailShape {
+    pub(crate) fn of(trail: Option<Trail>) -> TrailShape {
+        TrailShape {
+            trail: trail.and_then(Trail::distance).map(|distance| distance.to_string()),
+            trail_bips: trail.and_then(Trail::bips),
+        }
+    }
 }
 
 impl PlacedShape {
@@ -70,6 +94,7 @@ impl PlacedShape {
             self_trade: placed.self_trade.name(),
             until: micros(until),
             display: None,
+            trail: TrailShape::default(),
             shares: placed.shares.to_string(),
         }
     }
@@ -132,6 +157,8 @@ pub(crate) struct OrderShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     shown: Option<String>,
+    #[serde(flatten)]
+    trail: TrailShape,
     /// Whether it waits still: it stands in no book.
     waits: bool,
     #[schema(value_type = values::Shares)]
@@ -185,11 +212,14 @@ impl OrderShape {
                 let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
                 let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
                 let iceberg = standing.and_then(|standing| standing.iceberg);
+                let trail = standing.and_then(|standing| standing.trail);
+                // What it waits for may have moved since it was placed.
+                let trigger = standing.and_then(|standing| standing.trigger).or(open.trigger);
                 // Of a pair that was imported, only the state says it.
                 let linked = open.linked.or(standing.and_then(|standing| standing.linked));
                 OrderShape::new(
                     Names::of(view, &open),
-                    &Open { waits, until, iceberg, self_trade, linked, ..open },
+                    &Open { waits, until, iceberg, trail, trigger, self_trade, linked, ..open },
                     client_id,
                     Shares::ZERO,
                     None,
@@ -239,6 +269,7 @@ impl OrderShape {
             until: micros(order.until.filter(|_| done.is_none())),
             display: iceberg.map(|iceberg| iceberg.display.to_string()),
             shown: iceberg.map(|iceberg| iceberg.shown.to_string()),
+            trail: TrailShape::of(order.trail.filter(|_| done.is_none())),
             waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),

@@ -39,6 +39,7 @@ impl<'a> Grammar<'a, '_> {
                     PairFault::TakesAtOnce(Which::Second) => other,
                     PairFault::Funds
                     | PairFault::Display
+                    | PairFault::TrailsSecond
                     | PairFault::Symbol
                     | PairFault::Side
                     | PairFault::Shares

@@ -13,6 +13,7 @@ mod order_display;
 mod order_fields;
 mod order_kind;
 mod order_terms;
+mod order_trail;
 mod reader;
 mod reply;
 mod request;

@@ -11,10 +11,11 @@ use super::fields::{client_order_id, decimal, given, symbol};
 use super::order_display;
 use super::order_kind::{self, order_kind};
 use super::order_terms;
+use super::order_trail;
 use super::reader::Value;
 
 /// How many attributes an order may have.
-pub(super) const ORDER_FIELDS: usize = 13;
+pub(super) const ORDER_FIELDS: usize = 15;
 
 /// The attributes that say what is to be placed; `client_id` is what the new order's client order id is called.
 pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
@@ -33,6 +34,8 @@ pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER
         "self-trade",
         "until",
         "display",
+        "trail",
+        "trail-bips",
     ]
 }
 
@@ -43,11 +46,13 @@ pub(super) fn order_command<'a>(
     client_id_name: &'static str,
     values: [Option<Value<'a>>; ORDER_FIELDS],
 ) -> Result<Command, ChildFault<'a>> {
-    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, self_trade, until, display] =
-        values;
+    let [sym, amount, limit, kind, tif, post_only, funds, client_id, stop, take_profit, rest @ ..] = values;
+    let [self_trade, until, display, trail, trail_bips] = rest;
     let (kind, time) = order_kind([kind, tif, post_only])?;
     let self_trade = order_terms::self_trade(self_trade)?;
-    let waits = stop.is_some() || take_profit.is_some();
+    let others = [stop.is_some(), take_profit.is_some(), funds.is_some(), display.is_some()];
+    let trail = order_trail::trail([trail, trail_bips], others)?;
+    let waits = stop.is_some() || take_profit.is_some() || trail.is_some();
     let until = order_terms::deadline(kind, time, waits, until)?;
     let display = order_display::display(kind, display)?;
     let sym = given(sym, element, "sym")?;
@@ -85,7 +90,11 @@ pub(super) fn order_command<'a>(
         }
     };
     let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
-    Ok(order_display::placing(account, order, client_id, until, display))
+    let placing = order_display::placing(account, order, client_id, until, display);
+    Ok(match trail {
+        None => placing,
+        Some(trail) => order_trail::placing(trail, placing),
+    })
 }
 
 /// Which order is meant; none if the id is none that an order may have.

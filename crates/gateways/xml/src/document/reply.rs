@@ -268,6 +268,17 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"\" waits-for=\"");
                 self.out.extend_from_slice(trigger.price().text().as_bytes());
             }
+            match status.trail.map(|trail| (trail.distance(), trail.bips())) {
+                Some((Some(distance), _)) => {
+                    self.out.extend_from_slice(b"\" trail=\"");
+                    self.out.extend_from_slice(distance.text().as_bytes());
+                }
+                Some((None, Some(bips))) => {
+                    self.out.extend_from_slice(b"\" trail-bips=\"");
+                    self.out.extend_from_slice(bips.to_string().as_bytes());
+                }
+                Some((None, None)) | None => {}
+            }
             if let Some(until) = status.until {
                 self.out.extend_from_slice(b"\" until=\"");
                 push_seconds(self.out, until.time());

@@ -1,0 +1,221 @@
+//! Orders that wait for a price which follows the market: a sell's is the highest price since it was placed less its distance, a buy's the
+//! lowest price plus it. They stand in queues of their own, by age, so that one that moves finds its place among few.
+
+use super::{Queue, Stop, Stops};
+use crate::amount::Price;
+use crate::command::{NewOrder, Side, Trigger};
+use crate::event::Event;
+use crate::ids::{OrderId, SymbolIndex};
+use crate::orders::Orders;
+use crate::slab::NONE;
+use crate::trail::Trail;
+
+/// What a symbol's executions are compared with for the orders that follow its price.
+#[derive(Clone, Copy)]
+pub(super) struct Followed {
+    orders: usize,
+    /// No order that sells moves unless a price is above this, and no order that buys unless one is below that.
+    above: i64,
+    below: i64,
+}
+
+impl Stops {
+    /// How many orders follow a symbol's price.
+    pub(crate) fn trailing(&self, symbol: SymbolIndex) -> usize {
+        self.followed.get(&symbol).map_or(0, |followed| followed.orders)
+    }
+
+    /// How far behind the market a waiting order's trigger stays; none of one whose trigger stands still, or was reached.
+    pub(crate) fn trail(&self, orders: &Orders, slot: u32) -> Option<Trail> {
+        let Stop { queue, trail, .. } = self.stops[orders.get(slot).level];
+        trail.filter(|_| self.queues[queue].trails)
+    }
+
+    /// How many moves there were so far.
+    pub(crate) fn moves(&self) -> usize {
+        self.moves
+    }
+
+    /// Has an order wait for a trigger that follows the price of a symbol that is watched, the last of which was `last`.
+    pub(crate) fn wait_trailing(
+        &mut self,
+        orders: &mut Orders,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        trail: Trail,
+        last: Price,
+    ) {
+        let symbol = placed.symbol;
+        let stop = self.insert_stop(slot, placed, NONE);
+        self.stops[stop].trail = Some(trail);
+        orders.get_mut(slot).level = stop;
+        self.stand(orders, slot, symbol, trigger);
+        let none = Followed { orders: 0, above: i64::MAX, below: 0 };
+        let followed = self.followed.entry(symbol).or_insert(none);
+        followed.orders = followed.orders.saturating_add(1);
+        match placed.side {
+            // Its best price is no lower than the last one: what it is exactly need not be known.
+            Side::Sell => followed.above = followed.above.min(last.units()),
+            Side::Buy => followed.below = followed.below.max(last.units()),
+        }
+        self.look_out(symbol);
+    }
+
+    /// One order fewer follows a symbol's price.
+    pub(super) fn forget_trailing(&mut self, symbol: SymbolIndex, orders: usize) {
+        let followed = self.followed.get_mut(&symbol).expect("invariant: an order followed its price");
+        followed.orders = followed.orders.saturating_sub(orders);
+        if followed.orders == 0 {
+            self.followed.remove(&symbol);
+        }
+    }
+
+    /// From which price on a symbol's orders move, upwards and downwards; as of no price if none does.
+    pub(super) fn moved_from(&self, symbol: SymbolIndex) -> (i64, i64) {
+        let Some(followed) = self.followed.get(&symbol) else { return (i64::MAX, 0) };
+        (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
+    }
+
+    /// An order executed with others, the first and the last time at these prices, and somebody waits for one of them. The first price
+    /// reaches triggers and moves those that follow; then the last one does.
+    #[cold]
+    pub(crate) fn follow(
+        &mut self,
+        orders: &mut Orders,
+        symbol: SymbolIndex,
+        first: Price,
+        last: Price,
+        events: &mut impl FnMut(Event),
+    ) {
+        self.reach(orders, symbol, first, events);
+        if !self.followed.contains_key(&symbol) {
+            self.reach(orders, symbol, last, events);
+            return;
+        }
+        // Of a walk upwards the first price is the lowest and the last one the highest.
+        let farthest_first = if first <= last { Side::Buy } else { Side::Sell };
+        self.trail_behind(orders, symbol, farthest_first, first, events);
+        self.reach(orders, symbol, last, events);
+        self.trail_behind(orders, symbol, farthest_first.opposite(), last, events);
+        self.look_out(symbol);
+    }
+
+    /// The orders of a queue that was reached follow the market no more.
+    pub(super) fn trails_reached(&mut self, orders: &Orders, queue: u32, events: &mut impl FnMut(Event)) {
+        let Queue { symbol, trigger, oldest, orders: count, .. } = self.queues[queue];
+        let mut slot = oldest;
+        while slot != NONE {
+            let order = orders.get(slot);
+            events(Event::TrailReached { order: order.id, trigger });
+            slot = order.newer;
+        }
+        self.forget_trailing(symbol, count as usize);
+    }
+
+    /// Visits the slots of the orders that follow a symbol's price, with their triggers.
+    pub(crate) fn visit_trailing(&self, orders: &Orders, symbol: SymbolIndex, visit: &mut impl FnMut(u32, Trigger)) {
+        let (first, last) = (Trigger::from_above(Price::MAX), Trigger::from_below(Price::MAX));
+        for (&(_, _, trigger), &queue) in self.waiting.range((symbol, true, first)..=(symbol, true, last)) {
+            let mut slot = self.queues[queue].oldest;
+            while slot != NONE {
+                visit(slot, trigger);
+                slot = orders.get(slot).newer;
+            }
+        }
+    }
+
+    /// Moves the triggers of one side behind a price.
+    fn trail_behind(
+        &mut self,
+        orders: &mut Orders,
+        symbol: SymbolIndex,
+        side: Side,
+        price: Price,
+        events: &mut impl FnMut(Event),
+    ) {
+        let Some(followed) = self.followed.get_mut(&symbol) else { return };
+        let is_new = match side {
+            Side::Sell => price.units() > followed.above,
+            Side::Buy => price.units() < followed.below,
+        };
+        if !is_new {
+            return;
+        }
+        match side {
+            Side::Sell => followed.above = price.units(),
+            Side::Buy => followed.below = price.units(),
+        }
+        let mut moves = self.moves_behind(orders, symbol, side, price);
+        if moves.is_empty() {
+            return;
+        }
+        // Each finds its place at the end, or near it.
+        moves.sort_unstable_by_key(|&(order, ..)| order);
+        self.moves = self.moves.saturating_add(moves.len());
+        for (_, slot, trigger) in moves {
+            self.leave(orders, slot);
+            self.stand(orders, slot, symbol, trigger);
+        }
+        events(Event::TrailsMoved { symbol, side, price });
+    }
+
+    /// The orders of one side whose triggers a price moves, and where to.
+    fn moves_behind(
+        &self,
+        orders: &Orders,
+        symbol: SymbolIndex,
+        side: Side,
+        price: Price,
+    ) -> Vec<(OrderId, u32, Trigger)> {
+        let (nearest, farthest) = match side {
+            Side::Sell => (Trigger::from_above(Price::MAX), Trigger::from_above(Price::MIN)),
+            Side::Buy => (Trigger::from_below(Price::MIN), Trigger::from_below(Price::MAX)),
+        };
+        let mut moves = Vec::new();
+        for (&(_, _, now), &queue) in self.waiting.range((symbol, true, nearest)..=(symbol, true, farthest)) {
+            let mut slot = self.queues[queue].oldest;
+            while slot != NONE {
+                let order = orders.get(slot);
+                let trail = self.stops[order.level].trail.expect("invariant: what stands here trails");
+                moves.extend(trail.moved(side, now, price).map(|trigger| (order.id, slot, trigger)));
+                slot = order.newer;
+            }
+        }
+        moves
+    }
+
+    /// Puts an order into the queue of a trigger that follows, behind all that are older. It stands in none, and its stop is its level.
+    fn stand(&mut self, orders: &mut Orders, slot: u32, symbol: SymbolIndex, trigger: Trigger) {
+        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, trigger, false) });
+        let queue = *self.waiting.entry((symbol, true, trigger)).or_insert_with(new);
+        let id = orders.get(slot).id;
+        let (mut older, mut newer) = (self.queues[queue].newest, NONE);
+        while older != NONE && orders.get(older).id > id {
+            (older, newer) = (orders.get(older).older, older);
+        }
+        let at = &mut self.queues[queue];
+        at.orders = at.orders.saturating_add(1);
+        match older {
+            NONE => at.oldest = slot,
+            older => orders.get_mut(older).newer = slot,
+        }
+        match newer {
+            NONE => at.newest = slot,
+            newer => orders.get_mut(newer).older = slot,
+        }
+        let order = orders.get_mut(slot);
+        (order.older, order.newer) = (older, newer);
+        let stop = order.level;
+        self.stops[stop].queue = queue;
+    }
+
+    /// Takes an order out of its queue, to stand in another one.
+    fn leave(&mut self, orders: &mut Orders, slot: u32) {
+        let (queue, key) = self.unlink(orders, slot);
+        if self.queues[queue].oldest == NONE {
+            self.waiting.remove(&key);
+            self.queues.remove(queue);
+        }
+    }
+}

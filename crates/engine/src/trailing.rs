@@ -1,0 +1,96 @@
+//! Places orders whose triggers follow the market. How they follow it stands in `stops/trails.rs`, and what becomes of them when they are
+//! triggered in `triggering.rs`.
+
+use crate::command::{Command, Condition, NewOrder, Terms, Trigger};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{OrderId, SymbolIndex};
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::trail::{TRAILING_MAX, Trail, TrailingOrder};
+
+impl Engine {
+    /// How far behind the market the trigger of the order in a slot stays, if it follows that.
+    #[inline]
+    pub(crate) fn trail_of(&self, slot: u32) -> Option<Trail> {
+        match self.stops.is_waiting(slot, self.orders.get(slot).level) {
+            true => self.stops.trail(&self.orders, slot),
+            false => None,
+        }
+    }
+
+    /// Visits the orders that follow a symbol's price, with their triggers.
+    pub fn visit_trailing(&self, symbol: SymbolIndex, visit: &mut impl FnMut(OrderId, Trigger)) {
+        self.stops.visit_trailing(&self.orders, symbol, &mut |slot, trigger| visit(self.orders.get(slot).id, trigger));
+    }
+
+    /// Places an order whose trigger follows the market, at a distance from the last execution's price.
+    #[cold]
+    pub(crate) fn place_trailing(
+        &mut self,
+        command: &Command,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let asked = command.as_trailing().expect("invariant: whoever asks has one");
+        let TrailingOrder { account, ref order, trail, client_id, until } = asked;
+        let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
+        let terms = Terms { client_id, until, condition, trail: Some(trail), ..Terms::NONE };
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        match (self.repeated(account, order, &terms)?, until) {
+            (Some(order), _) => return Ok(Reply::Repeated(order)),
+            (None, _) if !self.is_met(condition) => return Err(Reject::NotCanceled),
+            (None, Some(until)) if until.time() <= self.time => {
+                return Err(Reject::DeadlinePassed { until, now: self.time });
+            }
+            (None, _) => {}
+        }
+        let symbol = self.symbols.find(order.symbol).ok_or(Reject::UnknownSymbol)?;
+        if !self.orders.has_room() {
+            return Err(Reject::Full);
+        }
+        let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        self.check_waiting(&placed).map_err(Reject::BreaksRule)?;
+        let last = self.stops.last_price(symbol).ok_or(Reject::NothingToTrail)?;
+        let trigger = trail.trigger(side, last).ok_or(Reject::TrailTooFar { trail, last })?;
+        if self.stops.trailing(symbol) >= TRAILING_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_MAX });
+        }
+        self.place_stop(account, &placed.triggered_by(trigger), trigger, &terms, events)
+    }
+
+    /// The trigger of the order that was just opened follows the market from now on.
+    pub(crate) fn trail_behind(
+        &mut self,
+        order: OrderId,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        trail: Trail,
+        events: &mut impl FnMut(Event),
+    ) {
+        let last = self.stops.last_price(placed.symbol).expect("invariant: the trigger was made of it");
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        events(Event::TrailGiven { order, trail });
+    }
+
+    /// Has an order that was imported follow the market. Errors: what is wrong with it.
+    pub(crate) fn restore_trailing(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        trigger: Trigger,
+        trail: Trail,
+    ) -> Result<(), &'static str> {
+        let symbol = placed.symbol;
+        let Some(last) = self.stops.last_price(symbol) else { return Err("a stop that follows no price") };
+        if !trigger.is_stop_loss(placed.side) || trail.moved(placed.side, trigger, last).is_some() {
+            return Err("a stop that is farther behind the market than it follows");
+        }
+        if self.stops.trailing(symbol) >= TRAILING_MAX {
+            return Err("more stops that follow a symbol's price than there may be");
+        }
+        self.stops.wait_trailing(&mut self.orders, slot, placed, trigger, trail, last);
+        Ok(())
+    }
+}

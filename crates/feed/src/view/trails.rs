@@ -1,0 +1,55 @@
+//! Orders that wait for a price which follows the market: where their triggers are, each moved as the events say.
+
+use std::collections::BTreeMap;
+
+use engine::{OrderId, Price, Side, SymbolIndex, Trail};
+
+use super::{News, View};
+use crate::orders::Terms;
+
+/// By symbol, the orders that follow its price. The engine lets few do.
+#[derive(Debug, Default)]
+pub(super) struct Trails {
+    of_symbol: BTreeMap<SymbolIndex, BTreeMap<OrderId, Trail>>,
+}
+
+impl View {
+    /// The trigger of an order that waits follows the market.
+    pub(super) fn give_trail(&mut self, order: OrderId, trail: Trail) {
+        let slot = self.find(order);
+        let symbol = self.orders.terms(slot).symbol;
+        self.orders.set_trail(slot, Some(trail));
+        self.trails.of_symbol.entry(symbol).or_default().insert(order, trail);
+    }
+
+    /// The market came to a price that moves triggers of this side.
+    pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
+        let follow = self.trails.of_symbol.get(&symbol).into_iter().flatten();
+        let follow: Vec<(OrderId, Trail)> = follow.map(|(&order, &trail)| (order, trail)).collect();
+        for (order, trail) in follow {
+            let slot = self.find(order);
+            let Terms { side: its, account, .. } = self.orders.terms(slot);
+            let now = self.orders.trigger(slot).filter(|_| its == side);
+            if let Some(to) = now.and_then(|now| trail.moved(side, now, price)) {
+                self.orders.move_trigger(slot, to);
+                self.tell(account, News::Order(account, order));
+            }
+        }
+    }
+
+    /// An order ends, or is reached: it may be one of these.
+    pub(super) fn forget_trail(&mut self, order: OrderId) {
+        if self.trails.of_symbol.is_empty() {
+            return;
+        }
+        let slot = self.find(order);
+        let symbol = self.orders.terms(slot).symbol;
+        let Some(follow) = self.trails.of_symbol.get_mut(&symbol) else { return };
+        if follow.remove(&order).is_some() {
+            self.orders.set_trail(slot, None);
+        }
+        if follow.is_empty() {
+            self.trails.of_symbol.remove(&symbol);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Orders that wait for a price which follows the market. Reads as docs/PROTOCOL.md, trailing stops.
+
+use engine::{
+    AccountId, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder, Trigger,
+};
+
+use crate::exchange::{Model, Order, Terms};
+
+/// So many orders follow the price of a symbol at most.
+const TRAILING_MAX: usize = 1_000;
+
+impl Model {
+    pub(crate) fn place_trailing(&mut self, asked: TrailingOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
+        let TrailingOrder { account, order, trail, client_id, until } = asked;
+        self.place_under(Terms { client_id, until, display: None, trail: Some(trail) }, account, order, events)
+    }
+
+    /// As `place`, for an order whose trigger follows the market.
+    pub(crate) fn place_behind(
+        &mut self,
+        terms: Terms,
+        trail: Trail,
+        account: AccountId,
+        placed: NewOrder<SymbolIndex>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        let last = self.last_price(placed.symbol).ok_or(Reject::NothingToTrail)?;
+        let trigger = behind(trail, placed.side, last).ok_or(Reject::TrailTooFar { trail, last })?;
+        if self.following(placed.symbol).len() >= TRAILING_MAX {
+            return Err(Reject::TooManyTrails { most: TRAILING_MAX });
+        }
+        self.place_stop(terms, account, NewOrder { trigger: Some(trigger), ..placed }, trigger, events)
+    }
+
+    /// The orders that follow a symbol's price.
+    fn following(&self, symbol: SymbolIndex) -> Vec<OrderId> {
+        let follow = self.waiting().filter(|order| order.symbol == symbol && order.trail.is_some());
+        follow.map(|order| order.id).collect()
+    }
+
+    /// There was an execution at this price: whoever follows the market comes nearer, if that is nearer.
+    pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price) {
+        for side in [Side::Buy, Side::Sell] {
+            let mut has_moved = false;
+            for id in self.following(symbol) {
+                let order = &mut self.orders[id.0 as usize - 1];
+                let (Some(trail), Some(now)) = (order.trail, order.trigger) else { continue };
+                let nearer = behind(trail, side, price).filter(|to| match side {
+                    Side::Buy => to.price() < now.price(),
+                    Side::Sell => to.price() > now.price(),
+                });
+                if order.side == side && nearer.is_some() {
+                    (order.trigger, order.has_moved) = (nearer, true);
+                    has_moved = true;
+                    self.moved.insert(id);
+                }
+            }
+            self.note_moves(symbol, side, price, has_moved);
+        }
+    }
+
+    /// Of each order that executes it is told once, with the best of its prices, behind what was reached before that.
+    fn note_moves(&mut self, symbol: SymbolIndex, side: Side, price: Price, has_moved: bool) {
+        let is_it = |event: &Event| matches!(event, Event::TrailsMoved { side: other, .. } if *other == side);
+        let before = self.noted.iter().position(is_it);
+        let is_better = before.is_some_and(|at| match (self.noted[at], side) {
+            (Event::TrailsMoved { price: told, .. }, Side::Buy) => price < told,
+            (Event::TrailsMoved { price: told, .. }, Side::Sell) => price > told,
+            _ => false,
+        });
+        if let Some(at) = before.filter(|_| is_better) {
+            self.noted.remove(at);
+        }
+        if has_moved || is_better {
+            self.noted.push(Event::TrailsMoved { symbol, side, price });
+        }
+    }
+}
+
+/// The trigger of an order of this side behind a price. A part of a unit is rounded so that it triggers later.
+fn behind(trail: Trail, side: Side, price: Price) -> Option<Trigger> {
+    let price = i128::from(price.units());
+    let scaled = match (trail.distance(), trail.bips()) {
+        (Some(distance), _) => i128::from(distance.units()) * 10_000,
+        (None, bips) => price * i128::from(bips.expect("one or the other")),
+    };
+    let units = match side {
+        Side::Sell => (price * 10_000 - scaled).div_euclid(10_000),
+        Side::Buy => -(-(price * 10_000 + scaled)).div_euclid(10_000),
+    };
+    let price = Price::from_units(i64::try_from(units).ok()?)?;
+    Some(if side == Side::Sell { Trigger::from_above(price) } else { Trigger::from_below(price) })
+}
+
+impl Order {
+    /// What was asked for: where a trigger is that follows the market was not.
+    pub fn asked(&self) -> NewOrder<SymbolIndex> {
+        NewOrder { trigger: self.trigger.filter(|_| self.trail.is_none()), ..self.as_placed() }
+    }
+}

@@ -1,0 +1,40 @@
+//! Random orders whose triggers follow the market.
+
+use engine::{Command, Price, Side, SymbolIndex, Trail, TrailingOrder};
+
+use super::Workload;
+use crate::exchange::Model;
+
+/// An order whose trigger follows the market in the stead of one whose trigger stands still or that has none, now and then.
+pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -> Command {
+    let plain = placing.unconditional().unwrap_or(placing);
+    let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
+    let before = model
+        .client_orders()
+        .find(|&(id, order)| Some(id) == client_id && model.accounts().nth(order.account.0 as usize) == Some(account));
+    let percent = if order.trigger.is_some() { 60 } else { 12 };
+    let trail = match before.map(|(_, order)| order.trail) {
+        Some(trail) if workload.random.percent(85) => trail,
+        _ if workload.random.percent(percent) => distance(workload, model, order.side),
+        _ => None,
+    };
+    let Some(trail) = trail else { return placing };
+    let mut order = order;
+    order.trigger = None;
+    let trailing = TrailingOrder { account, order, trail, client_id, until }.command();
+    if placing.unconditional().is_some() { trailing.if_canceled().expect("it has no condition") } else { trailing }
+}
+
+/// Mostly as far as a few prices are apart; now and then the least, or too far.
+fn distance(workload: &mut Workload, model: &Model, side: Side) -> Option<Trail> {
+    let [one, other] = [0, 1].map(|_| workload.random.pick(&workload.prices).units());
+    let apart = Price::from_units((one.abs_diff(other) / 2 + 1) as i64);
+    let last = (0..model.symbols().count() as u32).find_map(|symbol| model.last_price(SymbolIndex(symbol)));
+    match workload.random.below(20) {
+        0 => Some(Trail::by(Price::MIN)),
+        1 => last.map(Trail::by),
+        2 if side == Side::Buy => Some(Trail::by(Price::MAX)),
+        3..9 => Trail::by_bips(workload.random.pick(&[1, 50, 51, 100, 200, 3_333, 9_999])),
+        _ => apart.map(Trail::by),
+    }
+}
