@@ -61,7 +61,9 @@ impl Engine {
                     | Command::ChangeFees { .. }
                     | Command::ChangeTier { .. }
                     | Command::ChangePhase { .. }
-                    | Command::EndAuction,
+                    | Command::EndAuction
+                    | Command::PlaceWorking { .. }
+                    | Command::PlacePending { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -225,7 +225,7 @@ pub enum CancelReason {
     Asked,
     /// It is of a kind that does not rest.
     NotResting,
-    /// It was triggered, and would have been refused had it been placed then.
+    /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it been placed then.
     Refused,
     /// Its deadline came.
     Expired,
@@ -233,17 +233,20 @@ pub enum CancelReason {
     SelfTrade,
     /// Something happened to the order that it was linked with.
     Linked,
+    /// It waited for another order to be executed, and that one ended otherwise.
+    NotPlaced,
 }
 
 impl CancelReason {
     /// All of them.
-    pub const ALL: [CancelReason; 6] = [
+    pub const ALL: [CancelReason; 7] = [
         CancelReason::Asked,
         CancelReason::NotResting,
         CancelReason::Refused,
         CancelReason::Expired,
         CancelReason::SelfTrade,
         CancelReason::Linked,
+        CancelReason::NotPlaced,
     ];
 
     /// What it is called wherever orders are shown.
@@ -255,6 +258,7 @@ impl CancelReason {
             CancelReason::Expired => "expired",
             CancelReason::SelfTrade => "self_trade",
             CancelReason::Linked => "linked",
+            CancelReason::NotPlaced => "not_placed",
         }
     }
 
@@ -267,6 +271,7 @@ impl CancelReason {
             CancelReason::Expired => 4,
             CancelReason::SelfTrade => 5,
             CancelReason::Linked => 6,
+            CancelReason::NotPlaced => 7,
         }
     }
 
@@ -338,6 +343,19 @@ pub enum Command {
     ChangePhase { symbol: Symbol, phase: Phase },
     /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
     EndAuction,
+    /// As `PlaceOrder`, a limit or post-only order that others wait for: they are the next commands of the same request, two if `two_wait`,
+    /// else one.
+    PlaceWorking {
+        account: AccountId,
+        order: NewOrder,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+        two_wait: bool,
+    },
+    /// As `PlaceOrder`, an order that is placed when the working order of its request, of the same symbol, is executed wholly. It gets its
+    /// id now, stands in no book until then, and holds nothing. The second of two is linked with the first one when they are placed.
+    /// If it is refused the working order is canceled.
+    PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
 }
 
 impl Command {
@@ -368,7 +386,9 @@ impl Command {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => None,
+            | Command::EndAuction
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => None,
         }
     }
 
@@ -398,7 +418,9 @@ impl Command {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => None,
+            | Command::EndAuction
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => None,
         }
     }
 }
@@ -416,10 +438,13 @@ pub(crate) struct Terms {
     pub(crate) condition: Condition,
     /// How many shares it shows at a time, if not all.
     pub(crate) display: Option<Shares>,
+    /// The id and the slot that it has already: it waited for another order.
+    pub(crate) released: Option<(OrderId, u32)>,
 }
 
 impl Terms {
-    pub(crate) const NONE: Terms = Terms { client_id: None, until: None, condition: Condition::Always, display: None };
+    pub(crate) const NONE: Terms =
+        Terms { client_id: None, until: None, condition: Condition::Always, display: None, released: None };
 }
 
 /// When an order is placed.

@@ -18,6 +18,7 @@ use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symb
 use crate::instruments::Instruments;
 use crate::links::Links;
 use crate::orders::Orders;
+use crate::pendings::Pendings;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
 use crate::stops::Stops;
@@ -52,6 +53,7 @@ pub struct Engine {
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
     pub(crate) fees: FeeSchedule,
+    pub(crate) pendings: Pendings,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -91,6 +93,7 @@ impl Engine {
             links: Links::new(),
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
+            pendings: Pendings::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -223,7 +226,7 @@ impl Engine {
             Command::PlaceIfCanceled { account, ref order, client_id, until } => self.place_on_terms(
                 account,
                 order,
-                &Terms { client_id, until, condition: Condition::Canceled, display: None },
+                &Terms { client_id, until, condition: Condition::Canceled, ..Terms::NONE },
                 events,
             ),
             Command::PlaceLinked { account, ref order, client_id, until } => {
@@ -259,7 +262,16 @@ impl Engine {
                 self.end_auction(events);
                 Ok(Reply::Created)
             }
+            Command::PlaceWorking { account, ref order, client_id, until, two_wait } => {
+                self.place_working(account, order, &Terms { client_id, until, ..Terms::NONE }, two_wait, events)
+            }
+            Command::PlacePending { account, ref order, client_id, until } => {
+                self.place_pending(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
+            }
         };
+        if self.pendings.are_due() {
+            self.release_after(events);
+        }
         reply.unwrap_or_else(Reply::Rejected)
     }
 
@@ -281,8 +293,9 @@ impl Engine {
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let (open, waits) = (self.open_of(slot), self.waits(slot));
                 let (until, iceberg) = (self.deadlines.of(order), self.iceberg(order));
+                let pends_on = self.pends_on(order);
                 let executions = start..executions.len();
-                Some(Reply::Status(Status { order, open, waits, until, iceberg, canceled, executions }))
+                Some(Reply::Status(Status { order, open, waits, pends_on, until, iceberg, canceled, executions }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -312,7 +325,9 @@ impl Engine {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction => return None,
+            | Command::EndAuction
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -458,6 +473,9 @@ impl Engine {
         }
         if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
+        }
+        if self.pendings.are_any() {
+            self.tell_pending(slot, events);
         }
         match self.done_orders {
             DoneOrders::Keep => {

@@ -48,6 +48,7 @@ impl Engine {
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             visit(StateItem::Stop { order, account, placed: self.stops.placed(&self.orders, slot), is_reached });
         });
+        self.export_pendings(visit);
         for (until, order) in self.deadlines.all() {
             visit(StateItem::Deadline { order, until });
         }
@@ -213,6 +214,13 @@ impl StateHash {
                 self.word(21);
                 self.word(account.0.into());
                 self.word(tier.number().into());
+            }
+            StateItem::Pending { order, account, placed, working, is_due } => {
+                self.side_and_kind(29, &placed);
+                self.word(order.0);
+                self.word(working.0);
+                self.word(is_due.into());
+                self.terms(account, &placed);
             }
         }
     }

@@ -45,7 +45,12 @@ impl Engine {
         let asked = command.as_iceberg().expect("invariant: whoever asks has one");
         let IcebergOrder { account, ref order, display, client_id, until } = asked;
         let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
-        self.place_on_terms(account, order, &Terms { client_id, until, condition, display: Some(display) }, events)
+        self.place_on_terms(
+            account,
+            order,
+            &Terms { client_id, until, condition, display: Some(display), released: None },
+            events,
+        )
     }
 
     /// Errors: `DisplayOutOfBounds`, `DisplayOffLot`.

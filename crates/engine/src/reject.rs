@@ -61,6 +61,14 @@ pub enum Reject {
     BreaksRule(BrokenRule),
     /// A symbol that is to open, and that its rules halt.
     HaltedByRules,
+    /// An order that others were to wait for, of a kind that does not rest, or that waits itself.
+    CannotWork,
+    /// An order that was to wait for one that its request placed: there is none.
+    NotWorking,
+    /// An order that cannot wait for this one, because it is of another symbol.
+    CannotPend { order: OrderId },
+    /// An amendment of an order that waits for this one.
+    AmendsPending { working: OrderId },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -205,6 +213,19 @@ impl fmt::Display for Reject {
             Reject::HaltedByRules => {
                 f.write_str("Symbol cannot open while its rules halt it: switch trading on in its rules first")
             }
+            Reject::CannotWork => f.write_str(
+                "Order cannot have others wait for it: that is a limit or post-only order, and waits for no price itself",
+            ),
+            Reject::NotWorking => {
+                f.write_str("Nothing was placed: the order that it was to wait for was not placed")
+            }
+            Reject::CannotPend { order } => {
+                write!(f, "Order cannot wait for order {order}, which is of another symbol: both have one")
+            }
+            Reject::AmendsPending { working } => write!(
+                f,
+                "Order waits for order {working} to be executed, and cannot be amended before: cancel it, and place another one"
+            ),
             Reject::Full => f.write_str("The exchange is full"),
         }
     }

@@ -48,6 +48,8 @@ pub struct Status {
     pub open: Shares,
     /// What it waits for, if it waits.
     pub waits: Option<Trigger>,
+    /// The order that is to be executed before it is placed, if it is not yet.
+    pub pends_on: Option<OrderId>,
     /// When what is open of it is canceled, if it ends at a time.
     pub until: Option<Deadline>,
     /// How it shows what is open, if it shows a part at a time.
@@ -117,7 +119,16 @@ impl DoneOrder {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, open, canceled) = (self.order, Shares::ZERO, self.canceled);
-                Reply::Status(Status { order, open, waits: None, until: None, iceberg: None, canceled, executions })
+                Reply::Status(Status {
+                    order,
+                    open,
+                    waits: None,
+                    pends_on: None,
+                    until: None,
+                    iceberg: None,
+                    canceled,
+                    executions,
+                })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

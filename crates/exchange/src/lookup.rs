@@ -204,7 +204,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

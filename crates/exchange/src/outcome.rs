@@ -93,6 +93,8 @@ impl Kind {
                 | Command::PlaceIfCanceled { .. }
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
+                | Command::PlaceWorking { .. }
+                | Command::PlacePending { .. }
                 | Command::FreeClientOrderId { .. }
                 | Command::PlaceIceberg { .. }
                 | Command::ActivateReached
@@ -170,6 +172,10 @@ impl Outcome {
             | Reject::NotLinked
             | Reject::HaltedByRules
             | Reject::CannotLink { .. }
+            | Reject::CannotWork
+            | Reject::NotWorking
+            | Reject::CannotPend { .. }
+            | Reject::AmendsPending { .. }
             | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }

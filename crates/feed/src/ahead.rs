@@ -56,6 +56,8 @@ impl Ahead<'_> {
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. } => 0,
@@ -96,6 +98,8 @@ impl Ahead<'_> {
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. } => 0,

@@ -100,6 +100,7 @@ impl Followed {
             | StateItem::Tier { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
+            | StateItem::Pending { .. }
             | StateItem::Iceberg { .. }
             | StateItem::ClientOrder { .. } => {}
         });

@@ -25,6 +25,9 @@ const REDUCED: u8 = 2;
 const LINKED: u8 = 3;
 /// Of no report: the trade of an order before one in which it was the aggressor of an auction.
 const AUCTION: u8 = 4;
+/// It waits until another order is executed, and is placed because that was.
+const PENDS: u8 = 34;
+const RELEASED: u8 = 35;
 /// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
 /// off it.
 const LAST_TRADE: u8 = 128;
@@ -83,6 +86,10 @@ pub enum Noted {
     Triggered(Trigger),
     /// It is linked with this order: one of the two is canceled when something happens to the other.
     Linked(OrderId),
+    /// It waits until this order is executed wholly.
+    Pends(OrderId),
+    /// That order was, and so it was placed.
+    Released,
 }
 
 /// A record of a note, and of the notes before it.
@@ -175,6 +182,8 @@ impl NoteRecord {
                 let (kind, value) = match note.what {
                     Noted::Triggered(trigger) => (TRIGGERED, Trigger::code(Some(trigger))),
                     Noted::Linked(partner) => (LINKED, partner.0.cast_signed()),
+                    Noted::Pends(working) => (PENDS, working.0.cast_signed()),
+                    Noted::Released => (RELEASED, 0),
                 };
                 put.u64(note.order.0).u32(note.account.0).u32(note.symbol.0).u64(note.time.0).u64(note.sequence.0);
                 put.i64(value).u64(note.next_trade).link(self.of_order).link(self.of_account).u32(note.place);
@@ -207,7 +216,9 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LINKED | AUCTION | LAST_TRADE => take(at, kind, bytes).ok_or(Unread::Damaged),
+            TRIGGERED | REDUCED | LINKED | PENDS | RELEASED | AUCTION | LAST_TRADE => {
+                take(at, kind, bytes).ok_or(Unread::Damaged)
+            }
             _ => Err(Unread::UnknownKind(kind)),
         }
     }
@@ -239,6 +250,8 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
             let side = side_of(take.u8()?)?;
             let what = match kind {
                 LINKED => Noted::Linked(OrderId(value)),
+                PENDS => Noted::Pends(OrderId(value)),
+                RELEASED => Noted::Released,
                 _ => Noted::Triggered(Trigger::from_code(value as i64)?),
             };
             Tells::What(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
@@ -324,9 +337,15 @@ mod tests {
         if let Tells::What(note) = &mut linked.tells {
             note.what = Noted::Linked(OrderId(8));
         }
+        let [mut pends, mut released] = [triggered(), triggered()];
+        for (record, what) in [(&mut pends, Noted::Pends(OrderId(6))), (&mut released, Noted::Released)] {
+            if let Tells::What(note) = &mut record.tells {
+                note.what = what;
+            }
+        }
         let link = AuctionLink { order, account, symbol: SymbolIndex(2), time, sequence, trade: 9, before: 4 };
         let auction = NoteRecord { tells: Tells::Auction(link), of_order: Some(2), of_account: None };
-        for written in [triggered(), last_trade, reduced, linked, auction] {
+        for written in [triggered(), last_trade, reduced, linked, pends, released, auction] {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

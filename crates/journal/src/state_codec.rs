@@ -11,6 +11,7 @@ use crate::fields::{
     price, put_account, put_amount, put_client_order_id, put_symbol, put_terms, take_account, take_amount,
     take_client_order_id, take_phase, take_price, take_shares, take_shares_or_none, take_symbol, take_terms,
 };
+use crate::pending_codec::{put_pending, take_pending};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -53,6 +54,9 @@ const TIER: u8 = 22;
 const CHARGED_EXECUTION: u8 = 23;
 /// The phase of a symbol that is not open. Its end follows, zero for none.
 const PHASE: u8 = 24;
+/// An order that waits for another one, and one whose working order was executed.
+const PENDING: u8 = 30;
+const DUE: u8 = 31;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -110,6 +114,10 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(WATCH);
             put_u64(out, u64::from(symbol.0));
             put_u64(out, last.map_or(0, |last| last.units().unsigned_abs()));
+        }
+        StateItem::Pending { order, account, ref placed, working, is_due } => {
+            out.push(if is_due { DUE } else { PENDING });
+            put_pending(out, order, working, account, placed);
         }
         StateItem::Link { order, partner } => {
             out.push(LINK);
@@ -310,6 +318,10 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             shown: take_shares_or_none(bytes)?,
         }),
         IN_PARTS => decode_in_parts(bytes),
+        PENDING | DUE => {
+            let (order, working, account, placed) = take_pending(bytes)?;
+            Ok(StateItem::Pending { order, account, placed, working, is_due: tag == DUE })
+        }
         LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
         ON_TERMS => decode_on_terms(bytes),
         CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),

@@ -56,7 +56,7 @@ fn command() -> impl Strategy<Value = Command> {
         },
     );
     let placing =
-        (prop_oneof![order, for_money], 0u8..6, amended()).prop_map(|(command, how, display)| match (how, command) {
+        (prop_oneof![order, for_money], 0u8..9, amended()).prop_map(|(command, how, display)| match (how, command) {
             (2 | 3, Command::PlaceOrder { account, order, client_id, until }) => {
                 let asked = IcebergOrder { account, order, display, client_id, until };
                 let iceberg = asked.command();
@@ -66,6 +66,12 @@ fn command() -> impl Strategy<Value = Command> {
             (0, command) => command.if_canceled().unwrap_or(command),
             (1, Command::PlaceOrder { account, order, client_id, until }) => {
                 Command::PlaceLinked { account, order, client_id, until }
+            }
+            (6 | 7, Command::PlaceOrder { account, order, client_id, until }) => {
+                Command::PlaceWorking { account, order, client_id, until, two_wait: how == 7 }
+            }
+            (8, Command::PlaceOrder { account, order, client_id, until }) => {
+                Command::PlacePending { account, order, client_id, until }
             }
             (_, command) => command,
         });
@@ -158,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..33, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..42, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {

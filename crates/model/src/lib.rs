@@ -12,6 +12,7 @@ mod icebergs;
 mod instruments;
 mod links;
 mod matching;
+mod pendings;
 mod placing;
 mod random;
 mod replacement;

@@ -44,19 +44,19 @@ impl Model {
             return;
         }
         listing.last = Some(price);
-        let mut reached: Vec<(bool, i64, OrderId)> = self
+        let mut reached: Vec<(bool, i64, u64, OrderId)> = self
             .waiting()
             .filter(|order| order.symbol == symbol)
-            .filter_map(|order| Some((order.id, order.trigger?)))
-            .filter(|(_, trigger)| trigger.is_reached_by(price))
-            .map(|(id, trigger)| match trigger.is_from_below() {
-                true => (false, trigger.price().units(), id),
-                false => (true, -trigger.price().units(), id),
+            .filter_map(|order| Some((order.arrival, order.id, order.trigger?)))
+            .filter(|(_, _, trigger)| trigger.is_reached_by(price))
+            .map(|(arrival, id, trigger)| match trigger.is_from_below() {
+                true => (false, trigger.price().units(), arrival, id),
+                false => (true, -trigger.price().units(), arrival, id),
             })
             .collect();
-        // Those reached from below first; the nearest trigger first; the oldest first.
+        // Those reached from below first; the nearest trigger first; who waits the longest first.
         reached.sort();
-        self.reached.extend(reached.into_iter().map(|(_, _, id)| id));
+        self.reached.extend(reached.into_iter().map(|(.., id)| id));
     }
 
     /// Tells of the triggers that were reached since these orders were, each once.
@@ -76,9 +76,23 @@ impl Model {
 
     /// Activates those that were reached first, and behind them those that they reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
+        self.activate(true, events);
+    }
+
+    /// The same without those whose working order was executed.
+    pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
+        self.activate(false, events);
+    }
+
+    fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
         for _ in 0..ACTIVATED_MAX {
             let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
-            let Some(next) = self.reached.iter().position(is_next) else { return };
+            let Some(next) = self.reached.iter().position(is_next) else {
+                if releases && self.release_next(events) {
+                    continue;
+                }
+                return;
+            };
             let id = self.reached.remove(next);
             self.cancel_partner(id, events);
             self.arrivals += 1;
@@ -99,12 +113,23 @@ impl Model {
         }
     }
 
-    /// How many orders were reached, are not active yet, and wait for nothing else: their symbols are open.
+    /// How many orders were reached or have an executed working order, are not active yet, and wait for nothing else: the symbols of those
+    /// that were reached are open.
     pub fn reached_orders(&self) -> usize {
+        self.reached_stops() + self.due_orders().count()
+    }
+
+    /// The same without those whose working orders were executed.
+    pub(crate) fn reached_stops(&self) -> usize {
         self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
     }
 
-    /// The same with those whose symbols are not open.
+    /// Those that were reached, and wait until their symbols are open.
+    pub fn held_back_orders(&self) -> usize {
+        self.reached.len() - self.reached_stops()
+    }
+
+    /// Those that were reached, whether or not their symbols are open.
     pub fn all_reached_orders(&self) -> usize {
         self.reached.len()
     }

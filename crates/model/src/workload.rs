@@ -2,6 +2,7 @@
 //! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
+mod pendings;
 mod phases;
 
 use engine::{
@@ -59,6 +60,8 @@ pub struct Workload {
     has_fees: bool,
     /// Whether symbols are halted and have auctions.
     has_phases: bool,
+    /// Whether orders wait for others to be executed.
+    has_pendings: bool,
 }
 
 impl Workload {
@@ -99,6 +102,7 @@ impl Workload {
             has_icebergs: false,
             has_fees: false,
             has_phases: false,
+            has_pendings: false,
         }
     }
 
@@ -149,6 +153,11 @@ impl Workload {
     /// The same, in which symbols are halted now and then, and orders gather in auctions.
     pub fn with_phases(self) -> Workload {
         Workload { has_phases: true, ..self }
+    }
+
+    /// The same, in which some orders wait until others are executed.
+    pub fn with_pendings(self) -> Workload {
+        Workload { has_pendings: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -289,6 +298,9 @@ impl Workload {
         if self.has_links && self.random.percent(5) {
             let again = if self.random.percent(20) { self.repeated_pair(model) } else { None };
             return again.unwrap_or_else(|| self.pair(model)).into_iter().map(Op::Command).collect();
+        }
+        if self.has_pendings && self.random.percent(14) {
+            return pendings::draw(self, model).into_iter().map(Op::Command).collect();
         }
         vec![self.next_op(model)]
     }

@@ -196,6 +196,8 @@ fn note(account: AccountIndex, row: &NotedRow) -> Note {
     let what = match what {
         Befell::Triggered(trigger) => Noted::Triggered(trigger),
         Befell::Linked(partner) => Noted::Linked(partner),
+        Befell::Pends(working) => Noted::Pends(working),
+        Befell::Released => Noted::Released,
     };
     Note { order, account, symbol, side, what, time, sequence, next_trade: next_execution, place }
 }

@@ -204,7 +204,9 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
-            Command::PlaceLinked { .. } => unreachable!("this workload links nothing"),
+            Command::PlaceLinked { .. } | Command::PlaceWorking { .. } | Command::PlacePending { .. } => {
+                unreachable!("this workload links nothing")
+            }
             Command::AmendOrder { order, shares, .. } => {
                 let echo = format!(" id=\"{}\" shares=\"{shares}\"", id_of(order).0);
                 write!(children, "<amend{echo}/>").unwrap();
@@ -274,6 +276,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
+            | Command::PlaceWorking { account, .. }
+            | Command::PlacePending { account, .. }
             | Command::PlaceIceberg { account, .. },
         ) => Some(*account),
         Op::Command(

@@ -29,6 +29,8 @@ pub(crate) struct NoteRow {
 pub(crate) enum Kind {
     Triggered,
     Linked,
+    Pends,
+    Released,
 }
 
 impl Kind {
@@ -36,6 +38,8 @@ impl Kind {
         match self {
             Kind::Triggered => "triggered",
             Kind::Linked => "linked",
+            Kind::Pends => "pends",
+            Kind::Released => "released",
         }
     }
 }
@@ -80,6 +84,28 @@ impl NoteRows {
         }
     }
 
+    /// An order waits for this one, or, for none, is placed because that was executed.
+    pub(crate) fn pending(
+        &mut self,
+        (order, account): (OrderId, AccountIndex),
+        working: Option<OrderId>,
+        (sequence, time): (Sequence, Time),
+        next_execution: u64,
+    ) {
+        let (kind, place) = (if working.is_some() { Kind::Pends } else { Kind::Released }, self.place(sequence));
+        self.0.push(NoteRow {
+            order,
+            account,
+            kind,
+            price: None,
+            partner: working,
+            time,
+            sequence,
+            place,
+            next_execution,
+        });
+    }
+
     /// How many notes the command that makes the next one has made before.
     fn place(&self, sequence: Sequence) -> u64 {
         self.0.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.place + 1)
@@ -114,6 +140,10 @@ pub enum Befell {
     Triggered(Trigger),
     /// It and this order are a pair of which one cancels the other.
     Linked(OrderId),
+    /// It waits until this order is executed wholly.
+    Pends(OrderId),
+    /// That order was, and so it was placed.
+    Released,
 }
 
 const NOTED: &str = "
@@ -138,6 +168,8 @@ fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
     let what = match (trigger, partner) {
         (Some(trigger), _) if is(Kind::Triggered) => Befell::Triggered(trigger),
         (_, Some(partner)) if is(Kind::Linked) => Befell::Linked(partner),
+        (_, Some(working)) if is(Kind::Pends) => Befell::Pends(working),
+        _ if is(Kind::Released) => Befell::Released,
         // A kind that this program does not know, or an order that waited for nothing.
         _ => return Err(StoreError::Unreadable { column: "notes.kind".to_owned() }),
     };

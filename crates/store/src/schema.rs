@@ -35,6 +35,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 14, name: "0014_icebergs.sql", sql: include_str!("../migrations/0014_icebergs.sql") },
     Migration { version: 15, name: "0015_fees.sql", sql: include_str!("../migrations/0015_fees.sql") },
     Migration { version: 16, name: "0016_phases.sql", sql: include_str!("../migrations/0016_phases.sql") },
+    Migration { version: 17, name: "0017_pending.sql", sql: include_str!("../migrations/0017_pending.sql") },
 ];
 
 /// What `migrate` did.

@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 11] = [
+const FUNCTIONS: [(&str, usize); 12] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -24,6 +24,7 @@ const FUNCTIONS: [(&str, usize); 11] = [
     ("write_icebergs", 7),
     ("write_fees", 20),
     ("write_phases", 5),
+    ("write_pendings", 14),
 ];
 
 fn parameter_count() -> usize {
@@ -57,6 +58,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         icebergs,
         fees,
         phases,
+        pendings,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -138,6 +140,12 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.aggressor == Side::Buy, row.price, row.shares, fee_rows::column(row.buyer_fee), fee_rows::column(row.seller_fee)));
     all.extend(columns!(phases, row => row.symbol.0, row.phase.phase.name(), row.phase.until));
     all.extend(columns!(rules, if interrupts, row => row.symbol.0, row.interruption()));
+    all.extend(columns!(&pendings.opened, row => row.0.0, row.1.0));
+    all.extend(columns!(&pendings.closed, order => order.0));
+    all.extend(columns!(&pendings.released, row => row.0.0, row.1.sequence.0, row.1.nth));
+    let pended: fn(&NoteRow) -> bool = |row| matches!(row.kind, Kind::Pends | Kind::Released);
+    all.extend(columns!(notes.rows(), if pended, row => row.order.0, row.account.0, row.kind.name(),
+        row.partner.map(|working| working.0), row.time, row.sequence.0, row.place, row.next_execution));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -5,6 +5,7 @@ mod charged;
 pub mod duel;
 pub mod mirror;
 mod parts;
+mod pended;
 mod phased;
 pub mod ruled;
 pub mod situations;
@@ -51,6 +52,9 @@ impl Market {
         }
         if self.seed & 32 == 32 {
             workload = workload.with_phases();
+        }
+        if self.seed & 64 == 64 {
+            workload = workload.with_pendings();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

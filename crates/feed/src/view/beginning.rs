@@ -104,6 +104,11 @@ impl View {
                 *last = Some(slot);
             }
             StateItem::Stop { order, account, placed, .. } => drop(self.take_in_order(order, account, placed)),
+            StateItem::Pending { order, account, placed, working, .. } => {
+                let pends =
+                    Open { pends_on: Some(working), waits: false, ..Open::of(order, account, placed, Time::ZERO) };
+                self.enter_pending(pends);
+            }
             StateItem::Watch { symbol, last } => self.listings[symbol.0 as usize].reference = last,
             StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,

@@ -48,6 +48,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
         order: OrderId(7),
         open: shares(1_050_000_000),
         waits: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -67,6 +68,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
             order: OrderId(7),
             open: Shares::ZERO,
             waits: None,
+            pends_on: None,
             until: None,
             iceberg: None,
             canceled,
@@ -79,6 +81,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
         order: OrderId(7),
         open: Shares::ZERO,
         waits: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -100,6 +103,7 @@ fn a_cancel_tells_what_was_canceled_and_what_executed() {
             order: OrderId(7),
             open: Shares::ZERO,
             waits: None,
+            pends_on: None,
             until: None,
             iceberg: None,
             canceled,
@@ -168,6 +172,7 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
         order: OrderId(7),
         open: Shares::ZERO,
         waits: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -204,7 +209,16 @@ fn an_execution_tells_its_fee() {
     let executions: Vec<Execution> =
         executions().into_iter().zip(fees).map(|(execution, fee)| Execution { fee, ..execution }).collect();
     let (order, open) = (OrderId(7), Shares::ZERO);
-    let status = Status { order, open, waits: None, until: None, iceberg: None, canceled: None, executions: 0..3 };
+    let status = Status {
+        order,
+        open,
+        waits: None,
+        pends_on: None,
+        until: None,
+        iceberg: None,
+        canceled: None,
+        executions: 0..3,
+    };
     let documents = parse("<transactions id='1'><query id='7'/></transactions>");
     let mut out = Vec::new();
     write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &executions, &REPLY_LIMITS);

@@ -64,7 +64,7 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangePhase, ChangeRules, ChangeTier, CreateAccount,
             CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares, PlaceByFunds,
-            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceWorking,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -89,6 +89,8 @@ impl Both {
             | CreateOldSymbol { .. }
             | AmendOrder { .. }
             | PlaceLinked { .. }
+            | PlaceWorking { .. }
+            | PlacePending { .. }
             | PlaceIceberg { .. }
             | ActivateReached
             | ExpireOrders

@@ -72,6 +72,8 @@ impl Past {
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }
             | Event::TriggerReached { .. }

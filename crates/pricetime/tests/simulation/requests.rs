@@ -133,6 +133,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
+            | Command::PlaceWorking { account, .. }
+            | Command::PlacePending { account, .. }
             | Command::PlaceIceberg { account, .. },
         ) => Some(*account),
         Op::Command(
@@ -185,6 +187,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
             | Command::PlaceIceberg { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -226,7 +230,13 @@ fn push_transaction(body: &mut String, op: &Op) {
         ) => {
             unreachable!("what is created is no transaction")
         }
-        Op::Command(Command::AmendOrder { .. } | Command::PlaceLinked { .. } | Command::PlaceIceberg { .. }) => {
+        Op::Command(
+            Command::AmendOrder { .. }
+            | Command::PlaceLinked { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
+            | Command::PlaceIceberg { .. },
+        ) => {
             unreachable!("this workload amends, links and hides nothing")
         }
         Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {

@@ -12,6 +12,7 @@ mod order_display;
 mod order_fields;
 mod order_kind;
 mod order_terms;
+mod pending;
 mod reader;
 mod reply;
 mod request;

@@ -31,7 +31,8 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
     let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
-    let nothing = Status { order, open, waits: None, until: None, iceberg: None, canceled: None, executions };
+    let nothing =
+        Status { order, open, waits: None, pends_on: None, until: None, iceberg: None, canceled: None, executions };
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
@@ -45,6 +46,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::PlaceLinked { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
             | Command::PlaceIceberg { .. }
             | Command::EndAuction,
         ) => {

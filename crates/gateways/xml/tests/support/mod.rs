@@ -143,6 +143,7 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                     order,
                     open: Shares::ZERO,
                     waits: None,
+                    pends_on: None,
                     until: None,
                     iceberg: None,
                     canceled: None,
