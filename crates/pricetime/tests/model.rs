@@ -434,6 +434,11 @@ fn compare_state(state: &Value, model: &Model) {
                 let found = (&told["id"], &told["waits_for"], &told["open"]);
                 assert_eq!(found, (&order.0.into(), &waits_for.into(), &placed.shares.to_string().into()));
             }
+            StateItem::Pending { order, placed, working, .. } => {
+                let told = orders.next().expect("an open order of the model");
+                let found = (&told["id"], &told["pends_on"], &told["open"]);
+                assert_eq!(found, (&order.0.into(), &working.0.into(), &placed.shares.to_string().into()));
+            }
             StateItem::Fees { symbol, tier, fees } => {
                 let all = state["totals"]["symbols"][symbol.0 as usize]["fees"].as_array().unwrap();
                 let told = all.iter().find(|told| told["tier"] == tier.number()).unwrap();
