@@ -63,7 +63,9 @@ impl Engine {
                     | Command::ChangeTier { .. }
                     | Command::ChangePhase { .. }
                     | Command::EndAuction
-                    | Command::ChangeGroup { .. },
+                    | Command::ChangeGroup { .. }
+                    | Command::PlaceWorking { .. }
+                    | Command::PlacePending { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -26,6 +26,9 @@ impl Engine {
             Err(Reply::Rejected(Reject::NothingOpen)) => return Err(Reject::NothingToAmend),
             Err(told) => return Ok(told),
         };
+        if let Some(working) = self.pends_on(order) {
+            return Err(Reject::AmendsPending { working });
+        }
         let open = self.open_of(slot);
         let now = match self.amended.get(&order) {
             Some(&shares) => shares,
@@ -60,6 +63,9 @@ impl Engine {
         let order = self.orders.get(slot);
         if self.stops.is_waiting(slot, order.level) {
             return self.stops.placed(&self.orders, slot);
+        }
+        if let Some(pending) = self.pendings.get(order.id) {
+            return pending.placed;
         }
         let Level { symbol, side, price, .. } = *self.books.level(order.level);
         NewOrder::limit(symbol, side, price, self.open_of(slot))

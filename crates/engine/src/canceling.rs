@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
 use crate::reject::Reject;
 use crate::reply::{Execution, Reply, Status};
+use crate::slab::NONE;
 
 /// Orders that one command ends, at most, because their deadlines came. The others are ended by commands of their own, so that
 /// nobody waits long when many end at the same time.
@@ -69,6 +70,7 @@ impl Engine {
             open: Shares::ZERO,
             waits: None,
             trail: None,
+            pends_on: None,
             until: None,
             iceberg: None,
             canceled,
@@ -81,6 +83,8 @@ impl Engine {
     pub(crate) fn take_out(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
         if self.stops.is_waiting(slot, self.orders.get(slot).level) {
             self.cancel_stop(slot, why, events);
+        } else if self.orders.get(slot).level == NONE {
+            self.cancel_pending(slot, why, events);
         } else {
             let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
             self.books.remove(slot, &mut self.orders);

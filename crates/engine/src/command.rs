@@ -227,7 +227,7 @@ pub enum CancelReason {
     Asked,
     /// It is of a kind that does not rest.
     NotResting,
-    /// It was triggered, and would have been refused had it been placed then.
+    /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it been placed then.
     Refused,
     /// Its deadline came.
     Expired,
@@ -235,17 +235,20 @@ pub enum CancelReason {
     SelfTrade,
     /// Something happened to the order that it was linked with.
     Linked,
+    /// It waited for another order to be executed, and that one ended otherwise.
+    NotPlaced,
 }
 
 impl CancelReason {
     /// All of them.
-    pub const ALL: [CancelReason; 6] = [
+    pub const ALL: [CancelReason; 7] = [
         CancelReason::Asked,
         CancelReason::NotResting,
         CancelReason::Refused,
         CancelReason::Expired,
         CancelReason::SelfTrade,
         CancelReason::Linked,
+        CancelReason::NotPlaced,
     ];
 
     /// What it is called wherever orders are shown.
@@ -257,6 +260,7 @@ impl CancelReason {
             CancelReason::Expired => "expired",
             CancelReason::SelfTrade => "self_trade",
             CancelReason::Linked => "linked",
+            CancelReason::NotPlaced => "not_placed",
         }
     }
 
@@ -269,6 +273,7 @@ impl CancelReason {
             CancelReason::Expired => 4,
             CancelReason::SelfTrade => 5,
             CancelReason::Linked => 6,
+            CancelReason::NotPlaced => 7,
         }
     }
 
@@ -356,6 +361,19 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
+    /// As `PlaceOrder`, a limit or post-only order that others wait for: they are the next commands of the same request, two if `two_wait`,
+    /// else one.
+    PlaceWorking {
+        account: AccountId,
+        order: NewOrder,
+        client_id: Option<ClientOrderId>,
+        until: Option<Deadline>,
+        two_wait: bool,
+    },
+    /// As `PlaceOrder`, an order that is placed when the working order of its request, of the same symbol, is executed wholly. It gets its
+    /// id now, stands in no book until then, and holds nothing. The second of two is linked with the first one when they are placed.
+    /// If it is refused the working order is canceled.
+    PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
 }
 
 impl Command {
@@ -388,7 +406,9 @@ impl Command {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
-            | Command::ChangeGroup { .. } => None,
+            | Command::ChangeGroup { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => None,
         }
     }
 
@@ -420,7 +440,9 @@ impl Command {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
-            | Command::ChangeGroup { .. } => None,
+            | Command::ChangeGroup { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => None,
         }
     }
 }
@@ -440,11 +462,19 @@ pub(crate) struct Terms {
     pub(crate) display: Option<Shares>,
     /// How far behind the market its trigger stays, if it follows that.
     pub(crate) trail: Option<Trail>,
+    /// The id and the slot that it has already: it waited for another order.
+    pub(crate) released: Option<(OrderId, u32)>,
 }
 
 impl Terms {
-    pub(crate) const NONE: Terms =
-        Terms { client_id: None, until: None, condition: Condition::Always, display: None, trail: None };
+    pub(crate) const NONE: Terms = Terms {
+        client_id: None,
+        until: None,
+        condition: Condition::Always,
+        display: None,
+        trail: None,
+        released: None,
+    };
 }
 
 /// When an order is placed.

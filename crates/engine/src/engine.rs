@@ -19,6 +19,7 @@ use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symb
 use crate::instruments::Instruments;
 use crate::links::Links;
 use crate::orders::Orders;
+use crate::pendings::Pendings;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, Reply, Status};
 use crate::stops::Stops;
@@ -55,6 +56,7 @@ pub struct Engine {
     pub(crate) fees: FeeSchedule,
     /// Accounts of one owner.
     pub(crate) groups: Groups,
+    pub(crate) pendings: Pendings,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -95,6 +97,7 @@ impl Engine {
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
+            pendings: Pendings::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -265,7 +268,16 @@ impl Engine {
                 Ok(Reply::Created)
             }
             Command::ChangeGroup { account, group } => self.change_group(account, group, events),
+            Command::PlaceWorking { account, ref order, client_id, until, two_wait } => {
+                self.place_working(account, order, &Terms { client_id, until, ..Terms::NONE }, two_wait, events)
+            }
+            Command::PlacePending { account, ref order, client_id, until } => {
+                self.place_pending(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
+            }
         };
+        if self.pendings.are_due() {
+            self.release_after(events);
+        }
         reply.unwrap_or_else(Reply::Rejected)
     }
 
@@ -287,8 +299,19 @@ impl Engine {
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
                 let (open, waits) = (self.open_of(slot), self.waits(slot));
                 let (until, iceberg, trail) = (self.deadlines.of(order), self.iceberg(order), self.trail_of(slot));
+                let pends_on = self.pends_on(order);
                 let executions = start..executions.len();
-                Some(Reply::Status(Status { order, open, waits, trail, until, iceberg, canceled, executions }))
+                Some(Reply::Status(Status {
+                    order,
+                    open,
+                    waits,
+                    trail,
+                    pends_on,
+                    until,
+                    iceberg,
+                    canceled,
+                    executions,
+                }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -320,7 +343,9 @@ impl Engine {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
-            | Command::ChangeGroup { .. } => return None,
+            | Command::ChangeGroup { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -466,6 +491,9 @@ impl Engine {
         }
         if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
+        }
+        if self.pendings.are_any() {
+            self.tell_pending(slot, events);
         }
         match self.done_orders {
             DoneOrders::Keep => {

@@ -101,4 +101,17 @@ pub enum Event {
     /// The executions of the order before reached the trigger of an order that follows the market. It is activated as one whose trigger
     /// stood still, behind all that were reached before, and follows no more.
     TrailReached { order: OrderId, trigger: Trigger },
+    /// An order was accepted that waits until another one, its working order, is executed wholly: see [`Event::working`]. It holds nothing
+    /// and stands in no book.
+    OrderPends { order: OrderId, account: AccountIndex, is_second: bool, placed: NewOrder<SymbolIndex> },
+    /// The working order of one that waited was executed wholly, and so it is placed: what follows is as behind `OrderOpened`.
+    OrderReleased { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
+}
+
+impl Event {
+    /// The order that one waits for, which is the second of two or not. Ids are given as orders are asked for, and those that wait stand
+    /// right behind that order.
+    pub fn working(order: OrderId, is_second: bool) -> OrderId {
+        OrderId(order.0.saturating_sub(if is_second { 2 } else { 1 }))
+    }
 }

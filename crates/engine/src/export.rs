@@ -50,6 +50,7 @@ impl Engine {
             let (placed, trail) = (self.stops.placed(&self.orders, slot), self.stops.trail(&self.orders, slot));
             visit(StateItem::Stop { order, account, placed, is_reached, trail });
         });
+        self.export_pendings(visit);
         for (until, order) in self.deadlines.all() {
             visit(StateItem::Deadline { order, until });
         }
@@ -232,6 +233,13 @@ impl StateHash {
                 self.word(33);
                 self.word(account.0.into());
                 self.word(group.number().into());
+            }
+            StateItem::Pending { order, account, placed, working, is_due } => {
+                self.side_and_kind(29, &placed);
+                self.word(order.0);
+                self.word(working.0);
+                self.word(is_due.into());
+                self.terms(account, &placed);
             }
         }
     }

@@ -51,6 +51,7 @@ pub struct Importer {
     last_tier: Option<AccountIndex>,
     last_group: Option<AccountIndex>,
     last_phase: Option<SymbolIndex>,
+    last_pending: Option<(bool, OrderId)>,
     /// Shares of each symbol found so far, in positions and open sells.
     found: Vec<Position>,
 }
@@ -63,7 +64,7 @@ struct LastOrder {
 }
 
 /// The stop before, by what stops are in order of.
-type LastStop = (bool, SymbolIndex, bool, Trigger, OrderId);
+type LastStop = (bool, SymbolIndex, bool, Trigger);
 
 /// How far the stream got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +79,7 @@ enum Stage {
     Watches,
     Rules,
     Stops,
+    Pendings,
     Deadlines,
     Icebergs,
     ClientOrders,
@@ -106,6 +108,7 @@ impl Importer {
             last_tier: None,
             last_group: None,
             last_phase: None,
+            last_pending: None,
             found: Vec::new(),
         }
     }
@@ -228,6 +231,17 @@ impl Importer {
                 self.check_names(account, placed.symbol)?;
                 self.add_stop(order, account, &placed, is_reached, trail)
             }
+            StateItem::Pending { order, account, placed, working, is_due } => {
+                self.advance(Stage::Pendings)?;
+                self.check_names(account, placed.symbol)?;
+                self.check_order(order, placed.shares)?;
+                // Those that are due are in their own order.
+                let is_behind = |last: (bool, OrderId)| if is_due { last.0 <= is_due } else { last < (is_due, order) };
+                if !self.last_pending.replace((is_due, order)).is_none_or(is_behind) {
+                    return Err("an order that waits for another one before its turn");
+                }
+                self.engine.restore_pending(order, account, &placed, working, is_due)
+            }
             StateItem::Deadline { order, until } => {
                 self.advance(Stage::Deadlines)?;
                 self.add_deadline(order, until)
@@ -335,8 +349,9 @@ impl Importer {
         if !self.engine.stops.is_watched(symbol) {
             return Err("an order that waits for a price of a symbol that is not watched");
         }
-        let this = (is_reached, symbol, trail.is_some(), trigger, order);
-        let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last < this };
+        // Those with one trigger are in the order in which they came there.
+        let this = (is_reached, symbol, trail.is_some(), trigger);
+        let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last <= this };
         if !self.last_stop.replace(this).is_none_or(is_behind) {
             return Err("an order that waits before its turn");
         }
@@ -469,6 +484,9 @@ impl Importer {
                 && (trails.is_none() || trails == trail)
                 && waiting.shares <= placed.shares
                 && waiting == NewOrder { shares: waiting.shares, trigger, ..*placed };
+        }
+        if let Some(pending) = self.engine.pendings.get(order.id) {
+            return order.account == account && pending.placed == *placed;
         }
         let level = self.engine.books.level(order.level);
         let mut executions = Vec::new();

@@ -30,6 +30,7 @@ impl Engine {
         let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =
             (0usize, 0usize, 0usize, 0usize, 0usize, 0usize);
         let mut trailing = 0usize;
+        let (mut pending_orders, mut due_orders) = (0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
@@ -100,6 +101,14 @@ impl Engine {
                 let is_next = is_reached && self.phase(symbol).phase == Phase::Open;
                 reached_orders = reached_orders.saturating_add(usize::from(is_next));
             }
+            StateItem::Pending { order, working, is_due, .. } => {
+                assert!(self.pends_on(order) == Some(working), "an order that waits for another one knows for which");
+                let is_open = self.orders.find(working).is_some_and(|slot| !self.orders.get(slot).open.is_zero());
+                assert!(is_open != is_due, "it waits while its working order is open");
+                due_orders = due_orders.saturating_add(usize::from(is_due));
+                open_orders = open_orders.saturating_add(1);
+                pending_orders = pending_orders.saturating_add(1);
+            }
             StateItem::Deadline { order, until } => {
                 let is_open = self.orders.find(order).is_some_and(|slot| !self.orders.get(slot).open.is_zero());
                 assert!(is_open && self.deadline(order) == Some(until), "an order with a deadline is open");
@@ -138,7 +147,9 @@ impl Engine {
         let followed = (0..self.symbols.all().len()).map(|at| self.stops.trailing(SymbolIndex(at as u32)));
         assert!(followed.sum::<usize>() == trailing, "every order that follows the market is counted");
         assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
-        assert!(reached_orders == self.reached_orders(), "orders that were reached are counted");
+        assert!(reached_orders == self.stops.reached_orders(), "orders that were reached are counted");
+        assert!(due_orders == self.pendings.due_orders(), "those whose turn comes are counted");
+        assert!(pending_orders == self.pendings.len(), "every order that waits for another one is told");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");
         }

@@ -37,6 +37,8 @@ mod manner;
 mod matching;
 mod obeying;
 mod orders;
+mod pending;
+mod pendings;
 mod phase;
 mod reject;
 mod reply;

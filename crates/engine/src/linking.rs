@@ -130,6 +130,10 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let slot = self.open_order_of(index, first).ok_or(Reject::NotLinked)?;
+        assert!(
+            self.pends_on(first).is_none(),
+            "invariant: an order that waits for another one is not counted as the last that was placed"
+        );
         let before = self.standing_as(slot);
         let waits = self.stops.is_waiting(slot, self.orders.get(slot).level);
         let symbol = self.symbols.find(asked.symbol).ok_or(Reject::UnknownSymbol)?;

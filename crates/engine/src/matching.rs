@@ -248,7 +248,7 @@ impl Engine {
 
     /// Places an order that is more than a limit order, or in a symbol with rules.
     #[inline(never)]
-    fn place_special(
+    pub(crate) fn place_special(
         &mut self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
@@ -295,12 +295,37 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> (OrderId, u32) {
-        let order = self.next_order;
-        self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
+        if let Some((order, slot)) = terms.released {
+            events(Event::OrderReleased { order, account, placed: *placed });
+            return (order, slot);
+        }
+        let order = self.take_id();
         self.last_opened = self.sequence;
         let slot = self.orders.insert(order, account, placed.shares);
         events(Event::OrderOpened { order, account, placed: *placed });
-        let Terms { client_id, until, display, trail, condition: _ } = *terms;
+        self.give_terms((order, slot), account, placed, terms, events);
+        (order, slot)
+    }
+
+    /// The id of the next order that is accepted.
+    #[inline(always)]
+    pub(crate) fn take_id(&mut self) -> OrderId {
+        let order = self.next_order;
+        self.next_order = OrderId(order.0.checked_add(1).expect("invariant: fewer than 2^64 orders"));
+        order
+    }
+
+    /// Notes on what terms an order was accepted, and tells so.
+    #[inline(always)]
+    pub(crate) fn give_terms(
+        &mut self,
+        (order, slot): (OrderId, u32),
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) {
+        let Terms { client_id, until, display, trail, condition: _, released: _ } = *terms;
         if let Some(id) = client_id {
             // Where the trigger is that follows the market was not asked for.
             let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..*placed };
@@ -315,7 +340,6 @@ impl Engine {
         if let Some(display) = display {
             self.give_display(order, display, events);
         }
-        (order, slot)
     }
 
     /// Executes what is wanted of an active order as far as the book goes. Gives whether an execution was at a price that somebody

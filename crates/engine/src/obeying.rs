@@ -147,7 +147,7 @@ impl Engine {
 
 impl SymbolRules {
     /// What an order has to obey when it is placed, whether or not it waits. `last` is the price of the last execution.
-    fn check_order(&self, placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Result<(), BrokenRule> {
+    pub(crate) fn check_order(&self, placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Result<(), BrokenRule> {
         let NewOrder { limit, shares, kind, trigger, .. } = *placed;
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, .. } = *self;
         if self.is_halted {

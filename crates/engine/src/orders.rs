@@ -110,6 +110,12 @@ impl Orders {
         order.open
     }
 
+    /// Whether the last that befell an order was that it was canceled.
+    pub(crate) fn was_canceled(&self, slot: u32) -> bool {
+        let last = self.last_records[slot];
+        last != NONE && self.records[last].price.is_none()
+    }
+
     /// What was executed of an order. Takes as long as it has executions.
     pub(crate) fn executed(&self, slot: u32) -> Shares {
         let (mut executed, mut next) = (Shares::ZERO, self.last_records[slot]);

@@ -68,6 +68,14 @@ pub enum Reject {
     TrailTooFar { trail: Trail, last: Price },
     /// So many orders follow the symbol's price already.
     TooManyTrails { most: usize },
+    /// An order that others were to wait for, of a kind that does not rest, or that waits itself.
+    CannotWork,
+    /// An order that was to wait for one that its request placed: there is none.
+    NotWorking,
+    /// An order that cannot wait for this one, because it is of another symbol.
+    CannotPend { order: OrderId },
+    /// An amendment of an order that waits for this one.
+    AmendsPending { working: OrderId },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -229,6 +237,19 @@ impl fmt::Display for Reject {
             Reject::TooManyTrails { most } => write!(
                 f,
                 "Too many stops follow the price of this symbol: at most {most} may, so place a stop at a price, or wait"
+            ),
+            Reject::CannotWork => f.write_str(
+                "Order cannot have others wait for it: that is a limit or post-only order, and waits for no price itself",
+            ),
+            Reject::NotWorking => {
+                f.write_str("Nothing was placed: the order that it was to wait for was not placed")
+            }
+            Reject::CannotPend { order } => {
+                write!(f, "Order cannot wait for order {order}, which is of another symbol: both have one")
+            }
+            Reject::AmendsPending { working } => write!(
+                f,
+                "Order waits for order {working} to be executed, and cannot be amended before: cancel it, and place another one"
             ),
             Reject::Full => f.write_str("The exchange is full"),
         }

@@ -51,6 +51,8 @@ pub struct Status {
     pub waits: Option<Trigger>,
     /// How far behind the market that follows, if it does.
     pub trail: Option<Trail>,
+    /// The order that is to be executed before it is placed, if it is not yet.
+    pub pends_on: Option<OrderId>,
     /// When what is open of it is canceled, if it ends at a time.
     pub until: Option<Deadline>,
     /// How it shows what is open, if it shows a part at a time.
@@ -125,6 +127,7 @@ impl DoneOrder {
                     open,
                     waits: None,
                     trail: None,
+                    pends_on: None,
                     until: None,
                     iceberg: None,
                     canceled,

@@ -15,7 +15,9 @@ use crate::trail::Trail;
 /// the symbols that are not open, by index, and for each symbol its open buys and then its open sells, best
 /// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
-/// has reached, by symbol, of each first those whose triggers stand still, by trigger, and oldest first, then the others in their order; the deadlines of open orders, the earliest
+/// has reached, by symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait, then the
+/// others in their order; the orders that wait for another order, first those whose working order is open, by order id, then the others in
+/// their order; the deadlines of open orders, the earliest
 /// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
 /// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
 /// first, by index; and the accounts that are of a group, by index.
@@ -81,4 +83,6 @@ pub enum StateItem {
     Tier { account: AccountIndex, tier: Tier },
     /// An account that is of a group.
     Group { account: AccountIndex, group: Group },
+    /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
+    Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

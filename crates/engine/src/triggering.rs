@@ -15,9 +15,9 @@ use crate::reply::Reply;
 const ACTIVATED_MAX: usize = 1_000;
 
 impl Engine {
-    /// How many orders wait for nothing but an `ActivateReached`. Those of symbols that are not open wait for that, too.
+    /// How many orders wait for nothing but an `ActivateReached`, those included whose working order was executed. Those of symbols that are not open wait for that, too.
     pub fn reached_orders(&self) -> usize {
-        self.stops.reached_orders()
+        self.stops.reached_orders().saturating_add(self.pendings.due_orders())
     }
 
     /// Whether an order of this engine ever waited for a price, those included that it was started with.
@@ -79,20 +79,30 @@ impl Engine {
     /// Activates orders that the order placed before has reached. While others wait for that, it is not yet the turn of these.
     #[cold]
     pub(crate) fn activate_after(&mut self, reached_before: usize, events: &mut impl FnMut(Event)) {
-        if reached_before == 0 {
-            self.activate_reached(events);
+        if reached_before == 0 && !self.pendings.is_releasing() {
+            self.activate(false, events);
         }
     }
 
-    /// Activates the orders that were reached first, and those that these reach, behind all others.
+    /// Activates the orders that were reached first, and those that these reach, behind all others, and then the orders whose working
+    /// order was executed.
     #[cold]
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
+        self.activate(true, events);
+    }
+
+    fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
         // Those of symbols that are not open stay where they are, and no symbol opens meanwhile.
         let mut at = 0;
         let (mut activated, moves_before) = (0usize, self.stops.moves());
         while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX {
             activated = activated.saturating_add(1);
-            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders, &mut at) else { return };
+            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders, &mut at) else {
+                if releases && self.release_next(events) {
+                    continue;
+                }
+                return;
+            };
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             if !self.links.is_empty() {
                 self.cancel_partner(order, &placed, events);

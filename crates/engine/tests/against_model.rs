@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 1_900_000, &mut |_| {});
+    let situations = common::run(1, 2_300_000, &mut |_| {});
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }
@@ -314,6 +314,57 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     duel.play(Op::Command(Command::ActivateReached));
     assert_eq!(duel.model().reached_orders(), 0);
     duel.play(Op::Command(Command::ActivateReached));
+    duel.end();
+}
+
+/// One order executes with more working orders than one command places pending ones for. The others keep their order, wait for commands of
+/// their own, can be canceled meanwhile, and are the same after an import.
+#[test]
+fn orders_whose_working_orders_are_executed_together_are_placed_a_thousand_at_a_time() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let shares = |units| Shares::from_units(units).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
+    let (client_id, until) = (None, None);
+    let play = |duel: &mut Duel, commands: &[Command]| {
+        commands.iter().for_each(|command| duel.play(Op::Command(*command)));
+    };
+    for nth in 0..2_200 {
+        let two_wait = nth % 3 == 0;
+        let order = NewOrder::limit(symbol, Side::Buy, price(40), shares(1));
+        let working = Command::PlaceWorking { account, order, client_id, until, two_wait };
+        let profit = NewOrder::of_kind(OrderKind::PostOnly, symbol, Side::Sell, price(50 + nth), shares(1));
+        let loss =
+            NewOrder::limit(symbol, Side::Sell, price(10), shares(1)).triggered_by(Trigger::from_above(price(20)));
+        let pending = |order| Command::PlacePending { account, order, client_id, until };
+        let all = [working, pending(profit), pending(loss)];
+        play(&mut duel, if two_wait { &all } else { &all[..2] });
+    }
+    let sell = |units| {
+        let order = NewOrder::limit(symbol, Side::Sell, price(40), shares(units));
+        Op::Command(Command::PlaceOrder { account, order, client_id, until })
+    };
+    duel.play(sell(2_100));
+    let waiting = duel.model().open_orders().filter(|order| order.pends_on.is_some()).count();
+    assert_eq!(duel.model().reached_orders(), waiting - 100 - 34, "all but those whose working orders are open");
+    assert_eq!(duel.model().links(), 334, "a thousand requests' orders are placed at once");
+    duel.export_and_import();
+    // Of those whose turn is to come, one of a pair, one alone, and one of the last.
+    let mut due: Vec<OrderId> = duel.model().due_orders().collect();
+    due.sort();
+    for order in [due[0], due[1], due[due.len() - 1], due[due.len() / 2]] {
+        duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
+    }
+    assert!(duel.model().reached_orders() > 0, "what is not placed by one command is placed by later ones");
+    duel.export_and_import();
+    duel.play(Op::Command(Command::ActivateReached));
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 0);
+    duel.play(sell(100));
+    assert_eq!(duel.model().open_orders().filter(|order| order.pends_on.is_some()).count(), 0);
     duel.end();
 }
 

@@ -20,7 +20,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_fees()
         .with_groups()
         .with_phases()
-        .with_trails();
+        .with_trails()
+        .with_pendings();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -147,6 +148,19 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 _ => rules.is_halted = !rules.is_halted,
             }
             StateItem::Rules { symbol, rules }
+        }
+        StateItem::Pending { mut order, mut account, mut placed, mut working, mut is_due } => {
+            match random.below(8) {
+                0 => order = OrderId(order.0 + 1),
+                1 => account = engine::AccountIndex(account.0 + 1),
+                2 => placed.side = placed.side.opposite(),
+                3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                5 => working = OrderId(working.0 + 1),
+                6 => placed.symbol.0 += 1,
+                _ => is_due = !is_due,
+            }
+            StateItem::Pending { order, account, placed, working, is_due }
         }
         StateItem::Stop { order, account, placed, is_reached, trail } => {
             let (mut order, mut account, mut placed, mut is_reached) = (order, account, placed, is_reached);

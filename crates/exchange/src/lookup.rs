@@ -206,7 +206,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

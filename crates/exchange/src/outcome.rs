@@ -97,6 +97,8 @@ impl Kind {
                 | Command::PlaceIfCanceled { .. }
                 | Command::PlaceByFundsIfCanceled { .. }
                 | Command::PlaceLinked { .. }
+                | Command::PlaceWorking { .. }
+                | Command::PlacePending { .. }
                 | Command::FreeClientOrderId { .. }
                 | Command::PlaceIceberg { .. }
                 | Command::PlaceTrailing { .. }
@@ -175,6 +177,10 @@ impl Outcome {
             | Reject::NotLinked
             | Reject::HaltedByRules
             | Reject::CannotLink { .. }
+            | Reject::CannotWork
+            | Reject::NotWorking
+            | Reject::CannotPend { .. }
+            | Reject::AmendsPending { .. }
             | Reject::NotCanceled
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }

@@ -60,6 +60,8 @@ impl Ahead<'_> {
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. } => 0,
@@ -104,6 +106,8 @@ impl Ahead<'_> {
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. } => 0,

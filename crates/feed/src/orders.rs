@@ -33,6 +33,8 @@ pub struct Open {
     pub trail: Option<Trail>,
     /// Whether it waits still: it stands in no book.
     pub waits: bool,
+    /// The order that is to be executed wholly before it is placed; none once it is. It holds nothing and stands in no book.
+    pub pends_on: Option<OrderId>,
     /// What it does where it meets orders of its own account; what is allowed where only the history knows.
     pub self_trade: SelfTrade,
     /// When it ends.
@@ -51,6 +53,7 @@ impl Open {
     /// The money that it holds alone.
     pub(crate) fn held_money(&self) -> Money {
         match self.side {
+            _ if self.pends_on.is_some() => Money::ZERO,
             Side::Buy if self.kind != OrderKind::Market => self.limit.times(self.open),
             Side::Buy | Side::Sell => Money::ZERO,
         }
@@ -82,6 +85,7 @@ impl Open {
             trigger,
             trail: None,
             waits: trigger.is_some(),
+            pends_on: None,
             self_trade,
             until: None,
             iceberg: None,
@@ -215,6 +219,7 @@ struct Special {
     trigger: Option<Trigger>,
     trail: Option<Trail>,
     waits: bool,
+    pends_on: Option<OrderId>,
     self_trade: SelfTrade,
     until: Option<Deadline>,
     triggered: Option<Time>,
@@ -246,8 +251,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, trail, waits, self_trade, until, triggered, linked, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, trail, waits, self_trade, until, triggered, linked });
+        let Open { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked });
         slot
     }
 
@@ -276,7 +281,8 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, trail, waits, self_trade, until, triggered, linked } = self.special(slot);
+        let Special { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked } =
+            self.special(slot);
         Open {
             order,
             account,
@@ -290,6 +296,7 @@ impl Orders {
             trigger,
             trail,
             waits,
+            pends_on,
             self_trade,
             until,
             iceberg: self.iceberg(slot),
@@ -350,6 +357,18 @@ impl Orders {
     /// Whether an order waits for its trigger.
     pub(crate) fn waits(&self, slot: u32) -> bool {
         self.special(slot).waits
+    }
+
+    /// Whether an order waits for another one.
+    pub(crate) fn pends(&self, slot: u32) -> bool {
+        self.special(slot).pends_on.is_some()
+    }
+
+    /// An order waits for another one no more: it is placed, and waits if it has a trigger.
+    pub(crate) fn release(&mut self, slot: u32) {
+        if let Some(special) = self.specials.get_mut(&slot) {
+            (special.pends_on, special.waits) = (None, special.trigger.is_some());
+        }
     }
 
     /// The order that it is linked with.
@@ -523,6 +542,7 @@ mod tests {
             trigger: None,
             trail: None,
             waits: false,
+            pends_on: None,
             self_trade: SelfTrade::Allowed,
             until: None,
             iceberg: None,

@@ -5,6 +5,7 @@ mod beginning;
 mod icebergs;
 mod links;
 mod past;
+mod pendings;
 mod phases;
 mod trails;
 
@@ -324,6 +325,8 @@ impl View {
                 self.tell(account, News::Placed(account, placed));
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
+            Event::OrderPends { .. } => self.pend(event),
+            Event::OrderReleased { order, account, placed } => self.release(order, account, &placed),
             Event::OrderTriggered { order, account, placed } => {
                 self.arrive();
                 let slot = self.find(order);
@@ -333,11 +336,13 @@ impl View {
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
-                // That it was placed was the last that happened.
-                if let Some(News::Placed(_, placed)) = self.news.last_mut()
-                    && placed.order == order
-                {
-                    placed.client_id = Some(id);
+                // That it was placed was the last that happened, or for what it waits was.
+                for news in self.news.iter_mut().rev().take(2) {
+                    if let News::Placed(_, placed) = news
+                        && placed.order == order
+                    {
+                        placed.client_id = Some(id);
+                    }
                 }
             }
             Event::OrdersLinked { order, partner, account, symbol, side } => {
@@ -380,6 +385,9 @@ impl View {
             Event::OrderCanceled { order, shares, why, .. } => {
                 self.unlink(order);
                 let slot = self.find(order);
+                if self.orders.pends(slot) {
+                    return self.end_pending(slot, shares, why);
+                }
                 let shown = self.orders.iceberg(slot).map_or(shares, |iceberg| iceberg.shown);
                 let hidden = self.hidden(slot);
                 let paid = self.take_shares(slot, shares, Money::ZERO);

@@ -451,7 +451,10 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
         .map(|(_, event)| match event {
             Event::OrderOpened { order, .. }
             | Event::OrderTriggered { order, .. }
+            | Event::OrderReleased { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
+            // That it was accepted, and what it waits for.
+            Event::OrderPends { order, .. } => 2 * its(*order),
             Event::Executed { maker, aggressor, .. } | Event::Uncrossed { maker, aggressor, .. } => {
                 its(*maker) + its(*aggressor)
             }

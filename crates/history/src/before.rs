@@ -136,7 +136,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
             order.placed.shares = shares.expect("invariant: an order has at most so many shares");
             order.executions.push(execution);
         }
-        StateItem::Stop { order, account, placed, .. } => {
+        StateItem::Stop { order, account, placed, .. } | StateItem::Pending { order, account, placed, .. } => {
             open.push(OpenOrder { order, account, placed, executions: Vec::new() });
         }
         StateItem::Head { .. }

@@ -101,6 +101,7 @@ impl Followed {
             | StateItem::Group { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
+            | StateItem::Pending { .. }
             | StateItem::Iceberg { .. }
             | StateItem::ClientOrder { .. } => {}
         });

@@ -11,6 +11,7 @@ use crate::ending::{Ending, Last};
 use crate::error::HistoryError;
 use crate::followed::{Arriving, CanceledNow, Followed};
 use crate::history::History;
+use crate::note::Noted;
 use crate::record::{self, CandleRecord, PastOrder, TradeRecord, order_record};
 use crate::trade::Trade;
 
@@ -66,6 +67,18 @@ impl History {
                 self.arrive()?;
                 self.triggered(order, account, &placed)?;
                 self.followed.arriving = Some(Arriving::of(order, account, &placed));
+            }
+            Event::OrderPends { order, account, is_second, placed } => {
+                self.placed(&PastOrder::placed(order, account, placed, time, sequence))?;
+                let working = Event::working(order, is_second);
+                self.note(order, (account, placed.symbol, placed.side), Noted::Pends(working))?;
+            }
+            Event::OrderReleased { order, account, placed } => {
+                self.arrive()?;
+                self.note(order, (account, placed.symbol, placed.side), Noted::Released)?;
+                if placed.trigger.is_none() {
+                    self.followed.arriving = Some(Arriving::of(order, account, &placed));
+                }
             }
             Event::ClientOrderIdGiven { id, .. } => self.named(id, sequence),
             Event::FeesTaken { maker, aggressor } => self.followed.fees = [maker, aggressor],

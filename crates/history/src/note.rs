@@ -27,6 +27,9 @@ const LINKED: u8 = 3;
 const AUCTION: u8 = 4;
 /// Shares were taken off an order, which the note before of the same order tells: it is *reduced*.
 const AMENDED: u8 = 5;
+/// It waits until another order is executed, and is placed because that was.
+const PENDS: u8 = 34;
+const RELEASED: u8 = 35;
 /// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
 /// off it.
 const LAST_TRADE: u8 = 128;
@@ -85,6 +88,10 @@ pub enum Noted {
     Triggered(Trigger),
     /// It is linked with this order: one of the two is canceled when something happens to the other.
     Linked(OrderId),
+    /// It waits until this order is executed wholly.
+    Pends(OrderId),
+    /// That order was, and so it was placed.
+    Released,
 }
 
 /// A record of a note, and of the notes before it.
@@ -195,6 +202,8 @@ impl NoteRecord {
                 let (kind, value) = match note.what {
                     Noted::Triggered(trigger) => (TRIGGERED, Trigger::code(Some(trigger))),
                     Noted::Linked(partner) => (LINKED, partner.0.cast_signed()),
+                    Noted::Pends(working) => (PENDS, working.0.cast_signed()),
+                    Noted::Released => (RELEASED, 0),
                 };
                 put.u64(note.order.0).u32(note.account.0).u32(note.symbol.0).u64(note.time.0).u64(note.sequence.0);
                 put.i64(value).u64(note.next_trade).link(self.of_order).link(self.of_account).u32(note.place);
@@ -232,7 +241,7 @@ impl NoteRecord {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
         match kind {
-            TRIGGERED | REDUCED | LINKED | AUCTION | AMENDED | LAST_TRADE => {
+            TRIGGERED | REDUCED | LINKED | PENDS | RELEASED | AUCTION | AMENDED | LAST_TRADE => {
                 take(at, kind, bytes).ok_or(Unread::Damaged)
             }
             _ => Err(Unread::UnknownKind(kind)),
@@ -270,6 +279,8 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
             let side = side_of(take.u8()?)?;
             let what = match kind {
                 LINKED => Noted::Linked(OrderId(value)),
+                PENDS => Noted::Pends(OrderId(value)),
+                RELEASED => Noted::Released,
                 _ => Noted::Triggered(Trigger::from_code(value as i64)?),
             };
             Tells::What(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
@@ -355,13 +366,19 @@ mod tests {
         if let Tells::What(note) = &mut linked.tells {
             note.what = Noted::Linked(OrderId(8));
         }
+        let [mut pends, mut released] = [triggered(), triggered()];
+        for (record, what) in [(&mut pends, Noted::Pends(OrderId(6))), (&mut released, Noted::Released)] {
+            if let Tells::What(note) = &mut record.tells {
+                note.what = what;
+            }
+        }
         let link = AuctionLink { order, account, symbol: SymbolIndex(2), time, sequence, trade: 9, before: 4 };
         let auction = NoteRecord { tells: Tells::Auction(link), of_order: Some(2), of_account: None };
         let all = Shares::from_units(9).unwrap();
         let symbol = SymbolIndex(2);
         let amendment = Amendment { order, account, symbol, time, sequence, all, next_trade: 4, place: 1 };
         let amended = NoteRecord { tells: Tells::Amended(amendment), of_order: Some(2), of_account: Some(1) };
-        for written in [triggered(), last_trade, reduced, linked, auction, amended] {
+        for written in [triggered(), last_trade, reduced, linked, pends, released, auction, amended] {
             let record = written.encode(2);
             assert_eq!(NoteRecord::decode(2, &record), Ok(written));
             assert_eq!(NoteRecord::decode(3, &record), Err(Unread::Damaged));

@@ -44,7 +44,7 @@ impl History {
     }
 
     /// Notes what the command that is followed did to an open order.
-    fn note(
+    pub(crate) fn note(
         &mut self,
         order: OrderId,
         (account, symbol, side): (AccountIndex, SymbolIndex, Side),
@@ -254,7 +254,7 @@ impl History {
         }
         let partner = |note: &Note| match note.what {
             Noted::Linked(partner) => Some(partner),
-            Noted::Triggered(_) => None,
+            Noted::Triggered(_) | Noted::Pends(_) | Noted::Released => None,
         };
         match self.notes_as_of(through, past) {
             Ok(notes) => Ok(notes.iter().find_map(partner)),

@@ -2,8 +2,8 @@
 //! It does not know sequences, times or files. Source: docs/JOURNAL.md, commands.
 
 use engine::{
-    ClientOrderId, Command, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId, OrderKind, OrderName,
-    Position, SelfTrade, Side, TrailingOrder, Trigger,
+    AccountId, ClientOrderId, Command, Deadline, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
+    OrderKind, OrderName, Position, SelfTrade, Side, TrailingOrder, Trigger,
 };
 
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
@@ -59,6 +59,10 @@ const END_AUCTION: u8 = 28;
 const CHANGE_GROUP: u8 = 38;
 /// An order whose trigger follows the market. The distance follows, and then the order as one that waits for nothing.
 const TRAILING: u8 = 36;
+/// An order that others wait for. How many follows, one or two, and then the order as one without.
+const WORKING: u8 = 34;
+/// An order that waits for the working order of its request. The order follows, as one that does not.
+const PENDING: u8 = 35;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -209,6 +213,14 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(LINKED);
             encode(&Command::PlaceOrder { account, order, client_id, until }, out);
         }
+        Command::PlaceWorking { account, order, client_id, until, two_wait } => {
+            out.extend_from_slice(&[WORKING, if two_wait { 2 } else { 1 }]);
+            encode(&Command::PlaceOrder { account, order, client_id, until }, out);
+        }
+        Command::PlacePending { account, order, client_id, until } => {
+            out.push(PENDING);
+            encode(&Command::PlaceOrder { account, order, client_id, until }, out);
+        }
         Command::PlaceIceberg { .. } if command.unconditional().is_none() => {
             let asked = command.as_iceberg().expect("invariant: this command places one");
             let IcebergOrder { account, order, display, client_id, until } = asked;
@@ -238,7 +250,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
 fn decode_on_terms(bytes: &mut &[u8]) -> Result<Command, CodecError> {
     let (self_trade, until) = take_terms(bytes)?;
     // Looked at first: a long row of this tag must not become as many calls.
-    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
+    if matches!(bytes.first(), Some(&(ON_TERMS | IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
         return Err(CodecError::OutOfBounds("command on terms"));
     }
     match (decode(bytes)?, until) {
@@ -325,7 +337,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         ICEBERG => {
             let display = take_shares(bytes)?;
             // Looked at first, as below.
-            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
+            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
                 return Err(CodecError::OutOfBounds("order that shows a part"));
             }
             let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else {
@@ -337,7 +349,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         TRAILING => {
             let (trail, fault) = (take_trail(bytes)?, CodecError::OutOfBounds("order that follows the market"));
             // Looked at first, as below.
-            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING))) {
+            if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | TRAILING | WORKING | PENDING))) {
                 return Err(fault);
             }
             let Command::PlaceOrder { account, order, client_id, until } = decode(bytes)? else { return Err(fault) };
@@ -358,7 +370,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         CHANGE_TIER => Ok(Command::ChangeTier { account: take_account(bytes)?, tier: take_tier(bytes)? }),
         // Looked at first: a long row of this tag must not become as many calls.
-        IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED))) => {
+        IF_CANCELED | LINKED if matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | WORKING | PENDING))) => {
             Err(CodecError::OutOfBounds("command on a condition"))
         }
         IF_CANCELED => decode(bytes)?.if_canceled().ok_or(CodecError::OutOfBounds("command on a condition")),
@@ -368,7 +380,32 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             };
             Ok(Command::PlaceLinked { account, order, client_id, until })
         }
+        WORKING => {
+            let two_wait = match take_u8(bytes)? {
+                1 => false,
+                2 => true,
+                _ => return Err(CodecError::OutOfBounds("number of orders that wait")),
+            };
+            let (account, order, client_id, until) = decode_plain(bytes)?;
+            Ok(Command::PlaceWorking { account, order, client_id, until, two_wait })
+        }
+        PENDING => {
+            let (account, order, client_id, until) = decode_plain(bytes)?;
+            Ok(Command::PlacePending { account, order, client_id, until })
+        }
         unknown => Err(CodecError::UnknownTag(unknown)),
+    }
+}
+
+/// What a command has that is an order of its own, with or without terms.
+type Plain = (AccountId, NewOrder, Option<ClientOrderId>, Option<Deadline>);
+
+fn decode_plain(bytes: &mut &[u8]) -> Result<Plain, CodecError> {
+    // Looked at first: a long row of such tags must not become as many calls.
+    let is_other = matches!(bytes.first(), Some(&(IF_CANCELED | LINKED | ICEBERG | WORKING | PENDING)));
+    match if is_other { None } else { Some(decode(bytes)?) } {
+        Some(Command::PlaceOrder { account, order, client_id, until }) => Ok((account, order, client_id, until)),
+        _ => Err(CodecError::OutOfBounds("command among orders that wait")),
     }
 }
 

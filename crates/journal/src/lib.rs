@@ -23,6 +23,7 @@ mod lock;
 mod make_folder;
 mod oldest;
 mod overlay;
+mod pending_codec;
 mod point;
 mod read;
 mod recover;

@@ -12,6 +12,7 @@ use crate::fields::{
     take_amount, take_client_order_id, take_group, take_phase, take_price, take_shares, take_shares_or_none,
     take_symbol, take_terms, take_trail,
 };
+use crate::pending_codec::{put_pending, take_pending};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -60,6 +61,9 @@ const GROUP: u8 = 34;
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
 const CLIENT_TRAILING: u8 = 33;
+/// An order that waits for another one, and one whose working order was executed.
+const PENDING: u8 = 30;
+const DUE: u8 = 31;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -117,6 +121,10 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(WATCH);
             put_u64(out, u64::from(symbol.0));
             put_u64(out, last.map_or(0, |last| last.units().unsigned_abs()));
+        }
+        StateItem::Pending { order, account, ref placed, working, is_due } => {
+            out.push(if is_due { DUE } else { PENDING });
+            put_pending(out, order, working, account, placed);
         }
         StateItem::Link { order, partner } => {
             out.push(LINK);
@@ -354,6 +362,10 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         }),
         IN_PARTS => decode_in_parts(bytes),
         TRAILING | CLIENT_TRAILING => decode_trailing(tag, bytes),
+        PENDING | DUE => {
+            let (order, working, account, placed) = take_pending(bytes)?;
+            Ok(StateItem::Pending { order, account, placed, working, is_due: tag == DUE })
+        }
         LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
         ON_TERMS => decode_on_terms(bytes),
         CLIENT_BUY => take_client_order(bytes, OrderKind::Limit, Side::Buy, None),

@@ -58,7 +58,7 @@ fn command() -> impl Strategy<Value = Command> {
     let trail =
         prop_oneof![above_zero().prop_map(|units| -(units % 9_999) - 1), above_zero()].prop_map(Trail::from_code);
     let placing =
-        (prop_oneof![order, for_money], 0u8..8, amended(), trail).prop_map(|(command, how, display, trail)| {
+        (prop_oneof![order, for_money], 0u8..11, amended(), trail).prop_map(|(command, how, display, trail)| {
             match (how, command) {
                 (6 | 7, Command::PlaceOrder { account, order, client_id, until }) => {
                     let (order, trail) = (NewOrder { trigger: None, ..order }, trail.unwrap());
@@ -70,6 +70,12 @@ fn command() -> impl Strategy<Value = Command> {
                     let iceberg = asked.command();
                     let iceberg = if how == 3 { iceberg.and_then(Command::if_canceled) } else { iceberg };
                     iceberg.unwrap_or(command)
+                }
+                (8 | 9, Command::PlaceOrder { account, order, client_id, until }) => {
+                    Command::PlaceWorking { account, order, client_id, until, two_wait: how == 9 }
+                }
+                (10, Command::PlaceOrder { account, order, client_id, until }) => {
+                    Command::PlacePending { account, order, client_id, until }
                 }
                 (0, command) => command.if_canceled().unwrap_or(command),
                 (1, Command::PlaceOrder { account, order, client_id, until }) => {
@@ -171,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..33, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn whatever_reads_as_a_command_is_its_only_encoding(tag in 0u8..42, tail in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [&[tag], &tail[..]].concat();
         let mut rest = &bytes[..];
         if let Ok(command) = decode(&mut rest) {

@@ -142,7 +142,7 @@ impl Admission {
                             now,
                             command,
                             &ops[..place],
-                            ops.get(place + 1),
+                            &ops[place + 1..],
                         ),
                     };
                     self.let_in.push(decision == Decision::LetIn);
@@ -175,7 +175,7 @@ impl Admission {
         }
     }
 
-    /// `before` are the ops of the request that stand before the command, and `next` is the one behind it.
+    /// `before` are the ops of the request that stand before the command, and `behind` those behind it.
     #[inline]
     fn within_bounds(
         &mut self,
@@ -184,10 +184,10 @@ impl Admission {
         now: Time,
         command: &Command,
         before: &[Op],
-        next: Option<&Op>,
+        behind: &[Op],
     ) -> Decision {
         // Of two that are linked both are let in, or none.
-        if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = next
+        if let Some(&Op::Command(Command::PlaceLinked { account, client_id: Some(id), .. })) = behind.first()
             && let Err(bound) = self.client_order(engine, bounds, now, account, id)
         {
             return Decision::Refused(Unavailable::Bound(bound));
@@ -227,10 +227,14 @@ impl Admission {
             }
             Command::PlaceLinked { account, .. } => {
                 assert_behind_its_first(account, before);
-                return match self.let_in.last() {
-                    Some(true) => Decision::LetIn,
-                    _ => *self.others.last().expect("invariant: the first one was refused"),
-                };
+                return self.as_before();
+            }
+            Command::PlaceWorking { account, client_id, .. } => {
+                self.working_orders(engine, bounds, now, account, client_id, behind)
+            }
+            Command::PlacePending { account, .. } => {
+                assert_behind_its_working_order(account, before);
+                return self.as_before();
             }
             Command::PlaceIfCanceled { account, client_id, .. }
             | Command::PlaceByFundsIfCanceled { account, client_id, .. } => {
@@ -242,6 +246,35 @@ impl Admission {
             Ok(()) => Decision::LetIn,
             Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
         }
+    }
+
+    /// What was decided for the command before, which belongs to the same orders.
+    fn as_before(&self) -> Decision {
+        match self.let_in.last() {
+            Some(true) => Decision::LetIn,
+            _ => *self.others.last().expect("invariant: the first one was refused"),
+        }
+    }
+
+    /// A working order and those that wait for it are let in all, or none.
+    #[cold]
+    fn working_orders(
+        &mut self,
+        engine: &Engine,
+        bounds: &Bounds,
+        now: Time,
+        account: AccountId,
+        client_id: Option<ClientOrderId>,
+        behind: &[Op],
+    ) -> Result<(), Bound> {
+        let pending = behind.iter().map_while(|op| match *op {
+            Op::Command(Command::PlacePending { client_id, .. }) => Some(client_id),
+            Op::Command(_) | Op::Query(_) => None,
+        });
+        for id in std::iter::once(client_id).chain(pending).flatten() {
+            self.client_order(engine, bounds, now, account, id)?;
+        }
+        Ok(())
     }
 
     #[cold]
@@ -373,6 +406,16 @@ fn assert_behind_its_first(account: AccountId, before: &[Op]) {
     assert!(is_its, "invariant: gateways ask for two linked orders as an order and the other one behind it");
 }
 
+fn assert_behind_its_working_order(account: AccountId, before: &[Op]) {
+    let first = before.last();
+    let is_its = matches!(
+        first,
+        Some(Op::Command(Command::PlaceWorking { account: other, .. } | Command::PlacePending { account: other, .. }))
+            if *other == account
+    );
+    assert!(is_its, "invariant: gateways ask for orders that wait behind their working order");
+}
+
 fn assert_behind_cancel(account: AccountId, before: &[Op]) {
     let cancel = before.last();
     let is_its = matches!(cancel, Some(Op::Command(Command::CancelOrder { account: other, .. })) if *other == account);
@@ -449,6 +492,29 @@ mod tests {
         assert_eq!(decide(&[&[place(Some("a")), link(Some("b"))]]), [refused; 2]);
         let two = decide(&[&[place(Some("a"))], &[place(None), link(Some("b"))], &[place(None)]]);
         assert_eq!(two, [Decision::LetIn, refused, refused, Decision::LetIn]);
+    }
+
+    #[test]
+    fn a_working_order_and_those_that_wait_for_it_are_let_in_all_or_none() {
+        let account = AccountId::parse(b"7").expect("digits");
+        let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
+        let asked = |id| match order(account, id, false) {
+            Op::Command(Command::PlaceOrder { order, client_id, until, .. }) => (order, client_id, until),
+            other => panic!("{other:?} places no order"),
+        };
+        let working = |id| {
+            let (order, client_id, until) = asked(id);
+            Op::Command(Command::PlaceWorking { account, order, client_id, until, two_wait: true })
+        };
+        let pends = |id| {
+            let (order, client_id, until) = asked(id);
+            Op::Command(Command::PlacePending { account, order, client_id, until })
+        };
+        assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(None)]]), [Decision::LetIn; 3]);
+        assert_eq!(decide(&[&[working(None), pends(Some("a")), pends(Some("b"))]]), [refused; 3]);
+        assert_eq!(decide(&[&[working(Some("a")), pends(None), pends(Some("b"))]]), [refused; 3]);
+        let two = decide(&[&[working(None), pends(None)], &[working(Some("a")), pends(Some("b"))]]);
+        assert_eq!(two, [Decision::LetIn, Decision::LetIn, refused, refused]);
     }
 
     #[test]

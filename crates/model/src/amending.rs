@@ -19,6 +19,9 @@ impl Model {
         if amended.open.is_zero() {
             return Err(Reject::NothingToAmend);
         }
+        if let Some(working) = amended.pends_on {
+            return Err(Reject::AmendsPending { working });
+        }
         let has = amended.placed.less(amended.reduced);
         let executed = has.less(amended.open);
         if shares >= has {
@@ -77,7 +80,7 @@ impl Model {
             canceled += 1;
             self.cancel_partner(order, events);
             self.cancel_open(order, CancelReason::Expired, events);
-            self.say_if_client_order_is_done(order, events);
+            self.say_if_it_is_done(order, events);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Model {
     }
 
     pub(crate) fn enter_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {
-        let reached_before = self.reached_orders();
+        let reached_before = self.reached_stops();
         let listing = &mut self.symbols[symbol.0 as usize];
         if listing.phase == phase {
             return;
@@ -66,7 +66,7 @@ impl Model {
         if phase.phase == Phase::Open {
             self.uncross(symbol, events);
             if reached_before == 0 {
-                self.activate_reached(events);
+                self.activate_stops(events);
             }
         }
     }
@@ -176,7 +176,7 @@ impl Model {
         });
         for id in [maker, aggressor] {
             self.show_next(id, events);
-            self.say_if_client_order_is_done(id, events);
+            self.say_if_it_is_done(id, events);
         }
         let (bought, sold) = if maker == buy { (maker_due, aggressor_due) } else { (aggressor_due, maker_due) };
         let (buyer, seller) = (self.order(buy).account, self.order(sell).account);

@@ -9,6 +9,8 @@ use engine::{
     Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
+use crate::pendings::Chain;
+
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
 
@@ -36,6 +38,14 @@ pub struct Model {
     pub(crate) just_opened: Option<OrderId>,
     /// Pairs of open orders of which one cancels the other.
     pub(crate) links: Vec<(OrderId, OrderId)>,
+    /// The working order of the last commands, if others may be about to wait for it.
+    pub(crate) chain: Option<Chain>,
+    /// Working orders that were executed, and whose orders that wait are not placed yet, in their order.
+    pub(crate) due: Vec<OrderId>,
+    /// The command since which there are any.
+    pub(crate) due_since: Sequence,
+    /// Whether one of those is being placed.
+    pub(crate) is_releasing: bool,
     /// The fees of the symbols and tiers that have any, in no order that means anything.
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
     /// The prices at which an order executed.
@@ -120,6 +130,8 @@ pub struct Order {
     pub has_moved: bool,
     /// Whether it waits still.
     pub waits: bool,
+    /// The order that is to be executed before this one is placed, as long as it is not.
+    pub pends_on: Option<OrderId>,
     /// The how manyth that came to the books. One that waits comes there when it is triggered.
     pub arrival: u64,
 }
@@ -131,6 +143,8 @@ pub(crate) struct Terms {
     pub(crate) until: Option<Deadline>,
     pub(crate) display: Option<Shares>,
     pub(crate) trail: Option<Trail>,
+    /// The id that it has already, because it waited for another order.
+    pub(crate) released: Option<OrderId>,
 }
 
 impl Default for Model {
@@ -156,6 +170,10 @@ impl Model {
             has_canceled: false,
             just_opened: None,
             links: Vec::new(),
+            chain: None,
+            due: Vec::new(),
+            due_since: Sequence::ZERO,
+            is_releasing: false,
             fees: Vec::new(),
             prices: Vec::new(),
             noted: Vec::new(),
@@ -174,7 +192,11 @@ impl Model {
         let outcome = self.obey(entry.command, executions, events);
         let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
         self.has_canceled = canceled;
-        self.just_opened = if let Ok(Reply::Opened(order)) = outcome { Some(order) } else { None };
+        let is_placed = !matches!(entry.command, Command::PlacePending { .. });
+        self.just_opened =
+            if let Ok(Reply::Opened(order)) = outcome { Some(order).filter(|_| is_placed) } else { None };
+        self.end_chain(&entry.command, &outcome);
+        self.release_after(events);
         outcome.unwrap_or_else(Reply::Rejected)
     }
 
@@ -189,9 +211,12 @@ impl Model {
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
-            Command::PlaceOrder { account, order, client_id, until } => {
-                self.place_under(Terms { client_id, until, display: None, trail: None }, account, order, events)
-            }
+            Command::PlaceOrder { account, order, client_id, until } => self.place_under(
+                Terms { client_id, until, display: None, trail: None, released: None },
+                account,
+                order,
+                events,
+            ),
             Command::PlaceByFunds { account, order, client_id } => {
                 self.place_by_funds(client_id, account, order, events)
             }
@@ -211,9 +236,12 @@ impl Model {
                 self.expire_orders(events);
                 Ok(Reply::Expired)
             }
-            Command::PlaceLinked { account, order, client_id, until } => {
-                self.place_linked(Terms { client_id, until, display: None, trail: None }, account, order, events)
-            }
+            Command::PlaceLinked { account, order, client_id, until } => self.place_linked(
+                Terms { client_id, until, display: None, trail: None, released: None },
+                account,
+                order,
+                events,
+            ),
             Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. } => {
                 self.place_if_canceled(command.unconditional().expect("it has the condition"), events)
             }
@@ -242,6 +270,16 @@ impl Model {
             Command::EndAuction => {
                 self.end_auction(events);
                 Ok(Reply::Created)
+            }
+            Command::PlaceWorking { account, order, client_id, until, two_wait } => self.place_working(
+                Terms { client_id, until, display: None, trail: None, released: None },
+                account,
+                order,
+                two_wait,
+                events,
+            ),
+            Command::PlacePending { account, order, client_id, until } => {
+                self.place_pending(Terms { client_id, until, display: None, trail: None, released: None }, account, order, events)
             }
         }
     }
@@ -325,6 +363,9 @@ impl Model {
 
     /// Gives back what so many shares of an order held.
     pub(crate) fn give_back(&mut self, id: OrderId, shares: Shares, events: &mut Vec<Event>) {
+        if self.order(id).pends_on.is_some() {
+            return;
+        }
         let Order { account, symbol, side, limit, kind, .. } = *self.order(id);
         match side {
             Side::Buy if kind == OrderKind::Market => {}
@@ -352,7 +393,7 @@ impl Model {
         }
         self.cancel_partner(id, events);
         self.cancel_open(id, CancelReason::Asked, events);
-        self.say_if_client_order_is_done(id, events);
+        self.say_if_it_is_done(id, events);
         Ok(Reply::Canceled(self.status(self.order(id), executions)))
     }
 
@@ -376,6 +417,7 @@ impl Model {
             open: order.open,
             waits,
             trail,
+            pends_on: order.pends_on.filter(|_| !order.open.is_zero()),
             until: order.until.filter(|_| !order.open.is_zero()),
             iceberg: order.iceberg(),
             canceled: order.canceled,
@@ -402,11 +444,16 @@ impl Model {
         order.done_at().is_none_or(|done| self.time.0 < done.0 + DAY_US)
     }
 
-    pub(crate) fn say_if_client_order_is_done(&self, order: OrderId, events: &mut Vec<Event>) {
-        let order = self.order(order);
-        if order.client_id.is_some() && order.open.is_zero() {
+    /// Whoever waited for an order that is done hears of it, too.
+    pub(crate) fn say_if_it_is_done(&mut self, order: OrderId, events: &mut Vec<Event>) {
+        let order = self.order(order).clone();
+        if !order.open.is_zero() {
+            return;
+        }
+        if order.client_id.is_some() {
             events.push(Event::ClientOrderDone { order: order.id });
         }
+        self.tell_pending(&order, events);
     }
 
     pub(crate) fn account_named(&self, id: AccountId) -> Result<AccountIndex, Reject> {

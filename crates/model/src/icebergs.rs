@@ -21,7 +21,12 @@ pub(crate) struct Piece {
 impl Model {
     pub(crate) fn place_iceberg(&mut self, asked: IcebergOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let IcebergOrder { account, order, display, client_id, until } = asked;
-        self.place_under(Terms { client_id, until, display: Some(display), trail: None }, account, order, events)
+        self.place_under(
+            Terms { client_id, until, display: Some(display), trail: None, released: None },
+            account,
+            order,
+            events,
+        )
     }
 
     /// Why an order may not show so many shares at a time.

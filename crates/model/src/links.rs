@@ -13,6 +13,11 @@ impl Model {
         self.links.iter().copied()
     }
 
+    /// How many pairs there are.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
     /// The other order of a pair.
     pub fn partner(&self, order: OrderId) -> Option<OrderId> {
         self.links.iter().find_map(|&(one, other)| match order {
@@ -24,6 +29,7 @@ impl Model {
 
     /// Something is about to happen to an order: its partner is canceled first. What both held is held for the order alone.
     pub(crate) fn cancel_partner(&mut self, order: OrderId, events: &mut Vec<Event>) {
+        self.cancel_pending_partner(order, events);
         let Some(partner) = self.partner(order) else { return };
         let held = self.held_by_two(order, partner);
         self.links.retain(|&(one, other)| one != order && other != order);
@@ -36,7 +42,7 @@ impl Model {
             self.credit_money(account, too_much);
             events.push(self.balance_changed(account));
         }
-        self.say_if_client_order_is_done(partner, events);
+        self.say_if_it_is_done(partner, events);
     }
 
     /// Both hold as much money as the one that needs more.
@@ -69,7 +75,7 @@ impl Model {
             events.append(&mut told);
         } else if self.order(first).account == index && !self.order(first).open.is_zero() {
             self.cancel_open(first, CancelReason::Linked, events);
-            self.say_if_client_order_is_done(first, events);
+            self.say_if_it_is_done(first, events);
         }
         placed
     }
@@ -115,10 +121,13 @@ impl Model {
 
 /// The money that an order holds alone.
 pub(crate) fn held_money(order: &Order) -> Money {
-    money_of(&NewOrder { shares: order.open, ..order.as_placed() })
+    match order.pends_on {
+        Some(_) => Money::ZERO,
+        None => money_of(&NewOrder { shares: order.open, ..order.as_placed() }),
+    }
 }
 
-fn money_of(placed: &NewOrder<SymbolIndex>) -> Money {
+pub(crate) fn money_of(placed: &NewOrder<SymbolIndex>) -> Money {
     match placed.side {
         Side::Buy if !pays_as_it_goes(placed) => placed.limit.times(placed.shares),
         Side::Buy | Side::Sell => Money::ZERO,

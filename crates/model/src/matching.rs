@@ -82,7 +82,7 @@ impl Model {
             }
             events.push(Event::Executed { symbol, maker, maker_account, aggressor: id, price, shares, maker_done });
             self.show_next(maker, events);
-            self.say_if_client_order_is_done(maker, events);
+            self.say_if_it_is_done(maker, events);
             match side {
                 Side::Buy => {
                     self.credit_money(maker_account, money.minus(maker_due.money));
@@ -128,7 +128,7 @@ impl Model {
             Some(why) => self.cancel_open(id, why, events),
             None => self.show_first(id, events),
         }
-        self.say_if_client_order_is_done(id, events);
+        self.say_if_it_is_done(id, events);
         self.say_what_was_reached(symbol, events);
     }
 

@@ -112,7 +112,7 @@ impl Model {
             return Err(Reject::BreaksRule(BrokenRule::TooFewShares { shares, least: self.rules(symbol).lot }));
         }
         let order = NewOrder::market(name, side, lots).with_self_trade(self_trade);
-        self.place(Terms { client_id, until: None, display: None, trail: None }, account, order, events)
+        self.place(Terms { client_id, until: None, display: None, trail: None, released: None }, account, order, events)
     }
 
     pub(crate) fn place(
@@ -151,10 +151,10 @@ impl Model {
         }
         let told_before = events.len();
         let id = self.open_order(terms, account, placed, events);
-        let nobody_was_reached = self.reached_orders() == 0;
+        let nobody_was_reached = self.reached_stops() == 0 && !self.is_releasing;
         self.execute_all(id, before, told_before, events);
         if nobody_was_reached {
-            self.activate_reached(events);
+            self.activate_stops(events);
         }
         Ok(Reply::Opened(id))
     }
@@ -187,7 +187,15 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> OrderId {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
-        let Terms { client_id, until, display, trail } = terms;
+        if let Some(id) = terms.released {
+            self.arrivals += 1;
+            let arrival = self.arrivals;
+            let order = &mut self.orders[id.0 as usize - 1];
+            (order.pends_on, order.waits, order.arrival) = (None, trigger.is_some(), arrival);
+            events.push(Event::OrderReleased { order: id, account, placed });
+            return id;
+        }
+        let Terms { client_id, until, display, trail, released: _ } = terms;
         let id = OrderId(self.orders.len() as u64 + 1);
         self.arrivals += 1;
         self.orders.push(Order {
@@ -211,6 +219,7 @@ impl Model {
             trail,
             has_moved: false,
             waits: trigger.is_some(),
+            pends_on: None,
             arrival: self.arrivals,
         });
         self.open.push(id);

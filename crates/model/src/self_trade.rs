@@ -44,6 +44,6 @@ impl Model {
     fn cancel_own(&mut self, order: OrderId, events: &mut Vec<Event>) {
         self.cancel_partner(order, events);
         self.cancel_open(order, CancelReason::SelfTrade, events);
-        self.say_if_client_order_is_done(order, events);
+        self.say_if_it_is_done(order, events);
     }
 }

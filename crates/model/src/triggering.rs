@@ -44,17 +44,17 @@ impl Model {
             return;
         }
         listing.last = Some(price);
-        let mut reached: Vec<(bool, i64, bool, OrderId)> = self
+        let mut reached: Vec<(bool, i64, bool, u64, OrderId)> = self
             .waiting()
             .filter(|order| order.symbol == symbol)
-            .filter_map(|order| Some((order.id, order.trail.is_some(), order.trigger?)))
+            .filter_map(|order| Some((order.id, order.arrival, order.trail.is_some(), order.trigger?)))
             .filter(|(.., trigger)| trigger.is_reached_by(price))
-            .map(|(id, trails, trigger)| match trigger.is_from_below() {
-                true => (false, trigger.price().units(), trails, id),
-                false => (true, -trigger.price().units(), trails, id),
+            .map(|(id, arrival, trails, trigger)| match trigger.is_from_below() {
+                true => (false, trigger.price().units(), trails, arrival, id),
+                false => (true, -trigger.price().units(), trails, arrival, id),
             })
             .collect();
-        // Those reached from below first; the nearest trigger first; those that stand still before those that follow; the oldest first.
+        // Those reached from below first; the nearest trigger first; those that stand still before those that follow; who waits the longest first.
         reached.sort();
         let mut told = None;
         for (.., id) in reached {
@@ -81,11 +81,25 @@ impl Model {
 
     /// Activates those that were reached first, and behind them those that they reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
+        self.activate(true, events);
+    }
+
+    /// The same without those whose working order was executed.
+    pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
+        self.activate(false, events);
+    }
+
+    fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
         let (mut activated, moves_before) = (0, self.moves);
         while activated + self.moves - moves_before < ACTIVATED_MAX {
             activated += 1;
             let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
-            let Some(next) = self.reached.iter().position(is_next) else { return };
+            let Some(next) = self.reached.iter().position(is_next) else {
+                if releases && self.release_next(events) {
+                    continue;
+                }
+                return;
+            };
             let id = self.reached.remove(next);
             self.cancel_partner(id, events);
             self.arrivals += 1;
@@ -106,12 +120,23 @@ impl Model {
         }
     }
 
-    /// How many orders were reached, are not active yet, and wait for nothing else: their symbols are open.
+    /// How many orders were reached or have an executed working order, are not active yet, and wait for nothing else: the symbols of those
+    /// that were reached are open.
     pub fn reached_orders(&self) -> usize {
+        self.reached_stops() + self.due_orders().count()
+    }
+
+    /// The same without those whose working orders were executed.
+    pub(crate) fn reached_stops(&self) -> usize {
         self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
     }
 
-    /// The same with those whose symbols are not open.
+    /// Those that were reached, and wait until their symbols are open.
+    pub fn held_back_orders(&self) -> usize {
+        self.reached.len() - self.reached_stops()
+    }
+
+    /// Those that were reached, whether or not their symbols are open.
     pub fn all_reached_orders(&self) -> usize {
         self.reached.len()
     }

@@ -66,7 +66,7 @@ impl Model {
 
     /// The open orders on the books, in no particular order.
     pub fn resting(&self) -> impl Iterator<Item = &Order> {
-        self.open_orders().filter(|order| !order.waits)
+        self.open_orders().filter(|order| !order.waits && order.pends_on.is_none())
     }
 
     /// The open orders of one side of a book: the best price first, then the one that came earlier.
@@ -120,7 +120,7 @@ impl Model {
         let owned = self.holdings.iter().filter(|holding| holding.symbol == symbol).map(|holding| holding.shares);
         let is_second = |order: &Order| self.links.iter().any(|&(_, second)| second == order.id);
         let sells = self.open_orders().filter(|order| order.side == Side::Sell && order.symbol == symbol);
-        let sells = sells.filter(|order| !is_second(order));
+        let sells = sells.filter(|order| !is_second(order) && order.pends_on.is_none());
         owned.chain(sells.map(|order| order.open.position())).fold(Position::ZERO, Position::plus)
     }
 
@@ -173,9 +173,10 @@ impl Model {
         let ruled = ruled.filter(|(_, listing)| listing.rules != SymbolRules::NONE);
         items.extend(ruled.map(|(symbol, listing)| StateItem::Rules { symbol, rules: listing.rules }));
         let mut waiting: Vec<&Order> = self.waiting().collect();
-        waiting.sort_by_key(|order| (order.symbol, order.trail.is_some(), order.trigger, order.id));
+        waiting.sort_by_key(|order| (order.symbol, order.trail.is_some(), order.trigger, order.arrival));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
         items.extend(self.reached.iter().map(|&order| stop_item(self.order(order), true)));
+        items.extend(self.pending_items());
         let mut deadlines: Vec<(Deadline, OrderId)> =
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
         deadlines.sort();

@@ -3,6 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 mod groups;
+mod pendings;
 mod phases;
 mod trails;
 
@@ -65,6 +66,8 @@ pub struct Workload {
     has_groups: bool,
     /// Whether triggers follow the market.
     has_trails: bool,
+    /// Whether orders wait for others to be executed.
+    has_pendings: bool,
 }
 
 impl Workload {
@@ -107,6 +110,7 @@ impl Workload {
             has_phases: false,
             has_groups: false,
             has_trails: false,
+            has_pendings: false,
         }
     }
 
@@ -167,6 +171,11 @@ impl Workload {
     /// The same, in which the triggers of some orders follow the market.
     pub fn with_trails(self) -> Workload {
         Workload { has_trails: true, ..self }
+    }
+
+    /// The same, in which some orders wait until others are executed.
+    pub fn with_pendings(self) -> Workload {
+        Workload { has_pendings: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -323,6 +332,9 @@ impl Workload {
         if self.has_links && self.random.percent(5) {
             let again = if self.random.percent(20) { self.repeated_pair(model) } else { None };
             return again.unwrap_or_else(|| self.pair(model)).into_iter().map(Op::Command).collect();
+        }
+        if self.has_pendings && self.random.percent(14) {
+            return pendings::draw(self, model).into_iter().map(Op::Command).collect();
         }
         vec![self.next_op(model)]
     }

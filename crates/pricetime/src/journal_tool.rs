@@ -126,6 +126,18 @@ fn describe(command: &Command) -> String {
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
             format!("{placed}, linked with the order of the command before")
         }
+        Command::PlaceWorking { account, order, client_id, until, two_wait } => {
+            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
+            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
+            let waiting =
+                if *two_wait { "orders of the next two commands wait" } else { "order of the next command waits" };
+            format!("{placed}, and the {waiting} for it")
+        }
+        Command::PlacePending { account, order, client_id, until } => {
+            let (account, order, client_id, until) = (*account, *order, *client_id, *until);
+            let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
+            format!("{placed}, when the working order before it is executed")
+        }
         Command::AmendOrder { account, order: OrderName::Id(order), shares } => {
             format!("amendment of account {account}: order {order} to {shares}")
         }
@@ -257,6 +269,8 @@ fn kind(command: &Command) -> usize {
         | Command::PlaceByFunds { .. }
         | Command::PlaceIfCanceled { .. }
         | Command::PlaceLinked { .. }
+        | Command::PlaceWorking { .. }
+        | Command::PlacePending { .. }
         | Command::PlaceIceberg { .. }
         | Command::PlaceTrailing { .. }
         | Command::PlaceByFundsIfCanceled { .. } => 3,

@@ -214,6 +214,8 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
                 place,
             });
         }
+        Befell::Pends(working) => Noted::Pends(working),
+        Befell::Released => Noted::Released,
     };
     Report::Noted(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
 }

@@ -178,6 +178,9 @@ pub struct OrderState {
     /// The order that is canceled when something happens to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linked_with: Option<u64>,
+    /// The order that is to be executed before this one is placed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pends_on: Option<u64>,
     /// The id that its client gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
@@ -249,6 +252,8 @@ struct Gathered {
     links: BTreeMap<u64, u64>,
     /// What those of them hold that came so far.
     held_by_linked: BTreeMap<u64, Money>,
+    /// Orders that wait for others.
+    pending: BTreeMap<u64, u64>,
 }
 
 impl State {
@@ -356,7 +361,7 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}{}{}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
@@ -367,6 +372,7 @@ impl State {
                 order.until.map(|until| format!(", until {until}")).unwrap_or_default(),
                 order.iceberg.as_ref().map(IcebergState::text).unwrap_or_default(),
                 order.linked_with.map(|other| format!(", linked with order {other}")).unwrap_or_default(),
+                order.pends_on.map(|other| format!(", placed when order {other} is executed")).unwrap_or_default(),
                 order.executions.len(),
                 order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
             );
@@ -471,6 +477,10 @@ impl Gathered {
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
+            StateItem::Pending { order, account, placed, working, .. } => {
+                self.pending.insert(order.0, working.0);
+                self.add_order(order, account, &placed);
+            }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
                 order.executions.push(ExecutionState {
@@ -510,6 +520,8 @@ impl Gathered {
         let NewOrder { symbol, side, limit, shares: open, kind, trigger, self_trade: _ } = *placed;
         let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
         match side {
+            // What waits for another order holds nothing, either.
+            _ if self.pending.contains_key(&order.0) => {}
             // It pays as it executes, and holds nothing.
             Side::Buy if kind == OrderKind::Market => {}
             Side::Buy => {
@@ -540,6 +552,7 @@ impl Gathered {
             until: None,
             iceberg: None,
             linked_with: None,
+            pends_on: self.pending.get(&order.0).copied(),
             client_order_id: None,
             executions: Vec::new(),
         });

@@ -207,7 +207,9 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
-            Command::PlaceLinked { .. } => unreachable!("this workload links nothing"),
+            Command::PlaceLinked { .. } | Command::PlaceWorking { .. } | Command::PlacePending { .. } => {
+                unreachable!("this workload links nothing")
+            }
             Command::AmendOrder { order, shares, .. } => {
                 let echo = format!(" id=\"{}\" shares=\"{shares}\"", id_of(order).0);
                 write!(children, "<amend{echo}/>").unwrap();
@@ -283,7 +285,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
             | Command::PlaceIceberg { account, .. }
-            | Command::PlaceTrailing { account, .. },
+            | Command::PlaceTrailing { account, .. }
+            | Command::PlaceWorking { account, .. }
+            | Command::PlacePending { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -444,6 +448,11 @@ fn compare_state(state: &Value, model: &Model) {
                 let waits_for = format!("{word} {}", trigger.price());
                 let found = (&told["id"], &told["waits_for"], &told["open"]);
                 assert_eq!(found, (&order.0.into(), &waits_for.into(), &placed.shares.to_string().into()));
+            }
+            StateItem::Pending { order, placed, working, .. } => {
+                let told = orders.next().expect("an open order of the model");
+                let found = (&told["id"], &told["pends_on"], &told["open"]);
+                assert_eq!(found, (&order.0.into(), &working.0.into(), &placed.shares.to_string().into()));
             }
             StateItem::Fees { symbol, tier, fees } => {
                 let all = state["totals"]["symbols"][symbol.0 as usize]["fees"].as_array().unwrap();

@@ -16,6 +16,7 @@ use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
+use crate::pending_rows::PendingRows;
 use crate::phase_rows::{self, PhaseRow};
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::{StopRows, Turn};
@@ -68,6 +69,7 @@ pub struct Effects {
     pub(crate) links: LinkRows,
     pub(crate) icebergs: IcebergRows,
     pub(crate) trails: TrailRows,
+    pub(crate) pendings: PendingRows,
     /// How many orders came to an end of a queue after they were placed.
     turns: u64,
     pub(crate) fees: FeeRows,
@@ -216,6 +218,7 @@ impl Effects {
             links: LinkRows::default(),
             icebergs: IcebergRows::default(),
             trails: TrailRows::default(),
+            pendings: PendingRows::default(),
             turns: 0,
             fees: FeeRows::default(),
             groups: Vec::new(),
@@ -255,6 +258,7 @@ impl Effects {
         self.links.clear();
         self.icebergs.clear();
         self.trails.clear();
+        self.pendings.clear();
         self.turns = 0;
         self.fees.clear();
         self.groups.clear();
@@ -280,6 +284,21 @@ impl Effects {
             Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
                 self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
+                self.arriving = Some(Arriving { order, account, side: placed.side });
+                if let Some(trigger) = placed.trigger {
+                    self.stops.open(order, placed.symbol, trigger);
+                }
+            }
+            Event::OrderPends { order, account, is_second, placed } => {
+                self.orders.push(OrderRow::of(order, account, &placed, sequence, time));
+                let working = Event::working(order, is_second);
+                self.pendings.opened.push((order, working));
+                self.notes.pending((order, account), Some(working), (sequence, time), self.after.next_execution);
+            }
+            Event::OrderReleased { order, account, placed } => {
+                let turn = self.next_turn(sequence);
+                self.pendings.release(order, turn);
+                self.notes.pending((order, account), None, (sequence, time), self.after.next_execution);
                 self.arriving = Some(Arriving { order, account, side: placed.side });
                 if let Some(trigger) = placed.trigger {
                     self.stops.open(order, placed.symbol, trigger);
@@ -324,6 +343,7 @@ impl Effects {
             Event::OrderCanceled { order, account, symbol: _, shares, why } => {
                 self.take(order, shares);
                 self.stops.cancel(order, order < self.before.next_order);
+                self.pendings.closed.push(order);
                 if why == CancelReason::Linked {
                     self.links.canceled.push(order);
                 }
@@ -383,6 +403,7 @@ impl Effects {
         let begun = created.map(|row| row.symbol).chain(ruled.map(|row| row.symbol)).chain(phased);
         self.icebergs.seal(engine);
         self.trails.seal(engine);
+        self.pendings.seal(engine);
         self.stops.seal(engine, begun, self.executions.iter().map(|row| row.symbol));
     }
 
@@ -410,7 +431,7 @@ impl Effects {
         let others = named + self.stops.len() + self.notes.rows().len() + self.rules.len() + self.terms.reduced().len();
         let others = others + self.phases.len();
         let others = others + self.links.len();
-        let others = others + self.icebergs.len() + self.trails.len();
+        let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
         let others = others + self.groups.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others

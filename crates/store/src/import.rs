@@ -78,6 +78,9 @@ const WAITING: &str = "
         CASE WHEN u.is_reached THEN u.ordinal END, u.follows
     FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[], $7::boolean[])
         AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal, follows)";
+const PENDING: &str = "
+    INSERT INTO pricetime.pending (order_id, working, imported_nth)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])";
 const EXECUTIONS: &str = "
     INSERT INTO pricetime.imported_executions (order_id, ordinal, shares, price, time, share_fee_rate, money_fee_rate)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::timestamptz[], $6::numeric[], $7::numeric[])";
@@ -148,6 +151,8 @@ struct Rows {
     waiting: Vec<Waiting>,
     deadlines: Vec<(OrderId, Deadline)>,
     links: Vec<(OrderId, OrderId)>,
+    /// Orders that wait for others, those, and their places.
+    pending: Vec<(OrderId, OrderId, u64)>,
     /// What orders show at a time, and what they show now: nothing if they wait or are done.
     icebergs: Vec<(OrderId, Shares, Shares)>,
     trails: Vec<TrailRow>,
@@ -289,6 +294,10 @@ impl Rows {
                 self.add_execution(order, execution);
             }
             StateItem::Link { order, partner } => self.links.push((order, partner)),
+            StateItem::Pending { order, account, placed, working, .. } => {
+                self.add_open(order, account, placed);
+                self.pending.push((order, working, self.open_orders));
+            }
             StateItem::Deadline { order, until } => self.deadlines.push((order, until)),
             StateItem::Iceberg { order, display, shown } => self.icebergs.push((order, display, shown)),
             StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
@@ -402,6 +411,7 @@ impl Rows {
             row.trigger.is_from_below(), row.is_reached, row.ordinal, row.follows);
         execute(session, WAITING, waiting).await?;
         execute(session, TRAILS, columns!(&self.trails, row => row.order.0, row.distance(), row.bips())).await?;
+        execute(session, PENDING, columns!(&self.pending, row => row.0.0, row.1.0, row.2)).await?;
         let executions = columns!(&self.executions, row => row.0.0, row.1, row.2.shares, row.2.price, row.2.time,
             fee_rows::columns_of(row.2.fee)[0], fee_rows::columns_of(row.2.fee)[1]);
         execute(session, EXECUTIONS, executions).await?;
@@ -428,6 +438,7 @@ impl Rows {
         self.rules.clear();
         self.phases.clear();
         self.waiting.clear();
+        self.pending.clear();
         self.deadlines.clear();
         self.links.clear();
         self.icebergs.clear();

@@ -34,6 +34,7 @@ mod notes;
 mod numeric;
 mod pages;
 mod parts;
+mod pending_rows;
 mod phase_rows;
 mod reader;
 mod reports;

@@ -46,14 +46,15 @@ const ORDERS: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = r.order_id
-    WHERE w.order_id IS NULL
+    LEFT JOIN pricetime.pending p ON p.order_id = r.order_id
+    WHERE w.order_id IS NULL AND p.order_id IS NULL
     ORDER BY o.symbol, o.side, CASE WHEN o.side = 'buy' THEN -o.limit_price ELSE o.limit_price END,
         coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
 const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
 const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
 /// Those that no execution has reached, by symbol, of each first those whose triggers stand still, by trigger, and then the others in their
-/// order. A trigger is where the market took it.
+/// order. A trigger is where the market took it. With one trigger they are in the order in which they began to wait.
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
         w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips
@@ -63,7 +64,20 @@ const WAITING: &str = "
     ORDER BY w.reached_sequence NULLS FIRST, w.reached_nth,
         CASE WHEN w.reached_sequence IS NULL THEN w.symbol END, w.follows,
         CASE WHEN w.reached_sequence IS NULL THEN CASE WHEN w.from_below THEN w.trigger_price ELSE -w.trigger_price END END,
-        o.id";
+        coalesce(r.queued_sequence, o.sequence, 0), coalesce(r.queued_nth, 0), o.id";
+/// Orders that wait for others: those whose working orders are open, and then the others, in the order in which those were executed. Of two
+/// that ended with one execution the one that rested did first.
+const PENDING: &str = "
+    SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, o.trigger_price,
+        o.trigger_from_below, o.self_trade, p.working, w.order_id IS NULL
+    FROM pricetime.pending p JOIN pricetime.orders o ON o.id = p.order_id
+    JOIN pricetime.resting r ON r.order_id = p.order_id
+    LEFT JOIN pricetime.resting w ON w.order_id = p.working
+    LEFT JOIN LATERAL (
+        SELECT x.id, (x.aggressor = 'buy') = (x.buy_order = p.working) AS arrived FROM pricetime.executions x
+        WHERE w.order_id IS NULL AND (x.buy_order = p.working OR x.sell_order = p.working) ORDER BY x.id DESC LIMIT 1
+    ) e ON true
+    ORDER BY w.order_id IS NULL, CASE WHEN w.order_id IS NULL THEN p.imported_nth END NULLS LAST, e.id, e.arrived, o.id";
 /// Those of open orders, the earliest first.
 const DEADLINES: &str = "
     SELECT o.id, o.until FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
@@ -163,6 +177,7 @@ pub(crate) async fn visit_state(
     .await?;
     visit_orders(session, visit).await?;
     visit_stops(session, visit).await?;
+    visit_pendings(session, visit).await?;
     visit_deadlines(session, visit).await?;
     visit_icebergs(session, visit).await?;
     visit_client_orders(session, visit).await?;
@@ -215,6 +230,19 @@ async fn visit_stops(
         let (account, placed) = placed(fields)?;
         let (is_reached, trail) = (fields.next()?, trail_rows::trail(fields)?);
         visit(StateItem::Stop { order, account, placed, is_reached, trail })
+    })
+    .await
+}
+
+async fn visit_pendings(
+    session: &Session,
+    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    each_row(session, PENDING, &mut |fields| {
+        let order = OrderId(fields.next()?);
+        let (account, placed) = placed(fields)?;
+        let working = OrderId(fields.next()?);
+        visit(StateItem::Pending { order, account, placed, working, is_due: fields.next()? })
     })
     .await
 }

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Triggered,
     Linked,
     Amended,
+    Pends,
+    Released,
 }
 
 impl Kind {
@@ -46,6 +48,8 @@ impl Kind {
             Kind::Triggered => "triggered",
             Kind::Linked => "linked",
             Kind::Amended => "amended",
+            Kind::Pends => "pends",
+            Kind::Released => "released",
         }
     }
 }
@@ -115,6 +119,19 @@ impl NoteRows {
         NoteRow { order, account, kind, price, partner, taken, why, time, sequence, place, next_execution }
     }
 
+    /// An order waits for this one, or, for none, is placed because that was executed.
+    pub(crate) fn pending(
+        &mut self,
+        of: (OrderId, AccountIndex),
+        working: Option<OrderId>,
+        at: (Sequence, Time),
+        next_execution: u64,
+    ) {
+        let kind = if working.is_some() { Kind::Pends } else { Kind::Released };
+        let row = self.row(of, kind, at, next_execution);
+        self.0.push(NoteRow { partner: working, ..row });
+    }
+
     /// How many notes the command that makes the next one has made before.
     fn place(&self, sequence: Sequence) -> u64 {
         self.0.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.place + 1)
@@ -158,6 +175,10 @@ pub enum Befell {
         /// Why.
         why: CancelReason,
     },
+    /// It waits until this order is executed wholly.
+    Pends(OrderId),
+    /// That order was, and so it was placed.
+    Released,
 }
 
 /// Of note `n` of order `o`.
@@ -213,6 +234,8 @@ fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
         (Some(trigger), ..) if is(Kind::Triggered) => Befell::Triggered(trigger),
         (_, Some(partner), _) if is(Kind::Linked) => Befell::Linked(partner),
         (.., Some(((before, after), why))) if is(Kind::Amended) => Befell::Amended { before, after, why },
+        (_, Some(working), _) if is(Kind::Pends) => Befell::Pends(working),
+        _ if is(Kind::Released) => Befell::Released,
         // A kind that this program does not know, or an order that waited for nothing.
         _ => return Err(StoreError::Unreadable { column: "notes.kind".to_owned() }),
     };

@@ -38,6 +38,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, name: "0017_amendments.sql", sql: include_str!("../migrations/0017_amendments.sql") },
     Migration { version: 18, name: "0018_groups.sql", sql: include_str!("../migrations/0018_groups.sql") },
     Migration { version: 19, name: "0019_trails.sql", sql: include_str!("../migrations/0019_trails.sql") },
+    Migration { version: 20, name: "0020_pending.sql", sql: include_str!("../migrations/0020_pending.sql") },
 ];
 
 /// What `migrate` did.

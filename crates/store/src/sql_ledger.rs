@@ -80,6 +80,8 @@ impl Ledger for SqlLedger {
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
             | Command::PlaceIceberg { .. }
             | Command::PlaceTrailing { .. }
             | Command::ChangeRules { .. }

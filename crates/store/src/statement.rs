@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 14] = [
+const FUNCTIONS: [(&str, usize); 15] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -27,6 +27,7 @@ const FUNCTIONS: [(&str, usize); 14] = [
     ("write_amendments", 8),
     ("write_groups", 2),
     ("write_trails", 9),
+    ("write_pendings", 14),
 ];
 
 fn parameter_count() -> usize {
@@ -62,6 +63,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         phases,
         groups,
         trails,
+        pendings,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -150,6 +152,12 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(trails.opened(), row => row.order.0, row.distance(), row.bips()));
     all.extend(columns!(trails.moved(), row => row.order.0, row.trigger.price()));
     all.extend(columns!(trails.reached(), row => row.order.0, row.trigger.price(), row.turn.sequence.0, row.turn.nth));
+    all.extend(columns!(&pendings.opened, row => row.0.0, row.1.0));
+    all.extend(columns!(&pendings.closed, order => order.0));
+    all.extend(columns!(&pendings.released, row => row.0.0, row.1.sequence.0, row.1.nth));
+    let pended: fn(&NoteRow) -> bool = |row| matches!(row.kind, Kind::Pends | Kind::Released);
+    all.extend(columns!(notes.rows(), if pended, row => row.order.0, row.account.0, row.kind.name(),
+        row.partner.map(|working| working.0), row.time, row.sequence.0, row.place, row.next_execution));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

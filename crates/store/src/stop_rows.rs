@@ -12,10 +12,12 @@ pub(crate) struct StopRows {
     /// Orders that were open before these commands, canceled by them: any of them may have waited.
     pub(crate) canceled: Vec<OrderId>,
     pub(crate) reached: Vec<ReachedRow>,
-    /// Of the orders that these commands opened, by id.
+    /// Of the orders that these commands opened, or placed because another one was executed.
     pub(crate) waiting: Vec<WaitingRow>,
     /// By symbol.
     pub(crate) watched: Vec<WatchedRow>,
+    /// Where in `waiting` each order is.
+    places: BTreeMap<OrderId, usize>,
     /// Where in `waiting` the orders are whose trigger was not reached.
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
     /// How many triggers and orders that follow the market were reached.
@@ -74,6 +76,7 @@ impl StopRows {
         self.waiting.clear();
         self.watched.clear();
         self.queues.clear();
+        self.places.clear();
         (self.turns, self.executions) = (0, 0);
     }
 
@@ -86,6 +89,7 @@ impl StopRows {
     /// An order was opened that waits.
     pub(crate) fn open(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger) {
         self.queues.entry((symbol, trigger)).or_default().push(self.waiting.len());
+        self.places.insert(order, self.waiting.len());
         self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, waits: true });
     }
 
@@ -119,17 +123,15 @@ impl StopRows {
 
     /// An order was canceled that was opened by these commands, or before.
     pub(crate) fn cancel(&mut self, order: OrderId, is_older: bool) {
-        if is_older {
+        // An older one may have come to wait by these commands.
+        if !self.waits_no_more(order) && is_older {
             self.canceled.push(order);
-        } else {
-            self.waits_no_more(order);
         }
     }
 
     /// Whether it is among those that these commands opened to wait.
     fn waits_no_more(&mut self, order: OrderId) -> bool {
-        let found = self.waiting.binary_search_by_key(&order, |row| row.order);
-        found.is_ok_and(|at| {
+        self.places.get(&order).is_some_and(|&at| {
             self.waiting[at].waits = false;
             true
         })

@@ -36,20 +36,22 @@ const COUNTS: &str = "
         (SELECT coalesce(sum(balance), 0) FROM pricetime.accounts)
             + (SELECT coalesce(sum(o.limit_price * r.open), 0)
                FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
-               WHERE o.side = 'buy' AND o.kind <> 'market')
+               LEFT JOIN pricetime.pending p ON p.order_id = r.order_id
+               WHERE o.side = 'buy' AND o.kind <> 'market' AND p.order_id IS NULL)
             - (SELECT coalesce(sum(least(o.limit_price * r.open, p.limit_price * r.open)), 0)
                FROM pricetime.links l JOIN pricetime.resting r ON r.order_id = l.order_id
                JOIN pricetime.orders o ON o.id = l.order_id JOIN pricetime.orders p ON p.id = l.partner
                WHERE o.side = 'buy' AND o.kind <> 'market' AND p.kind <> 'market')
     FROM pricetime.kept k";
-/// Symbols whose shares are not those that were issued. Two orders that are linked hold theirs once.
+/// Symbols whose shares are not those that were issued. Two orders that are linked hold theirs once, and those that wait for others none.
 const SHARES: &str = "
     SELECT s.name FROM pricetime.symbols s
     LEFT JOIN (SELECT symbol, sum(shares) AS shares FROM pricetime.positions GROUP BY symbol) p ON p.symbol = s.number
     LEFT JOIN (
         SELECT o.symbol, sum(r.open) AS shares FROM pricetime.resting r
         JOIN pricetime.orders o ON o.id = r.order_id LEFT JOIN pricetime.links l ON l.partner = r.order_id
-        WHERE o.side = 'sell' AND l.partner IS NULL GROUP BY o.symbol
+        LEFT JOIN pricetime.pending p ON p.order_id = r.order_id
+        WHERE o.side = 'sell' AND l.partner IS NULL AND p.order_id IS NULL GROUP BY o.symbol
     ) h ON h.symbol = s.number
     WHERE s.issued <> coalesce(p.shares, 0) + coalesce(h.shares, 0) LIMIT 1";
 /// Orders whose shares are not what is open, executed and canceled of them and was taken off them.
@@ -68,7 +70,8 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0) + coalesce(d.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited. As far as these are
+/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited for a price or for another
+/// order. As far as these are
 /// kept: a comparison with what is gone is no fault.
 /// The price is the limit of the other one, unless both rested: an auction's is that of all.
 const EXECUTIONS: &str = "
@@ -76,8 +79,9 @@ const EXECUTIONS: &str = "
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
-        OR CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order
-            ELSE o.trigger_price IS NULL AND o.id < e.buy_order END
+        OR (CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order
+            ELSE o.trigger_price IS NULL AND o.id < e.buy_order END AND NOT EXISTS (SELECT FROM pricetime.notes n
+            WHERE n.order_id = CASE e.aggressor WHEN 'buy' THEN b.id ELSE o.id END AND n.kind = 'released'))
         OR (e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
             AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))
     LIMIT 1";
@@ -110,7 +114,21 @@ const WAITING: &str = "
         OR (o.trigger_price IS DISTINCT FROM w.trigger_price AND t.order_id IS NULL)
         OR o.trigger_from_below IS DISTINCT FROM w.from_below
         OR (w.follows AND (t.order_id IS NULL OR w.reached_sequence IS NOT NULL OR w.from_below <> (o.side = 'buy')))
-        OR r.queued_sequence > 0
+        OR (r.queued_sequence > 0 AND NOT EXISTS (
+            SELECT FROM pricetime.notes n WHERE n.order_id = w.order_id AND n.kind = 'released'
+        ))
+    LIMIT 1";
+/// Orders that wait for others and are not open, or that were placed with other accounts or for other symbols than those, or that are
+/// told to be placed.
+const PENDING: &str = "
+    SELECT p.order_id FROM pricetime.pending p
+    LEFT JOIN pricetime.orders o ON o.id = p.order_id
+    LEFT JOIN pricetime.resting r ON r.order_id = p.order_id
+    LEFT JOIN pricetime.orders w ON w.id = p.working
+    LEFT JOIN pricetime.waiting t ON t.order_id = p.order_id
+    WHERE o.shares IS DISTINCT FROM r.open OR t.order_id IS NOT NULL OR r.queued_sequence > 0
+        OR (p.working >= (SELECT first_order FROM pricetime.kept) AND (w.account IS DISTINCT FROM o.account
+            OR coalesce(w.symbol, o.symbol) IS DISTINCT FROM o.symbol))
     LIMIT 1";
 
 /// References to rows that are not there: the hot tables have no foreign keys.
@@ -172,6 +190,7 @@ pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), Stor
         (EXECUTIONS, "the two orders do not agree with execution"),
         (CANCELLATIONS, "whose it is or why it ended is not what cancellations says of order"),
         (NOTES, "whose it is, that it waits or what it is linked with is not what notes says of order"),
+        (PENDING, "open, and of the account and symbol of its working order, is not what pending says of order"),
         (WAITING, "open and as it was placed is not what waiting says of order"),
         (CLIENT_ORDERS, "whose it is or when it was done is not what client_orders says of order"),
     ] {

@@ -158,6 +158,16 @@ const UNDO: &[(i64, &str)] = &[
          DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails;
          ALTER TABLE pricetime.waiting DROP COLUMN follows",
     ),
+    // Its views took the place of others: see `take_back`.
+    (
+        20,
+        "DROP VIEW pricetime.fee_schedule, pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book,
+            pricetime.trades, pricetime.account_summary;
+         DROP FUNCTION pricetime.write_pendings; DROP TABLE pricetime.pending;
+         ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check, DROP CONSTRAINT notes_partner_check;
+         ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered', 'linked', 'amended')),
+            ADD CONSTRAINT notes_partner_check CHECK ((kind = 'linked') = (partner IS NOT NULL))",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -155,6 +155,10 @@ impl Problem {
             Reject::DisplayOffLot { .. } => (Is::UNPROCESSABLE_ENTITY, "off-lot", "Not a multiple of the lot size"),
             Reject::NotCanceled => (Is::CONFLICT, "not-canceled", "Not canceled"),
             Reject::ClientOrderIdTaken { .. } => (Is::CONFLICT, "client-order-id-taken", "Client order id taken"),
+            Reject::CannotWork => (Is::UNPROCESSABLE_ENTITY, "cannot-work", "Others cannot wait for it"),
+            Reject::NotWorking => (Is::CONFLICT, "not-working", "No order to wait for"),
+            Reject::CannotPend { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-pend", "Cannot wait for that order"),
+            Reject::AmendsPending { .. } => (Is::CONFLICT, "amends-pending", "Not placed yet"),
             Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };

@@ -114,9 +114,10 @@ values! {
     /// `decrement`: both lose the shares that they would have executed, and the one that has none left is canceled.
     SelfTrade "SelfTrade" one_of(&["allowed", "cancel_newest", "cancel_oldest", "cancel_both", "decrement"]);
     /// Why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a kind whose rest does not stay;
-    /// `refused`: it was triggered, and would have been refused then; `expired`: its time came; `self_trade`: it met an order of its own
-    /// account; `linked`: something happened to the order that it was linked with.
-    CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked"]);
+    /// `refused`: it was triggered, or the order that it waited for was executed, and it would have been refused then; `expired`: its time came; `self_trade`: it met an order of its own
+    /// account; `linked`: something happened to the order that it was linked with; `not_placed`: it waited for an order that ended without
+    /// being executed wholly.
+    CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed"]);
     /// A time at which an order ends: microseconds since the Unix epoch.
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
     /// An order is open until all of it is executed, or the rest is canceled.

@@ -315,6 +315,8 @@ impl Maker {
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
             | Event::TrailGiven { .. }

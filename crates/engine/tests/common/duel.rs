@@ -170,6 +170,9 @@ impl Duel {
         }
         grouped::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         phased::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
+        if self.model.open_orders().any(|order| order.pends_on.is_some()) {
+            self.situations.count("state: imported with orders that wait for others");
+        }
         if self.model.open_orders().any(|order| order.waits) {
             self.situations.count("state: imported with orders that wait");
         }

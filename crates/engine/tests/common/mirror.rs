@@ -25,6 +25,8 @@ pub struct Mirror {
     trails: BTreeMap<OrderId, (Trail, Trigger)>,
     sides: BTreeMap<OrderId, Side>,
     reached: Vec<OrderId>,
+    /// Orders that wait for another one, and for which.
+    pending: BTreeMap<OrderId, OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     /// How many shares orders show at a time, and how many they show now. Those of done orders are left.
     displays: BTreeMap<OrderId, Shares>,
@@ -73,6 +75,19 @@ impl Mirror {
                     self.waiting.entry((symbol, trigger)).or_default().push(order);
                 }
             }
+            Event::OrderPends { order, is_second, placed: NewOrder { symbol, shares, .. }, .. } => {
+                assert_eq!(self.open.insert(order, shares), None);
+                self.symbols.insert(order, symbol);
+                self.pending.insert(order, Event::working(order, is_second));
+            }
+            Event::OrderReleased { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
+                assert_eq!(self.open.get(&order), Some(&shares), "an order that waits has what it was asked with");
+                let working = self.pending.remove(&order).expect("it waited");
+                assert!(!self.open.contains_key(&working), "the working order was executed");
+                if let Some(trigger) = trigger {
+                    self.waiting.entry((symbol, trigger)).or_default().push(order);
+                }
+            }
             Event::TriggerReached { symbol, trigger } => {
                 let reached = self.waiting.remove(&(symbol, trigger)).expect("somebody waits for what is reached");
                 self.reached.extend(reached);
@@ -105,6 +120,7 @@ impl Mirror {
             Event::Executed { symbol, .. } if self.closed.contains(&symbol) => panic!("it executes and is not open"),
             Event::Executed { maker, aggressor, shares, .. } | Event::Uncrossed { maker, aggressor, shares, .. } => {
                 for order in [maker, aggressor] {
+                    assert!(!self.pending.contains_key(&order), "what waits for another order does not execute");
                     assert!(!self.links.contains_key(&order), "a linked order executes alone");
                 }
                 self.take(maker, shares);
@@ -157,6 +173,7 @@ impl Mirror {
                     assert_eq!(why, CancelReason::Linked, "the other one is canceled first");
                 }
                 assert_eq!(self.open.remove(&order), Some(shares), "a cancel tells all that was open");
+                self.pending.remove(&order);
                 self.reached.retain(|&reached| reached != order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
@@ -203,6 +220,7 @@ impl Mirror {
                 assert_eq!(Some(*trigger), order.trigger, "where its trigger is, as events told it");
             }
             assert_eq!(self.links.get(&order.id).copied(), model.partner(order.id), "what it is linked with");
+            assert_eq!(self.pending.get(&order.id).copied(), order.pends_on, "what it waits for");
         }
         assert_eq!(
             self.reached.len(),

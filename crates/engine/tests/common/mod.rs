@@ -6,6 +6,7 @@ pub mod duel;
 mod grouped;
 pub mod mirror;
 mod parts;
+mod pended;
 mod phased;
 pub mod ruled;
 pub mod situations;
@@ -59,6 +60,9 @@ impl Market {
         }
         if self.seed & 192 != 0 {
             workload = workload.with_trails();
+        }
+        if self.seed & 128 == 128 {
+            workload = workload.with_pendings();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

@@ -80,7 +80,7 @@ impl Before {
 
 /// Orders that wait for nothing but that their symbols open.
 pub fn held_back(model: &Model) -> usize {
-    model.all_reached_orders() - model.reached_orders()
+    model.held_back_orders()
 }
 
 /// Whether an order rests and hides some of its shares.

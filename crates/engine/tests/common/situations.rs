@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, parts, phased, ruled, terms, trails};
+use super::{charged, grouped, parts, pended, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -156,6 +156,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(phased::ALL)
         .chain(grouped::ALL)
         .chain(trails::ALL)
+        .chain(pended::ALL)
 }
 
 /// How often each was met.
@@ -241,6 +242,9 @@ impl Situations {
         }
         let Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) = *op else { return };
         let Some(order) = model.open_orders().find(|open| open.id == order) else { return };
+        if order.pends_on.is_some() {
+            return self.count("pending: canceled by itself");
+        }
         if order.waits {
             return self.count("cancel: of one that waits");
         }
@@ -260,6 +264,15 @@ impl Situations {
 
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        // What becomes of orders that wait for others is counted there alone.
+        if let Op::Command(Command::PlacePending { .. }) = op {
+            if let Reply::Rejected(reject) = reply {
+                self.count(rejected(reject));
+            }
+            return;
+        }
+        let events = &pended::without(events, model)[..];
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
@@ -301,6 +314,7 @@ impl Situations {
             Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
                 self.count(match (status.open.is_zero(), status.canceled, status.executions.len()) {
+                    (false, _, _) if status.pends_on.is_some() => "query: pends",
                     (false, _, _) if status.waits.is_some() => "query: waits",
                     (false, _, 0) => "query: open",
                     (false, _, _) => "query: open and executed",
@@ -396,7 +410,9 @@ impl Situations {
             | Command::FreeClientOrderId { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. } => panic!("creates nothing"),
+            | Command::PlaceTrailing { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. } => panic!("creates nothing"),
         });
     }
 
@@ -720,6 +736,10 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => {
             parts::rejected(reject).expect("it is one of those")
         }
+        Reject::CannotWork => "rejected: cannot work",
+        Reject::NotWorking => "rejected: not working",
+        Reject::CannotPend { .. } => "rejected: cannot pend",
+        Reject::AmendsPending { .. } => "rejected: amends pending",
         Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
         Reject::NothingToTrail | Reject::TrailTooFar { .. } => trails::rejected(reject).expect("it is one of those"),
         Reject::TooManyTrails { .. } => panic!("these markets have few orders"),

@@ -112,6 +112,11 @@ impl View {
                     self.give_trail(order, trail);
                 }
             }
+            StateItem::Pending { order, account, placed, working, .. } => {
+                let pends =
+                    Open { pends_on: Some(working), waits: false, ..Open::of(order, account, placed, Time::ZERO) };
+                self.enter_pending(pends);
+            }
             StateItem::Watch { symbol, last } => self.listings[symbol.0 as usize].reference = last,
             StateItem::Link { .. } => {}
             StateItem::Phase { symbol, phase } => self.listings[symbol.0 as usize].phase = phase,

@@ -46,6 +46,8 @@ impl View {
             match (slot, what) {
                 (Some(slot), Noted::Triggered(trigger)) => self.orders.set_triggered(slot, trigger, time),
                 (Some(slot), Noted::Linked(partner)) => self.orders.set_linked(slot, partner),
+                // The state says which orders wait for others still.
+                (Some(_), Noted::Pends(_) | Noted::Released) => {}
                 // It is told of again, or was done by a command that comes again.
                 (None, _) => {}
             }

@@ -95,7 +95,8 @@ impl Market {
         // Where symbols have rules less is traded.
         let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_fees() } else { workload };
-        Market { workload: if seed % 4 == 1 { workload.with_phases() } else { workload }, ..market }
+        let workload = if seed % 4 == 1 { workload.with_phases() } else { workload };
+        Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market }
     }
 
     /// A turn of a few commands.
@@ -229,6 +230,14 @@ impl Market {
                 next_trade: self.trades.len() as u64 + 1,
                 place: self.place(sequence),
             }),
+            Event::OrderPends { order, account, is_second, placed } => {
+                self.placed.insert(order, time);
+                let what = Noted::Pends(Event::working(order, is_second));
+                self.note_pending((order, account), &placed, what, (time, sequence));
+            }
+            Event::OrderReleased { order, account, placed } => {
+                self.note_pending((order, account), &placed, Noted::Released, (time, sequence));
+            }
             Event::OrdersLinked { order, partner, account, symbol, side } => {
                 for (order, partner) in [(order, partner), (partner, order)] {
                     self.notes.push(Note {
@@ -278,6 +287,19 @@ impl Market {
         u32::try_from(notes + amended).unwrap()
     }
 
+    fn note_pending(
+        &mut self,
+        (order, account): (OrderId, AccountIndex),
+        placed: &NewOrder<SymbolIndex>,
+        what: Noted,
+        (time, sequence): (Time, Sequence),
+    ) {
+        let NewOrder { symbol, side, .. } = *placed;
+        let next_trade = self.trades.len() as u64 + 1;
+        let place = self.place(sequence);
+        self.notes.push(Note { order, account, symbol, side, what, time, sequence, next_trade, place });
+    }
+
     pub fn check(&self, view: &View) {
         assert_eq!(view.sequence(), self.engine.sequence());
         assert_eq!(view.open_orders(), self.model.open_orders().len());
@@ -298,6 +320,7 @@ impl Market {
             for order in view.orders_of(index) {
                 let expected = self.model.order(order.order);
                 assert_eq!((order.waits, order.until), (expected.waits, expected.until));
+                assert_eq!(order.pends_on, expected.pends_on);
                 assert_eq!(order.iceberg, expected.iceberg());
                 assert_eq!(view.partner(order.order), self.model.partner(order.order));
             }
@@ -417,7 +440,7 @@ impl Market {
     pub fn linked_with(&self, order: OrderId) -> Option<OrderId> {
         self.notes.iter().filter(|note| note.order == order).find_map(|note| match note.what {
             Noted::Linked(partner) => Some(partner),
-            Noted::Triggered(_) => None,
+            Noted::Triggered(_) | Noted::Pends(_) | Noted::Released => None,
         })
     }
 

@@ -75,6 +75,7 @@ fn an_open_order_is_told_to_its_account_with_what_it_shows() {
         open: shares(3_000_000_000),
         waits: None,
         trail: None,
+        pends_on: None,
         until: None,
         iceberg: Some(Iceberg { display: shares(1_000_000_000), shown: shares(250_000_000) }),
         canceled: None,

@@ -49,6 +49,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
         open: shares(1_050_000_000),
         waits: None,
         trail: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -69,6 +70,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
             open: Shares::ZERO,
             waits: None,
             trail: None,
+            pends_on: None,
             until: None,
             iceberg: None,
             canceled,
@@ -82,6 +84,7 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
         open: Shares::ZERO,
         waits: None,
         trail: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -104,6 +107,7 @@ fn a_cancel_tells_what_was_canceled_and_what_executed() {
             open: Shares::ZERO,
             waits: None,
             trail: None,
+            pends_on: None,
             until: None,
             iceberg: None,
             canceled,
@@ -173,6 +177,7 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
         open: Shares::ZERO,
         waits: None,
         trail: None,
+        pends_on: None,
         until: None,
         iceberg: None,
         canceled: None,
@@ -209,8 +214,17 @@ fn an_execution_tells_its_fee() {
     let executions: Vec<Execution> =
         executions().into_iter().zip(fees).map(|(execution, fee)| Execution { fee, ..execution }).collect();
     let (order, open) = (OrderId(7), Shares::ZERO);
-    let status =
-        Status { order, open, waits: None, trail: None, until: None, iceberg: None, canceled: None, executions: 0..3 };
+    let status = Status {
+        order,
+        open,
+        waits: None,
+        trail: None,
+        pends_on: None,
+        until: None,
+        iceberg: None,
+        canceled: None,
+        executions: 0..3,
+    };
     let documents = parse("<transactions id='1'><query id='7'/></transactions>");
     let mut out = Vec::new();
     write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &executions, &REPLY_LIMITS);

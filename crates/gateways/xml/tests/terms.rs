@@ -136,6 +136,7 @@ fn an_open_order_is_shown_with_the_time_at_which_it_ends() {
         open: Shares::from_units(100_000_000).unwrap(),
         waits: None,
         trail: None,
+        pends_on: None,
         until: Deadline::new(Time(4_102_444_800_500_000)),
         iceberg: None,
         canceled: None,

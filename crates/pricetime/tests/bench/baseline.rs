@@ -64,8 +64,8 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules, ChangeTier,
             CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares,
-            PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
-            PlaceTrailing,
+            PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
+            PlaceTrailing, PlaceWorking,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -90,6 +90,8 @@ impl Both {
             | CreateOldSymbol { .. }
             | AmendOrder { .. }
             | PlaceLinked { .. }
+            | PlaceWorking { .. }
+            | PlacePending { .. }
             | PlaceIceberg { .. }
             | PlaceTrailing { .. }
             | ActivateReached

@@ -25,6 +25,7 @@ mod large_market;
 mod one_market;
 mod order_kinds;
 mod order_lists;
+mod pending;
 mod phases;
 mod replace;
 mod rest;

@@ -10,6 +10,7 @@ mod demo;
 mod framing;
 mod icebergs;
 mod linked;
+mod pending;
 mod requests;
 mod terms;
 mod two_servers;

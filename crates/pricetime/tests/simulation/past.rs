@@ -75,6 +75,8 @@ impl Past {
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
+            | Event::OrderPends { .. }
+            | Event::OrderReleased { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }
             | Event::TriggerReached { .. }

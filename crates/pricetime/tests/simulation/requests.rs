@@ -139,7 +139,9 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
             | Command::PlaceIceberg { account, .. }
-            | Command::PlaceTrailing { account, .. },
+            | Command::PlaceTrailing { account, .. }
+            | Command::PlaceWorking { account, .. }
+            | Command::PlacePending { account, .. },
         ) => Some(*account),
         Op::Command(
             Command::CreateAccount { .. }
@@ -194,6 +196,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. }
             | Command::PlaceIceberg { .. }
             | Command::PlaceTrailing { .. }
             | Command::ActivateReached
@@ -241,9 +245,13 @@ fn push_transaction(body: &mut String, op: &Op) {
             Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. },
+            | Command::PlaceTrailing { .. }
+            | Command::PlaceWorking { .. }
+            | Command::PlacePending { .. },
         ) => {
-            unreachable!("this workload amends, links and hides nothing, and follows no price")
+            unreachable!(
+                "this workload amends, links and hides nothing, follows no price, and nothing waits for others"
+            )
         }
         Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
             unreachable!("it stands behind its cancel")

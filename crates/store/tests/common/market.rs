@@ -96,6 +96,25 @@ impl Market {
         Market { workload: self.workload.with_links(), ..self }
     }
 
+    /// From now on some orders wait until others are executed.
+    pub fn with_pendings(self) -> Market {
+        Market { workload: self.workload.with_pendings(), ..self }
+    }
+
+    fn note_pending(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        kind: &str,
+        partner: &str,
+        (sequence, time): (Sequence, Time),
+    ) {
+        let (next, of_command) = (self.executed.len() + 1, format!("{sequence}|"));
+        let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
+        let note = format!("{sequence}|{place}|{order}|{}|{kind}||{}|{next}|{partner}", account.0, time.0);
+        self.noted.push(note);
+    }
+
     /// From now on some orders show a part of their shares at a time.
     pub fn with_icebergs(self) -> Market {
         Market { workload: self.workload.with_icebergs(), ..self }
@@ -211,6 +230,14 @@ impl Market {
                 let (price, next) = (placed.trigger.unwrap().price(), self.executed.len() + 1);
                 self.noted
                     .push(format!("{sequence}|{place}|{order}|{}|triggered|{price}|{}|{next}||||", account.0, time.0));
+            }
+            Event::OrderPends { order, account, is_second, .. } => {
+                self.placed.insert(order, (sequence, time));
+                let working = Event::working(order, is_second);
+                self.note_pending(order, account, "pends", &working.to_string(), (sequence, time));
+            }
+            Event::OrderReleased { order, account, .. } => {
+                self.note_pending(order, account, "released", "", (sequence, time));
             }
             Event::OrdersLinked { order, partner, account, .. } => {
                 let next = self.executed.len() + 1;

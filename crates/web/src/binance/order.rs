@@ -266,7 +266,11 @@ impl Order {
 pub(super) fn canceled_status(why: CancelReason) -> &'static str {
     match why {
         CancelReason::Asked => "CANCELED",
-        CancelReason::NotResting | CancelReason::Refused | CancelReason::Expired | CancelReason::Linked => "EXPIRED",
+        CancelReason::NotResting
+        | CancelReason::Refused
+        | CancelReason::Expired
+        | CancelReason::Linked
+        | CancelReason::NotPlaced => "EXPIRED",
         CancelReason::SelfTrade => "EXPIRED_IN_MATCH",
     }
 }

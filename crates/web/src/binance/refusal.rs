@@ -207,10 +207,14 @@ impl Refusal {
             Reject::UnknownSymbol => Refusal::unknown_symbol(),
             Reject::UnknownOrder | Reject::NothingOpen => Refusal::unknown_to_cancel(),
             Reject::NothingToAmend => Refusal::unknown_to_amend(),
-            Reject::AmendsUpward { .. } | Reject::AmendsBelowExecuted { .. } | Reject::AmendsOneOfTwo { .. } => {
-                Refusal::not_amended(&format!("{reject}."))
-            }
+            Reject::AmendsUpward { .. }
+            | Reject::AmendsBelowExecuted { .. }
+            | Reject::AmendsOneOfTwo { .. }
+            | Reject::AmendsPending { .. } => Refusal::not_amended(&format!("{reject}.")),
             Reject::NotLinked | Reject::CannotLink { .. } | Reject::DeadlinePassed { .. } => {
+                Refusal::new(-2010, format!("{reject}."))
+            }
+            Reject::CannotWork | Reject::NotWorking | Reject::CannotPend { .. } => {
                 Refusal::new(-2010, format!("{reject}."))
             }
             Reject::DisplayOutOfBounds { display, most, .. } if display > most => {

@@ -262,7 +262,11 @@ impl Happened<'_> {
             Happened::Canceled(_, CancelReason::Asked) => "CANCELED",
             Happened::Canceled(
                 _,
-                CancelReason::NotResting | CancelReason::Refused | CancelReason::Expired | CancelReason::Linked,
+                CancelReason::NotResting
+                | CancelReason::Refused
+                | CancelReason::Expired
+                | CancelReason::Linked
+                | CancelReason::NotPlaced,
             ) => "EXPIRED",
         }
     }

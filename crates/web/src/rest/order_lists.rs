@@ -1,9 +1,11 @@
-//! Placing two orders of which one cancels the other: both are placed, or none.
+//! Placing orders that belong together: two of which one cancels the other, or one and those that are placed when it is executed. All are
+//! placed, or none.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use exchange::{PairFault, Which, linked, placed_pair};
+use engine::{Command, Op};
+use exchange::{Answer, PairFault, PendingFault, Which, linked, pending, placed_pair, placed_tree};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,71 +16,131 @@ use crate::shapes::PlacedShape;
 use crate::site::Site;
 use crate::values;
 
-/// Two orders to place. They are of one account, symbol, side and number of shares. One waits for a price; the other one waits too, or
-/// is post-only.
+/// Orders to place. They are of one account and symbol.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PlaceOrderList)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaceOrderListBody {
-    #[schema(min_items = 2, max_items = 2)]
+    #[serde(default)]
+    kind: ListKind,
+    #[schema(min_items = 2, max_items = 3)]
     orders: Vec<PlaceOrderBody>,
 }
 
-/// Two orders that were placed and linked.
+/// What the orders of a list have to do with each other. `oco`: of two orders of one side and number of shares one is canceled as soon as
+/// something happens to the other; one waits for a price, and the other one waits too, or is post-only. `oto`: the second order is placed
+/// when the first one, a limit or post-only order, is executed wholly. `otoco`: so are the second and the third, which are then as two of
+/// `oco` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = OrderListKind)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ListKind {
+    #[default]
+    Oco,
+    Oto,
+    Otoco,
+}
+
+/// Orders that were placed together.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlacedOrderList)]
 pub(crate) struct PlacedOrderListShape {
     /// The id of the first one.
     #[schema(value_type = values::Order)]
     order_list_id: u64,
-    #[schema(min_items = 2, max_items = 2)]
-    orders: [PlacedShape; 2],
+    #[schema(min_items = 2, max_items = 3)]
+    orders: Vec<PlacedShape>,
 }
 
-/// Places two orders of which one is canceled as soon as something happens to the other: it executes, is triggered, canceled or ends.
+/// Places two orders of which one is canceled as soon as something happens to the other: it executes, is triggered, canceled or ends. Or
+/// an order, and one or two that wait until it is executed wholly; they have their ids at once, hold nothing until then, and are canceled
+/// if it ends otherwise.
 #[utoipa::path(
     post, path = "/order-lists", operation_id = "placeOrderList", tag = "Orders",
     request_body = PlaceOrderListBody,
-    responses((status = 201, description = "Both are placed", body = PlacedOrderListShape),
-        (status = 200, description = "Both were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
+    responses((status = 201, description = "All are placed", body = PlacedOrderListShape),
+        (status = 200, description = "All were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
     extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<PlaceOrderListBody>,
 ) -> Result<(StatusCode, Json<PlacedOrderListShape>), Problem> {
-    let two = <[PlaceOrderBody; 2]>::try_from(asked.orders);
-    let [first, second] = two.map_err(|_| Problem::field("orders", "these are two orders"))?;
-    let first = Placing::read(first).map_err(|problem| problem.within(FIRST))?;
-    let second = Placing::read(second).map_err(|problem| problem.within(SECOND))?;
-    if first.account() != second.account() {
-        return Err(Problem::field("account", "two orders that are linked are of one account").within(SECOND));
-    }
-    let ops = linked(first.command(), second.command()).map_err(|fault| {
-        let field = match fault {
-            PairFault::TakesAtOnce(Which::First) => FIRST,
-            PairFault::TakesAtOnce(Which::Second) => SECOND,
-            PairFault::Funds
-            | PairFault::Display
-            | PairFault::TrailsSecond
-            | PairFault::Symbol
-            | PairFault::Side
-            | PairFault::Shares
-            | PairFault::NeitherWaits => "orders",
+    let PlaceOrderListBody { kind, orders } = asked;
+    if orders.len() != kind.orders() {
+        let these = match kind {
+            ListKind::Oco | ListKind::Oto => "these are two orders",
+            ListKind::Otoco => "these are three orders",
         };
-        Problem::field(field, fault.to_string())
-    })?;
+        return Err(Problem::field("orders", these));
+    }
+    let read = |(place, order)| Placing::read(order).map_err(|problem: Problem| problem.within(ORDERS[place]));
+    let orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
+    if let Some(other) = orders.iter().position(|order| order.account() != orders[0].account()) {
+        let why = match kind {
+            ListKind::Oco => "two orders that are linked are of one account",
+            ListKind::Oto | ListKind::Otoco => "orders that wait for another one are of its account",
+        };
+        return Err(Problem::field("account", why).within(ORDERS[other]));
+    }
+    let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
+    let ops = kind.ops(&commands)?;
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
-    let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
-    let placed = placed_pair(&one, &other).map_err(|(which, why)| {
-        let field = if which == Which::First { FIRST } else { SECOND };
-        problem::reply(*why).err().unwrap_or_else(Problem::unknown_outcome).within(field)
+    let (ids, repeated) = kind.placed(&answers).map_err(|(place, why)| {
+        problem::reply(why).err().unwrap_or_else(Problem::unknown_outcome).within(ORDERS[place])
     })?;
-    let [one, other] = placed.orders;
-    let orders = [first.placed(&site, one).await?, second.placed(&site, other).await?];
-    let status = if placed.repeated { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Json(PlacedOrderListShape { order_list_id: one.0, orders })))
+    let mut placed = Vec::with_capacity(orders.len());
+    for (order, &id) in orders.iter().zip(&ids) {
+        placed.push(order.placed(&site, id).await?);
+    }
+    let status = if repeated { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(PlacedOrderListShape { order_list_id: ids[0].0, orders: placed })))
 }
 
-const FIRST: &str = "orders.0";
-const SECOND: &str = "orders.1";
+const ORDERS: [&str; 3] = ["orders.0", "orders.1", "orders.2"];
+
+impl ListKind {
+    /// How many orders it has.
+    fn orders(self) -> usize {
+        match self {
+            ListKind::Oco | ListKind::Oto => 2,
+            ListKind::Otoco => 3,
+        }
+    }
+
+    fn ops(self, orders: &[Command]) -> Result<Vec<Op>, Problem> {
+        let malformed = |field, why: String| Problem::field(field, why);
+        match self {
+            ListKind::Oco => linked(orders[0], orders[1]).map(Vec::from).map_err(|fault| {
+                let field = match fault {
+                    PairFault::TakesAtOnce(Which::First) => ORDERS[0],
+                    PairFault::TakesAtOnce(Which::Second) => ORDERS[1],
+                    PairFault::Funds
+                    | PairFault::Display
+                    | PairFault::TrailsSecond
+                    | PairFault::Symbol
+                    | PairFault::Side
+                    | PairFault::Shares
+                    | PairFault::NeitherWaits => "orders",
+                };
+                malformed(field, fault.to_string())
+            }),
+            ListKind::Oto | ListKind::Otoco => pending(orders[0], &orders[1..])
+                .map_err(|fault: PendingFault| malformed(ORDERS[fault.place()], fault.to_string())),
+        }
+    }
+
+    /// The ids of the orders, and whether they were placed before. Errors: which one was refused, and with what.
+    fn placed(self, answers: &[Answer]) -> Result<(Vec<engine::OrderId>, bool), (usize, Answer)> {
+        match (self, answers) {
+            (ListKind::Oco, [first, second]) => match placed_pair(first, second) {
+                Ok(pair) => Ok((pair.orders.to_vec(), pair.repeated)),
+                Err((which, why)) => Err((if which == Which::First { 0 } else { 1 }, *why)),
+            },
+            (ListKind::Oco | ListKind::Oto | ListKind::Otoco, _) => match placed_tree(answers) {
+                Ok(tree) => Ok((tree.orders, tree.repeated)),
+                Err((place, why)) => Err((place, *why)),
+            },
+        }
+    }
+}

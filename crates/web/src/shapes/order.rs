@@ -146,6 +146,10 @@ pub(crate) struct OrderShape {
     #[schema(value_type = values::Order)]
     #[serde(skip_serializing_if = "Option::is_none")]
     linked_with: Option<u64>,
+    /// The order that is to be executed wholly before it is placed; absent once it is. Until then it holds nothing and stands in no book.
+    #[schema(value_type = values::Order)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pends_on: Option<u64>,
     /// When what is open of it is canceled. None of an order that is done.
     #[schema(value_type = Option<values::Time>, required = true)]
     until: Option<u64>,
@@ -215,11 +219,12 @@ impl OrderShape {
                 let trail = standing.and_then(|standing| standing.trail);
                 // What it waits for may have moved since it was placed.
                 let trigger = standing.and_then(|standing| standing.trigger).or(open.trigger);
+                let pends_on = standing.and_then(|standing| standing.pends_on);
                 // Of a pair that was imported, only the state says it.
                 let linked = open.linked.or(standing.and_then(|standing| standing.linked));
                 OrderShape::new(
                     Names::of(view, &open),
-                    &Open { waits, until, iceberg, trail, trigger, self_trade, linked, ..open },
+                    &Open { waits, until, iceberg, trail, trigger, pends_on, self_trade, linked, ..open },
                     client_id,
                     Shares::ZERO,
                     None,
@@ -266,6 +271,7 @@ impl OrderShape {
             take_profit,
             self_trade: order.self_trade.name(),
             linked_with: order.linked.map(|partner| partner.0),
+            pends_on: order.pends_on.filter(|_| done.is_none()).map(|working| working.0),
             until: micros(order.until.filter(|_| done.is_none())),
             display: iceberg.map(|iceberg| iceberg.display.to_string()),
             shown: iceberg.map(|iceberg| iceberg.shown.to_string()),

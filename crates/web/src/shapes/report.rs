@@ -22,6 +22,8 @@ pub(crate) enum ReportShape {
     Triggered(TriggeredReport),
     Linked(LinkedReport),
     Amended(AmendedReport),
+    Pending(PendingReport),
+    Released(ReleasedReport),
     Canceled(CanceledReport),
 }
 
@@ -146,6 +148,38 @@ pub(crate) struct AmendedReport {
     why: &'static str,
 }
 
+/// An order that was placed waits until another one is executed wholly.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct PendingReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+    #[schema(value_type = values::Order)]
+    pends_on: u64,
+}
+
+/// The order that it waited for was executed wholly: from now on it is what an order is that was just placed.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct ReleasedReport {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    #[schema(value_type = values::Order)]
+    order_id: u64,
+    #[schema(value_type = values::Symbol)]
+    symbol: String,
+    #[schema(value_type = values::Side)]
+    side: &'static str,
+}
+
 /// What was open of an order was canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
@@ -222,6 +256,21 @@ impl ReportShape {
                     symbol: name(note.symbol),
                     side: side_name(note.side),
                     linked_with: partner.0,
+                }),
+                Noted::Pends(working) => ReportShape::Pending(PendingReport {
+                    sequence: note.sequence.0,
+                    time: note.time.0,
+                    order_id: note.order.0,
+                    symbol: name(note.symbol),
+                    side: side_name(note.side),
+                    pends_on: working.0,
+                }),
+                Noted::Released => ReportShape::Released(ReleasedReport {
+                    sequence: note.sequence.0,
+                    time: note.time.0,
+                    order_id: note.order.0,
+                    symbol: name(note.symbol),
+                    side: side_name(note.side),
                 }),
             },
             Report::Amended(amended) => ReportShape::Amended(AmendedReport {

@@ -63,6 +63,10 @@ pub(super) enum PartKind {
     LinkedFirst,
     /// The op that places the other one.
     LinkedSecond,
+    /// The op that places a working order, or one that waits for it, but for the last of these.
+    OfTree,
+    /// The op that places the last one.
+    LastOfTree,
 }
 
 /// A range of the text.

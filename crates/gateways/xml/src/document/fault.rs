@@ -3,7 +3,7 @@
 use std::fmt;
 
 use engine::{AmountError, GroupError, IdError, Reject, RulesFault, TierError};
-use exchange::PairFault;
+use exchange::{PairFault, PendingFault};
 
 /// A whole document refused: nothing of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,8 @@ pub(super) enum ChildFault<'a> {
     Rules(RulesFault),
     /// Two orders that cannot be linked.
     Pair(PairFault),
+    /// Orders that cannot wait for another one.
+    Pending(PendingFault),
     Tier(TierError),
     Group(GroupError),
     /// An order that cannot be: in words.
@@ -167,6 +169,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::UnknownOrder => Reject::UnknownOrder.fmt(f),
             ChildFault::Rules(fault) => fault.fmt(f),
             ChildFault::Pair(fault) => fault.fmt(f),
+            ChildFault::Pending(fault) => fault.fmt(f),
             ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Group(error) => write!(f, "group {error}"),
             ChildFault::Order(fault) => f.write_str(fault),

@@ -12,7 +12,7 @@ use super::reader::Tag;
 use super::request::{DEPTH, Grammar};
 
 /// An order inside, as it was read: where it is repeated, and what it asks for.
-type Inner<'a> = (Span, Result<Command, ChildFault<'a>>);
+pub(super) type Inner<'a> = (Span, Result<Command, ChildFault<'a>>);
 
 const NOT_TWO: ChildFault<'_> = ChildFault::Order("oco has two orders in it, and nothing else");
 
@@ -85,7 +85,7 @@ impl<'a> Grammar<'a, '_> {
         Ok(first.zip(second).filter(|_| !others).map(|(first, second)| [first, second]))
     }
 
-    fn inner_order(&mut self, account: Result<AccountId, ChildFault<'a>>) -> Inner<'a> {
+    pub(super) fn inner_order(&mut self, account: Result<AccountId, ChildFault<'a>>) -> Inner<'a> {
         const NAMES: [&str; ORDER_FIELDS] = order_names("client-id");
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
@@ -99,7 +99,7 @@ impl<'a> Grammar<'a, '_> {
     }
 
     /// An error in its place, which repeats what stands at `at`.
-    fn refused_pair(&mut self, at: Span, why: ChildFault<'a>) {
+    pub(super) fn refused_pair(&mut self, at: Span, why: ChildFault<'a>) {
         let start = self.documents.text.len();
         self.documents.text.extend_from_within(at.start..at.end);
         self.part(PartKind::Refused, Span::default(), start, Err(why));

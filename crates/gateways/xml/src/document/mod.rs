@@ -14,6 +14,7 @@ mod order_fields;
 mod order_kind;
 mod order_terms;
 mod order_trail;
+mod pending;
 mod reader;
 mod reply;
 mod request;

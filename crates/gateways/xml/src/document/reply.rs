@@ -4,7 +4,7 @@
 use std::fmt;
 
 use engine::{Execution, Reject, Reply, Status, Time};
-use exchange::{Answer, Unavailable, Which, placed_pair};
+use exchange::{Answer, Unavailable, Which, placed_pair, placed_tree};
 
 use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
@@ -61,6 +61,7 @@ pub fn write_reply(
     writer.out.extend_from_slice(b"<results>");
     let mut answers = answers[documents.requests.ops_of(document)].iter();
     let (mut symbol_refused, mut first_of_two) = (None, None);
+    let mut tree = Vec::new();
     for part in documents.parts_of(document) {
         let mut answer = || answers.next().expect("invariant: one answer an op");
         match part.kind {
@@ -81,6 +82,11 @@ pub fn write_reply(
             PartKind::LinkedSecond => {
                 let first = first_of_two.take().expect("invariant: the first of two orders stands before the second");
                 writer.linked([first, (part, answer())]);
+            }
+            PartKind::OfTree => tree.push((part, answer())),
+            PartKind::LastOfTree => {
+                tree.push((part, answer()));
+                writer.tree(&std::mem::take(&mut tree));
             }
             PartKind::Change => writer.changed(part, answer()),
             PartKind::Symbol => {
@@ -214,6 +220,19 @@ impl Writer<'_> {
         }
     }
 
+    /// An order and those that wait for it are told together, or why one of them was refused.
+    fn tree(&mut self, orders: &[(&Part, &Answer)]) {
+        let answers: Vec<Answer> = orders.iter().map(|(_, answer)| (*answer).clone()).collect();
+        match placed_tree(&answers) {
+            Ok(_) => {
+                self.out.extend_from_slice(b"<oto>");
+                orders.iter().for_each(|(part, answer)| self.element(part, answer));
+                self.out.extend_from_slice(b"</oto>");
+            }
+            Err((place, why)) => self.element(orders[place].0, &why),
+        }
+    }
+
     /// A change is told as one, or why it was refused.
     fn changed(&mut self, part: &Part, answer: &Answer) {
         match refusal(answer) {
@@ -278,6 +297,10 @@ impl Writer<'_> {
                     self.out.extend_from_slice(bips.to_string().as_bytes());
                 }
                 Some((None, None)) | None => {}
+            }
+            if let Some(working) = status.pends_on {
+                self.out.extend_from_slice(b"\" pends-on=\"");
+                push_decimal(self.out, working.0);
             }
             if let Some(until) = status.until {
                 self.out.extend_from_slice(b"\" until=\"");

@@ -204,6 +204,10 @@ impl<'a> Grammar<'a, '_> {
                     self.linked(&tag, account)?;
                     continue;
                 }
+                b"oto" => {
+                    self.pending(&tag, account)?;
+                    continue;
+                }
                 b"replace" => self.replace(account),
                 b"amend" => self.amend(account),
                 b"query" => {

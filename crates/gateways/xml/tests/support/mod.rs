@@ -144,6 +144,7 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                     open: Shares::ZERO,
                     waits: None,
                     trail: None,
+                    pends_on: None,
                     until: None,
                     iceberg: None,
                     canceled: None,

@@ -1,0 +1,223 @@
+//! Orders that wait until another one is executed wholly: which order each waits for, and whose turn has come. Knows nothing of books or
+//! accounts.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::command::NewOrder;
+use crate::event::Event;
+use crate::ids::{AccountIndex, OrderId, Sequence, SymbolIndex};
+
+/// An order that waits for another one.
+#[derive(Clone, Copy)]
+pub(crate) struct Pending {
+    pub(crate) order: OrderId,
+    pub(crate) slot: u32,
+    pub(crate) is_second: bool,
+    /// Its working order was executed.
+    pub(crate) is_due: bool,
+    pub(crate) placed: NewOrder<SymbolIndex>,
+}
+
+impl Pending {
+    pub(crate) fn working(&self) -> OrderId {
+        Event::working(self.order, self.is_second)
+    }
+}
+
+/// A working order as the command that placed it left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Working {
+    Open,
+    Executed,
+    /// It ended otherwise.
+    Ended,
+}
+
+/// A working order and those that wait for it, while the commands of their request come.
+#[derive(Clone, Copy)]
+pub(crate) struct Chain {
+    /// The first of these commands, and the last one so far.
+    pub(crate) begun: Sequence,
+    pub(crate) last: Sequence,
+    pub(crate) order: OrderId,
+    pub(crate) account: AccountIndex,
+    pub(crate) symbol: SymbolIndex,
+    pub(crate) working: Working,
+    /// How many are to come.
+    pub(crate) left: u8,
+    /// The first one, if the second one is next.
+    pub(crate) first: Option<NewOrder<SymbolIndex>>,
+}
+
+/// All orders that wait for another one.
+pub(crate) struct Pendings {
+    of_order: BTreeMap<OrderId, Pending>,
+    /// The working orders that were executed, in this order. Some may have none any more that wait, because these were canceled.
+    due: VecDeque<OrderId>,
+    /// How many orders wait for no more than their turn, and the command since which there are any.
+    due_orders: usize,
+    due_since: Sequence,
+    /// The working order that is being placed, and how it ended, if it did.
+    placing: Option<(OrderId, Working)>,
+    /// The last one that was placed. No part of the state that is written down: the orders that wait for it stand behind it in one request,
+    /// and no state is written down inside of a request.
+    pub(crate) chain: Option<Chain>,
+    /// Whether one of them is being placed.
+    is_releasing: bool,
+    /// Whether there was one since this engine began.
+    were_any: bool,
+}
+
+impl Pendings {
+    pub(crate) fn new() -> Pendings {
+        Pendings {
+            of_order: BTreeMap::new(),
+            due: VecDeque::new(),
+            due_orders: 0,
+            due_since: Sequence::ZERO,
+            placing: None,
+            chain: None,
+            is_releasing: false,
+            were_any: false,
+        }
+    }
+
+    /// Whether the end of an order may matter to one that waits.
+    #[inline]
+    pub(crate) fn are_any(&self) -> bool {
+        !self.of_order.is_empty() || self.placing.is_some()
+    }
+
+    /// Whether some wait for no more than their turn.
+    #[inline]
+    pub(crate) fn are_due(&self) -> bool {
+        self.due_orders > 0
+    }
+
+    /// Whether it is the turn of those that wait for no more, at the end of a command: older ones wait for commands of their own, and while the
+    /// other one of two is to come both wait.
+    pub(crate) fn is_their_turn(&self, now: Sequence) -> bool {
+        match self.chain.filter(|chain| chain.last == now) {
+            Some(chain) => chain.left == 0 && self.due_since >= chain.begun,
+            None => self.due_since == now,
+        }
+    }
+
+    pub(crate) fn due_orders(&self) -> usize {
+        self.due_orders
+    }
+
+    pub(crate) fn were_any(&self) -> bool {
+        self.were_any
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.of_order.len()
+    }
+
+    pub(crate) fn is_releasing(&self) -> bool {
+        self.is_releasing
+    }
+
+    pub(crate) fn set_releasing(&mut self, is_releasing: bool) {
+        self.is_releasing = is_releasing;
+    }
+
+    pub(crate) fn get(&self, order: OrderId) -> Option<Pending> {
+        // Few markets have any: the others should not pay for the search.
+        if self.of_order.is_empty() { None } else { self.of_order.get(&order).copied() }
+    }
+
+    /// Those that wait for an order, the first one first.
+    pub(crate) fn of_working(&self, working: OrderId) -> [Option<Pending>; 2] {
+        let of = |behind| {
+            let order = OrderId(working.0.saturating_add(behind));
+            self.of_order.get(&order).copied().filter(|pending| pending.working() == working)
+        };
+        [of(1), of(2)]
+    }
+
+    /// The other one of two that wait for one order.
+    pub(crate) fn partner(&self, pending: &Pending) -> Option<Pending> {
+        self.of_working(pending.working()).into_iter().flatten().find(|other| other.order != pending.order)
+    }
+
+    pub(crate) fn insert(&mut self, pending: Pending, now: Sequence) {
+        self.were_any = true;
+        self.of_order.insert(pending.order, pending);
+        if pending.is_due {
+            self.is_due_from_now_on(pending.working(), 1, now);
+        }
+    }
+
+    /// A working order was executed wholly.
+    pub(crate) fn make_due(&mut self, working: OrderId, now: Sequence) {
+        let mut count = 0usize;
+        for Pending { order, .. } in self.of_working(working).into_iter().flatten() {
+            if let Some(pending) = self.of_order.get_mut(&order) {
+                pending.is_due = true;
+                count = count.saturating_add(1);
+            }
+        }
+        if count > 0 {
+            self.is_due_from_now_on(working, count, now);
+        }
+    }
+
+    fn is_due_from_now_on(&mut self, working: OrderId, count: usize, now: Sequence) {
+        if self.due_orders == 0 {
+            self.due_since = now;
+        }
+        self.due_orders = self.due_orders.saturating_add(count);
+        if self.due.back() != Some(&working) {
+            self.due.push_back(working);
+        }
+    }
+
+    /// It waits no longer. None if it did not.
+    pub(crate) fn remove(&mut self, order: OrderId) -> Option<Pending> {
+        let pending = self.of_order.remove(&order)?;
+        self.due_orders = self.due_orders.saturating_sub(usize::from(pending.is_due));
+        Some(pending)
+    }
+
+    /// Takes out those whose turn is next.
+    pub(crate) fn take_due(&mut self) -> Option<[Option<Pending>; 2]> {
+        loop {
+            let working = self.due.pop_front()?;
+            let due = self.of_working(working);
+            for pending in due.iter().flatten() {
+                self.remove(pending.order);
+            }
+            if due.iter().any(Option::is_some) {
+                return Some(due);
+            }
+        }
+    }
+
+    /// All of them: those whose working order is open, by id, then the others in their order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Pending> {
+        let wait = self.of_order.values().filter(|pending| !pending.is_due);
+        let due = self.due.iter().flat_map(|&working| self.of_working(working)).flatten();
+        wait.chain(due.filter_map(|pending| self.of_order.get(&pending.order)))
+    }
+
+    /// A working order is about to be placed under this id.
+    pub(crate) fn begin(&mut self, working: OrderId) {
+        self.placing = Some((working, Working::Open));
+    }
+
+    /// An order ended.
+    pub(crate) fn note_end(&mut self, order: OrderId, how: Working) {
+        if let Some((working, is)) = &mut self.placing
+            && *working == order
+        {
+            *is = how;
+        }
+    }
+
+    /// The working order was placed, or refused.
+    pub(crate) fn end(&mut self) -> Working {
+        self.placing.take().map_or(Working::Ended, |(_, how)| how)
+    }
+}

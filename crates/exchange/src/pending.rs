@@ -1,0 +1,135 @@
+//! A working order and one or two that wait until it is executed wholly. They are the ops of one request, each behind the one before. It
+//! does not know in what words they are asked for and answered.
+
+use std::fmt;
+
+use engine::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
+
+use crate::answer::Answer;
+use crate::linked::{PairFault, Which, linked};
+
+/// Why orders cannot wait for another one, whatever the market is. Its `Display` is what the client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingFault {
+    /// There are so many of them.
+    Count(usize),
+    /// The working order does not rest, or waits itself.
+    CannotWork,
+    /// This one of those that wait is for money, or shows a part of its shares.
+    CannotPend(Which),
+    /// This one is of another symbol.
+    Symbol(Which),
+    /// Two that wait for one order cannot be linked.
+    Pair(PairFault),
+}
+
+/// A working order and those that wait for it, or waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedTree {
+    /// In the order in which they were asked for, the working order first.
+    pub orders: Vec<OrderId>,
+    /// Whether an earlier request placed them, under the same client order ids.
+    pub repeated: bool,
+}
+
+impl fmt::Display for PendingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PendingFault::Count(count) => write!(f, "{count} orders wait for another one; one or two can"),
+            PendingFault::CannotWork => f.write_str(
+                "the order that others wait for is a limit or post-only order without stop, trail, funds and display",
+            ),
+            PendingFault::CannotPend(_) => {
+                f.write_str("an order that waits for another one has no funds, display or trail")
+            }
+            PendingFault::Symbol(_) => f.write_str("orders that wait for another one have its symbol"),
+            PendingFault::Pair(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl PendingFault {
+    /// Which order it is about, the working order being the first.
+    pub fn place(&self) -> usize {
+        let behind = |which| if which == Which::First { 1 } else { 2 };
+        match *self {
+            PendingFault::Count(_) | PendingFault::CannotWork => 0,
+            PendingFault::CannotPend(which)
+            | PendingFault::Symbol(which)
+            | PendingFault::Pair(PairFault::TakesAtOnce(which)) => behind(which),
+            PendingFault::Pair(
+                PairFault::Funds
+                | PairFault::Display
+                | PairFault::TrailsSecond
+                | PairFault::Symbol
+                | PairFault::Side
+                | PairFault::Shares
+                | PairFault::NeitherWaits,
+            ) => 2,
+        }
+    }
+}
+
+/// The ops that place a working order of an account and have others wait for it, where each command places an order.
+pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, PendingFault> {
+    let (first, second) = match *waiting {
+        [first] => (first, None),
+        [first, second] => (first, Some(second)),
+        _ => return Err(PendingFault::Count(waiting.len())),
+    };
+    let Command::PlaceOrder { account, order, client_id, until } = working else {
+        return Err(PendingFault::CannotWork);
+    };
+    let rests = matches!(order.kind, OrderKind::Limit | OrderKind::PostOnly);
+    if !rests || order.trigger.is_some() {
+        return Err(PendingFault::CannotWork);
+    }
+    let two_wait = second.is_some();
+    let mut ops = vec![Op::Command(Command::PlaceWorking { account, order, client_id, until, two_wait })];
+    for (which, asked) in [(Which::First, Some(first)), (Which::Second, second)] {
+        let Some(asked) = asked else { continue };
+        let Command::PlaceOrder { account, order: waiting, client_id, until } = asked else {
+            return Err(PendingFault::CannotPend(which));
+        };
+        if waiting.symbol != order.symbol {
+            return Err(PendingFault::Symbol(which));
+        }
+        ops.push(Op::Command(Command::PlacePending { account, order: waiting, client_id, until }));
+    }
+    if let Some(second) = second {
+        linked(first, second).map_err(PendingFault::Pair)?;
+    }
+    Ok(ops)
+}
+
+/// What came of a working order and those that were to wait for it. Errors: which one was refused, the working order being the first, and
+/// with what; then none is there, but for what the working order executed at once.
+pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>)> {
+    let other_orders = |order| {
+        let differs = OrderDifference { partner: true, ..OrderDifference::default() };
+        Box::new(Answer::Reply(Reply::Rejected(Reject::ClientOrderIdTaken { order, differs })))
+    };
+    let mut orders = Vec::new();
+    let mut repeated = 0;
+    for (place, answer) in answers.iter().enumerate() {
+        match answer {
+            Answer::Reply(Reply::Opened(order)) => orders.push(*order),
+            Answer::Reply(Reply::Repeated(order)) => {
+                repeated += 1;
+                orders.push(*order);
+            }
+            Answer::Reply(Reply::Rejected(Reject::NotWorking)) if place > 0 && repeated == place => {
+                // The working order was placed before, and not with this one.
+                return Err((0, other_orders(orders[0])));
+            }
+            refused => return Err((place, Box::new(refused.clone()))),
+        }
+    }
+    // Orders are numbered as they are placed, and nothing was placed between them.
+    let are_together = orders.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+    match repeated {
+        0 => Ok(PlacedTree { orders, repeated: false }),
+        _ if repeated == orders.len() && are_together => Ok(PlacedTree { orders, repeated: true }),
+        _ => Err((orders.len() - 1, other_orders(orders[orders.len() - 1]))),
+    }
+}

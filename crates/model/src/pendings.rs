@@ -1,0 +1,276 @@
+//! Orders that wait until another one is executed wholly.
+
+use engine::{
+    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Sequence, Side,
+    StateItem, SymbolIndex,
+};
+
+use crate::exchange::{Model, Order, Terms};
+use crate::links::money_of;
+
+/// A working order whose request may not be over yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    working: OrderId,
+    /// How many orders are to come that wait for it.
+    left: u8,
+    /// The command that placed it.
+    begun: Sequence,
+}
+
+impl Model {
+    /// Places an order that those of the next commands wait for.
+    pub(crate) fn place_working(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        two_wait: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        if asked.trigger.is_some() || !matches!(asked.kind, OrderKind::Limit | OrderKind::PostOnly) {
+            return Err(Reject::CannotWork);
+        }
+        let reply = self.place_under(terms, account, asked, events)?;
+        self.chain = None;
+        if let Reply::Opened(working) = reply {
+            self.chain = Some(Chain { working, left: if two_wait { 2 } else { 1 }, begun: self.sequence });
+        }
+        Ok(reply)
+    }
+
+    /// Has an order wait for the working order of its request. Without it there is neither.
+    pub(crate) fn place_pending(
+        &mut self,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let index = self.account_named(account)?;
+        let is_its = |chain: &Chain| self.order(chain.working).account == index && chain.left > 0;
+        let Some(Chain { working, left, begun }) = self.chain.filter(is_its) else {
+            let told = self.clone().place_under(terms, account, asked, &mut Vec::new());
+            return match told {
+                Ok(Reply::Repeated(_)) | Err(Reject::ClientOrderIdTaken { .. }) => told,
+                _ => Err(Reject::NotWorking),
+            };
+        };
+        let placed = self.pend(working, index, terms, account, asked, events);
+        if let Ok(Reply::Opened(_)) = placed {
+            self.chain = Some(Chain { working, left: left - 1, begun });
+        } else {
+            self.chain = None;
+            if !self.order(working).open.is_zero() {
+                self.cancel_open(working, CancelReason::Linked, events);
+                self.say_if_it_is_done(working, events);
+            }
+            self.end_those_behind(working, CancelReason::NotPlaced, events);
+        }
+        placed
+    }
+
+    fn pend(
+        &mut self,
+        working: OrderId,
+        index: AccountIndex,
+        terms: Terms,
+        account: AccountId,
+        asked: NewOrder,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        if let Some(client_id) = terms.client_id
+            && self.client_order(account, client_id).is_ok()
+        {
+            // It stands for the same order or for another one: nothing is placed.
+            return self.clone().place_under(terms, account, asked, &mut Vec::new());
+        }
+        if let Some(until) = terms.until
+            && until.time() <= self.time
+        {
+            return Err(Reject::DeadlinePassed { until, now: self.time });
+        }
+        let symbol = self.symbol_named(asked.symbol)?;
+        if symbol != self.order(working).symbol {
+            return Err(Reject::CannotPend { order: working });
+        }
+        let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let first = OrderId(working.0 + 1);
+        let is_second = self.orders_placed() >= first.0;
+        if is_second {
+            let before = self.order(first).as_placed();
+            let rests = |order: &NewOrder<SymbolIndex>| order.trigger.is_some() || order.kind == OrderKind::PostOnly;
+            let are_alike = before.side == side && before.shares == shares && rests(&before) && rests(&placed);
+            if !are_alike || (trigger.is_none() && before.trigger.is_none()) {
+                return Err(Reject::CannotLink { order: first });
+            }
+        }
+        if let Some(broken) = self.broken_when_placed(&placed) {
+            return Err(Reject::BreaksRule(broken));
+        }
+        let told = events.len();
+        let order = self.open_order(terms, index, placed, events);
+        events[told] = Event::OrderPends { order, account: index, is_second, placed };
+        let pending = &mut self.orders[order.0 as usize - 1];
+        (pending.waits, pending.pends_on) = (false, Some(working));
+        let working = self.order(working);
+        if working.open.is_zero() && working.canceled.is_none() {
+            self.is_due(working.id);
+        } else if working.open.is_zero() {
+            self.cancel_open(order, CancelReason::NotPlaced, events);
+            self.say_if_it_is_done(order, events);
+        }
+        Ok(Reply::Opened(order))
+    }
+
+    /// Whether the next command may be one more of the request.
+    pub(crate) fn end_chain(&mut self, command: &Command, outcome: &Result<Reply, Reject>) {
+        let is_of_it = matches!(command, Command::PlaceWorking { .. } | Command::PlacePending { .. });
+        if !is_of_it || !matches!(outcome, Ok(Reply::Opened(_))) {
+            self.chain = None;
+        }
+    }
+
+    /// The open orders that wait for an order.
+    fn behind(&self, working: OrderId) -> Vec<OrderId> {
+        let mut behind: Vec<OrderId> =
+            self.open_orders().filter(|order| order.pends_on == Some(working)).map(|order| order.id).collect();
+        behind.sort();
+        behind
+    }
+
+    fn end_those_behind(&mut self, working: OrderId, why: CancelReason, events: &mut Vec<Event>) {
+        for order in self.behind(working) {
+            self.cancel_open(order, why, events);
+            self.say_if_it_is_done(order, events);
+        }
+    }
+
+    /// An order is done: those that wait for it end with it, or it is their turn.
+    pub(crate) fn tell_pending(&mut self, done: &Order, events: &mut Vec<Event>) {
+        match done.canceled {
+            Some(_) => self.end_those_behind(done.id, CancelReason::NotPlaced, events),
+            None if self.behind(done.id).is_empty() => {}
+            None => self.is_due(done.id),
+        }
+    }
+
+    fn is_due(&mut self, working: OrderId) {
+        if self.due_orders().all(|due| self.order(due).pends_on == Some(working)) && !self.due.contains(&working) {
+            self.due_since = self.sequence;
+        }
+        if !self.due.contains(&working) {
+            self.due.push(working);
+        }
+    }
+
+    /// The orders that wait for no more than their turn.
+    pub fn due_orders(&self) -> impl Iterator<Item = OrderId> {
+        self.due.iter().flat_map(|&working| self.behind(working))
+    }
+
+    /// An order is about to end that waits for another one: the other one that does ends first.
+    pub(crate) fn cancel_pending_partner(&mut self, order: OrderId, events: &mut Vec<Event>) {
+        let Some(working) = self.order(order).pends_on else { return };
+        for other in self.behind(working).into_iter().filter(|&other| other != order) {
+            self.cancel_open(other, CancelReason::Linked, events);
+            self.say_if_it_is_done(other, events);
+        }
+    }
+
+    /// Behind each command: places those whose turn it is since that command or request, if nobody else waits for that, and no other one is
+    /// to come.
+    pub(crate) fn release_after(&mut self, events: &mut Vec<Event>) {
+        let is_their_turn = match self.chain {
+            Some(chain) => chain.left == 0 && self.due_since >= chain.begun,
+            None => self.due_since == self.sequence,
+        };
+        if is_their_turn && self.due_orders().next().is_some() && self.reached_stops() == 0 {
+            self.activate_reached(events);
+        }
+    }
+
+    /// Places those whose turn is next. Says whether there are any.
+    pub(crate) fn release_next(&mut self, events: &mut Vec<Event>) -> bool {
+        let next = self.due.iter().position(|&working| !self.behind(working).is_empty());
+        let Some(next) = next else { return false };
+        let working = self.due.remove(next);
+        match *self.behind(working) {
+            [one] => {
+                if let Err(why) = self.release(one, events) {
+                    self.end(one, why, events);
+                }
+            }
+            [first, second] => self.release_two(first, second, events),
+            _ => panic!("one or two wait for an order"),
+        }
+        true
+    }
+
+    fn end(&mut self, order: OrderId, why: CancelReason, events: &mut Vec<Event>) {
+        self.cancel_open(order, why, events);
+        self.say_if_it_is_done(order, events);
+    }
+
+    /// Error: why it is not placed.
+    fn release(&mut self, id: OrderId, events: &mut Vec<Event>) -> Result<(), CancelReason> {
+        let order = self.order(id).clone();
+        if order.until.is_some_and(|until| until.time() <= self.time) {
+            return Err(CancelReason::Expired);
+        }
+        let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = order.as_placed();
+        let symbol = self.symbols[order.symbol.0 as usize].name;
+        let account = self.accounts[order.account.0 as usize].id;
+        let asked = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let terms = Terms { client_id: None, until: None, display: None, trail: None, released: Some(id) };
+        self.is_releasing = true;
+        let placed = self.place(terms, account, asked, events);
+        self.is_releasing = false;
+        placed.map(|_| ()).map_err(|_| CancelReason::Refused)
+    }
+
+    fn release_two(&mut self, first: OrderId, second: OrderId, events: &mut Vec<Event>) {
+        if let Err(why) = self.release(first, events) {
+            self.end(first, why, events);
+            self.end(second, CancelReason::Linked, events);
+            return;
+        }
+        let mut after = self.clone();
+        let mut told = Vec::new();
+        let [one, other] = [first, second].map(|order| self.order(order).as_placed());
+        let Order { account, symbol, side, open: shares, .. } = *self.order(first);
+        match side {
+            Side::Buy => after.credit_money(account, money_of(&one).min(money_of(&other))),
+            Side::Sell => after.credit_shares(account, symbol, shares.position()),
+        }
+        match after.release(second, &mut told) {
+            Ok(()) => {
+                *self = after;
+                events.append(&mut told);
+                self.links.push((first, second));
+                events.push(Event::OrdersLinked { order: first, partner: second, account, symbol, side });
+            }
+            Err(why) => {
+                self.end(second, why, events);
+                self.end(first, CancelReason::Linked, events);
+            }
+        }
+    }
+
+    /// Those whose working order is open, by id, and then the others in their order.
+    pub(crate) fn pending_items(&self) -> Vec<StateItem> {
+        let due: Vec<OrderId> = self.due_orders().collect();
+        let mut wait: Vec<OrderId> =
+            self.open_orders().filter(|order| order.pends_on.is_some()).map(|order| order.id).collect();
+        wait.retain(|order| !due.contains(order));
+        wait.sort();
+        let item = |order: OrderId, is_due| {
+            let order = self.order(order);
+            let (working, placed) = (order.pends_on.expect("it waits for one"), order.as_placed());
+            StateItem::Pending { order: order.id, account: order.account, placed, working, is_due }
+        };
+        let wait = wait.into_iter().map(|order| item(order, false));
+        wait.chain(due.iter().map(|&order| item(order, true))).collect()
+    }
+}
