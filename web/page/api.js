@@ -23,7 +23,7 @@ export class Refusal extends Error {
 const NO_ANSWER = "The server does not answer";
 
 /**
- * @param {"GET"|"POST"|"PATCH"|"DELETE"} method
+ * @param {"GET"|"POST"|"PUT"|"PATCH"|"DELETE"} method
  * @param {string} path
  * @param {object} [body]
  * @returns {Promise<any>}
@@ -111,6 +111,9 @@ export const api = {
 
   /** Leaves an order so many shares. @param {number} order @param {string} account @param {string} shares @returns {Promise<Order>} */
   amend: (order, account, shares) => request("PATCH", `/orders/${order}`, { account, shares }),
+
+  /** Cancels an order and places another one in its stead. @param {number} order @param {Omit<NewOrder, "client_order_id">} placing @returns {Promise<{placed: Placed|null, not_placed: Problem|null}>} */
+  replace: (order, placing) => request("PUT", `/orders/${order}`, placing),
 
   /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */
   cancelAll: (account, symbol) => request("DELETE", `/accounts/${at(account)}/orders${query({ symbol })}`),

@@ -44,6 +44,7 @@ fn a_view_is_what_the_model_says_at_every_turn() {
 
 #[test]
 fn a_history_survives_crashes_and_stops() {
+    let (mut asked, mut prevented) = (0, 0);
     for seed in 0..6 {
         let mut market = Market::of_all_kinds(seed);
         let folder = tempfile::tempdir().unwrap();
@@ -80,7 +81,10 @@ fn a_history_survives_crashes_and_stops() {
         }
         let scene = feed.stop();
         market.check_all(&scene, 7);
+        let own = market.amended.iter().filter(|(_, amended)| amended.why == CancelReason::SelfTrade).count();
+        (asked, prevented) = (asked + market.amended.len() - own, prevented + own);
     }
+    assert!(asked > 100 && prevented > 3, "{asked} amended because they were asked for, {prevented} to prevent a trade");
 }
 
 #[test]

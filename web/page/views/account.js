@@ -12,7 +12,7 @@ import { tabs } from "./tabs.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Execution, Order, Side } from "../types.js" */
+/** @import { Execution, NewOrder, Order, Side } from "../types.js" */
 /** @import { Column } from "./table.js" */
 
 /** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-balances"} Tab */
@@ -36,7 +36,7 @@ export function accountView({ market, holdings, frames, api }) {
     columns: openColumns,
     key: (order) => String(order.order_id),
     action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order)}`, run: cancel },
-    edit: { label: "Reduce", name: (order) => `Shares of order ${order.order_id}, those included that were executed`, value: (order) => order.shares, run: amend },
+    edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: edit },
   });
   const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns, key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
   const executions = new Table(find("panel-executions"), {
@@ -87,10 +87,33 @@ export function accountView({ market, holdings, frames, api }) {
     }
   }
 
+  /** Shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
+  async function edit(order, text) {
+    const [shares, limit, ...more] = text.split("@").map((part) => part.trim());
+    const wrong = more.length > 0 ? "write shares @ limit" : fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit"));
+    if (wrong !== null) return notice(`Order ${order.order_id} not changed: ${wrong}`, "fault");
+    if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amend(order, shares);
+    if (order.limit === null) return notice(`Order ${order.order_id} not changed: a market order has no limit`, "fault");
+    return replace(order, shares, limit);
+  }
+
+  /** Its executed shares count. @param {Order} order @param {string} shares @param {string} limit */
+  async function replace(order, shares, limit) {
+    const rest = exact(shares) - exact(order.executed);
+    if (order.linked_with !== undefined) return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
+    if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
+    try {
+      const { placed, not_placed } = await api.replace(order.order_id, { ...sameAs(order), shares: format(rest), limit });
+      if (placed) notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${group(limit)}, behind the others of its price`);
+      else notice(`Order ${order.order_id} canceled, and nothing placed: ${not_placed?.detail ?? "refused"}`, "fault");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      notice(`Order ${order.order_id} not changed: ${error.message}`, "fault");
+    }
+  }
+
   /** @param {Order} order @param {string} shares */
   async function amend(order, shares) {
-    const wrong = fault(shares, "Shares");
-    if (wrong !== null) return notice(`Order ${order.order_id} not reduced: ${wrong}`, "fault");
     try {
       const amended = await api.amend(order.order_id, order.account, shares);
       notice(`Order ${amended.order_id} has ${group(amended.shares)} ${amended.symbol} now, ${group(amended.open)} open`);
@@ -150,6 +173,23 @@ export function accountView({ market, holdings, frames, api }) {
 function limitOf(order) {
   const limit = order.limit === null ? "market" : group(order.limit);
   return order.waits ? `${limit}, ${triggerOf(order)}` : limit;
+}
+
+/** @param {Order} order */
+function editName(order) {
+  const shares = `Shares of order ${order.order_id}, those included that were executed`;
+  return order.limit === null ? shares : `${shares}, @ and its limit`;
+}
+
+/** What a new order has of the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
+function sameAs({ account, symbol, side, kind, waits, stop, take_profit, until, self_trade, display }) {
+  return {
+    account, symbol, side, kind, self_trade,
+    ...(waits && stop !== null && { stop }),
+    ...(waits && take_profit !== null && { take_profit }),
+    ...(until !== null && { until }),
+    ...(display !== undefined && { display }),
+  };
 }
 
 /** The price that an order waits for, or waited for. @param {Order} order */

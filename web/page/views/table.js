@@ -36,7 +36,7 @@ export class Table {
    * @param {Column<T>[]} parts.columns
    * @param {(row: T) => string} parts.key
    * @param {{name: (row: T) => string, label: string, run: (row: T) => void}} [parts.action] a button in each row
-   * @param {{name: (row: T) => string, label: string, value: (row: T) => string, run: (row: T, text: string) => void}} [parts.edit] a number in each row that can be changed
+   * @param {{name: (row: T) => string, label: string, value: (row: T) => string, run: (row: T, text: string) => void}} [parts.edit] a text in each row that can be changed
    * @param {() => void} [parts.more] asks for older rows
    */
   constructor(root, { caption, columns, key, action, edit, more }) {
@@ -110,7 +110,7 @@ export class Table {
     const edit = this.#edit;
     if (!edit) return [];
     const button = make("button", { type: "button", class: "row-action edit" }, edit.label);
-    const input = make("input", { class: "row-edit number", inputmode: "decimal", autocomplete: "off" });
+    const input = make("input", { class: "row-edit number", autocomplete: "off" });
     input.hidden = true;
     const show = (/** @type {boolean} */ editing) => {
       input.hidden = !editing;
