@@ -142,12 +142,10 @@ const UNDO: &[(i64, &str)] = &[
         "DROP FUNCTION pricetime.write_phases; DROP TABLE pricetime.symbol_phases;
          ALTER TABLE pricetime.symbol_rules DROP COLUMN interruption",
     ),
-    // Its view took the place of another: see `take_back`.
+    // Its view goes with its table.
     (
         17,
-        "DROP VIEW pricetime.trailing_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
-            pricetime.account_summary;
-         DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails;
+        "DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails CASCADE;
          ALTER TABLE pricetime.waiting DROP COLUMN follows",
     ),
 ];
