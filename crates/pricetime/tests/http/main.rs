@@ -28,4 +28,5 @@ mod rest;
 mod rules;
 mod stops;
 mod terms;
+mod trailing;
 mod websocket;
