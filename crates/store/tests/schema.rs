@@ -150,12 +150,10 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered', 'linked'))",
     ),
     (18, "DROP FUNCTION pricetime.write_groups; DROP TABLE pricetime.account_groups"),
-    // Its view took the place of another: see `take_back`.
+    // Its view goes with its table.
     (
         19,
-        "DROP VIEW pricetime.trailing_orders, pricetime.open_orders, pricetime.order_history, pricetime.book, pricetime.trades,
-            pricetime.account_summary;
-         DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails;
+        "DROP FUNCTION pricetime.write_trails; DROP TABLE pricetime.trails CASCADE;
          ALTER TABLE pricetime.waiting DROP COLUMN follows",
     ),
     // Its views took the place of others: see `take_back`.

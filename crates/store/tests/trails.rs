@@ -7,7 +7,7 @@ mod common;
 
 use common::market::Market;
 use common::postgres::database;
-use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares};
+use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares, spy};
 use engine::{ClientOrderId, Command, DoneOrders, NewOrder, Side, StateItem, Trail, TrailingOrder};
 
 fn place(market: &mut Market, number: u8, order: NewOrder) {
@@ -16,7 +16,7 @@ fn place(market: &mut Market, number: u8, order: NewOrder) {
 
 /// A sell of this many shares at any price.
 fn sell(count: i64) -> NewOrder {
-    NewOrder::market(limit(Side::Sell, 1, 1).symbol, Side::Sell, shares(count))
+    NewOrder::market(spy(), Side::Sell, shares(count))
 }
 
 fn behind(market: &mut Market, name: Option<&str>, order: NewOrder, trail: Trail) {
@@ -33,7 +33,7 @@ fn trade(market: &mut Market, at: i64) {
 #[test]
 fn a_recovery_finds_every_trigger_where_the_market_took_it() {
     let (mut follow, mut moved) = (0, 0);
-    for seed in 0..8 {
+    for seed in 0..12 {
         let database = database();
         let mut market = Market::of_all_kinds(seed).with_links().with_trails();
         for server in 0..4 {
@@ -42,11 +42,16 @@ fn a_recovery_finds_every_trigger_where_the_market_took_it() {
             loaded.engine.check_invariants();
             assert_eq!(loaded.engine.state_hash(), market.engine.state_hash(), "seed {seed}, server {server}");
             market.engine = loaded.engine;
-            market.run(&mut writer, 300);
+            market.run(&mut writer, 400);
             market.check(&database);
-            let waiting = market.model.open_orders().filter(|order| order.waits && order.trail.is_some());
-            follow += waiting.clone().count();
-            moved += waiting.filter(|order| order.has_moved).count();
+            let waiting: Vec<bool> = market
+                .model
+                .open_orders()
+                .filter(|order| order.waits && order.trail.is_some())
+                .map(|order| order.has_moved)
+                .collect();
+            follow += waiting.len();
+            moved += waiting.into_iter().filter(|has_moved| *has_moved).count();
             writer.close();
         }
         database.store("auditor").verify().unwrap();
@@ -93,8 +98,8 @@ fn a_folder_with_trailing_stops_goes_in_and_comes_out_the_same() {
     behind(&mut market, Some("rests"), limit(Side::Sell, 200, 1), Trail::by(price(1)));
     behind(&mut market, None, sell(1), Trail::by_bips(9_000).unwrap());
     trade(&mut market, 130);
-    place(&mut market, 2, limit(Side::Buy, 90, 1));
-    place(&mut market, 2, limit(Side::Sell, 90, 1));
+    place(&mut market, 2, limit(Side::Buy, 95, 1));
+    place(&mut market, 2, limit(Side::Sell, 95, 1));
     let database = database();
     goes_in_and_comes_out(&market, &database, (2, |item| matches!(item, StateItem::Stop { trail: Some(_), .. })));
 }

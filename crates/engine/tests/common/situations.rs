@@ -741,8 +741,9 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::CannotPend { .. } => "rejected: cannot pend",
         Reject::AmendsPending { .. } => "rejected: amends pending",
         Reject::BreaksRule(rule) => phased::rejected(rule).unwrap_or_else(|| ruled::rejected(rule)),
-        Reject::NothingToTrail | Reject::TrailTooFar { .. } => trails::rejected(reject).expect("it is one of those"),
-        Reject::TooManyTrails { .. } => panic!("these markets have few orders"),
+        Reject::NothingToTrail | Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => {
+            trails::rejected(reject).expect("it is one of those")
+        }
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Full => panic!("nothing is ever full in these markets"),
     }

@@ -157,7 +157,8 @@ fn reached(before: &Before, events: &[Event], seen: &mut Vec<&'static str>) {
 pub fn rejected(reject: &Reject) -> Option<&'static str> {
     match reject {
         Reject::NothingToTrail => Some("rejected: nothing to trail"),
-        Reject::TrailTooFar { .. } => Some("rejected: trail too far"),
+        // Random markets have few orders.
+        Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Some("rejected: trail too far"),
         _ => None,
     }
 }

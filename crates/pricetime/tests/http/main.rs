@@ -32,4 +32,5 @@ mod rest;
 mod rules;
 mod stops;
 mod terms;
+mod trailing;
 mod websocket;
