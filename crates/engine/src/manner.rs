@@ -19,6 +19,8 @@ pub struct IcebergOrder {
 const SELLS: u8 = 1;
 const IS_POST_ONLY: u8 = 2;
 const IF_CANCELED: u8 = 4;
+const MOVES: u8 = 64;
+const SELF_TRADE_BITS: u8 = 7;
 const SELF_TRADE_SHIFT: u32 = 3;
 
 impl IcebergOrder {
@@ -61,13 +63,13 @@ impl Command {
 impl Manner {
     /// Without a condition. None for a kind of order that does not rest.
     fn of(side: Side, kind: OrderKind, self_trade: SelfTrade) -> Option<Manner> {
-        let is_post_only = match kind {
-            OrderKind::Limit => false,
-            OrderKind::PostOnly => true,
+        let kind = match kind {
+            OrderKind::Limit => 0,
+            OrderKind::PostOnly => IS_POST_ONLY,
+            OrderKind::PostOnlyMove => MOVES,
             OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => return None,
         };
         let side = if side == Side::Sell { SELLS } else { 0 };
-        let kind = if is_post_only { IS_POST_ONLY } else { 0 };
         Some(Manner(side | kind | (self_trade.code() << SELF_TRADE_SHIFT)))
     }
 
@@ -76,11 +78,15 @@ impl Manner {
     }
 
     pub fn kind(self) -> OrderKind {
-        if self.0 & IS_POST_ONLY == 0 { OrderKind::Limit } else { OrderKind::PostOnly }
+        match self.0 & (IS_POST_ONLY | MOVES) {
+            0 => OrderKind::Limit,
+            IS_POST_ONLY => OrderKind::PostOnly,
+            _ => OrderKind::PostOnlyMove,
+        }
     }
 
     pub fn self_trade(self) -> SelfTrade {
-        SelfTrade::from_code(self.0 >> SELF_TRADE_SHIFT).expect("invariant: it was made of a mode")
+        SelfTrade::from_code(self.0 >> SELF_TRADE_SHIFT & SELF_TRADE_BITS).expect("invariant: it was made of a mode")
     }
 
     /// Whether the order is placed only if the command before it canceled one.

@@ -155,7 +155,10 @@ impl Model {
         let outcome = self.obey(entry.command, executions, events);
         let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
         self.has_canceled = canceled;
-        self.just_opened = if let Ok(Reply::Opened(order)) = outcome { Some(order) } else { None };
+        self.just_opened = match outcome {
+            Ok(Reply::Opened(order) | Reply::Moved { order, is_new: true, .. }) => Some(order),
+            _ => None,
+        };
         outcome.unwrap_or_else(Reply::Rejected)
     }
 

@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, parts, phased, ruled, terms};
+use super::{charged, grouped, moved, parts, phased, ruled, terms};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -155,6 +155,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(charged::ALL)
         .chain(phased::ALL)
         .chain(grouped::ALL)
+        .chain(moved::ALL)
 }
 
 /// How often each was met.
@@ -255,6 +256,13 @@ impl Situations {
 
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
+        moved::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        // An order that moved is one as any other from then on.
+        let reply = match *reply {
+            Reply::Moved { order, is_new: true, .. } => &Reply::Opened(order),
+            Reply::Moved { order, is_new: false, .. } => &Reply::Repeated(order),
+            _ => reply,
+        };
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
@@ -283,7 +291,7 @@ impl Situations {
         self.after_in_parts(&parts_before, op, reply, events, model);
         match reply {
             Reply::Created => self.created(op, events),
-            Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) => {}
+            Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) | Reply::Moved { .. } => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -611,6 +619,7 @@ impl Situations {
         let left_on_the_book = model.queue(order.symbol, order.side.opposite()).len();
         self.count(match (order.kind, order.canceled, makers, order.side) {
             (OrderKind::Limit, ..) => return,
+            (OrderKind::PostOnlyMove, ..) => panic!("placed, it is of another kind"),
             (OrderKind::PostOnly, ..) => "post-only: rests",
             (OrderKind::ImmediateOrCancel, None, ..) => "immediate or cancel: executes whole",
             (OrderKind::ImmediateOrCancel, Some(_), 0, _) => "immediate or cancel: finds nothing",

@@ -75,6 +75,7 @@ enum SideName {
 enum KindName {
     Limit,
     PostOnly,
+    PostOnlyMove,
     ImmediateOrCancel,
     FillOrKill,
     Market,
@@ -85,6 +86,7 @@ impl From<KindName> for OrderKind {
         match name {
             KindName::Limit => OrderKind::Limit,
             KindName::PostOnly => OrderKind::PostOnly,
+            KindName::PostOnlyMove => OrderKind::PostOnlyMove,
             KindName::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
             KindName::FillOrKill => OrderKind::FillOrKill,
             KindName::Market => OrderKind::Market,
@@ -126,10 +128,14 @@ pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
-    let placing = Placing::read(asked)?;
+    let mut placing = Placing::read(asked)?;
     let (status, order) = match ask(&site, Op::Command(placing.command())).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
+        Reply::Moved { order, limit, is_new } => {
+            placing.limit = limit;
+            (if is_new { StatusCode::CREATED } else { StatusCode::OK }, order)
+        }
         Reply::Created
         | Reply::Freed(_)
         | Reply::Amended { .. }
@@ -152,7 +158,8 @@ pub(super) struct Placing {
     symbol: Symbol,
     side: Side,
     kind: OrderKind,
-    limit: Price,
+    /// What it asks for; once it is placed, what it got.
+    pub(super) limit: Price,
     trigger: Option<Trigger>,
     self_trade: SelfTrade,
     until: Option<Deadline>,
@@ -192,6 +199,12 @@ impl Placing {
                 return Err(Problem::field("take_profit", "stop and take_profit exclude each other".to_owned()));
             }
         };
+        if kind == OrderKind::PostOnlyMove && trigger.is_some() {
+            return Err(Problem::field(
+                "kind",
+                "kind cannot be post_only_move: an order that waits for a price does not move",
+            ));
+        }
         let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
         let until = asked.until.as_ref().map(input::deadline).transpose()?;
         if until.is_some() && !kind.rests() && trigger.is_none() {
@@ -250,7 +263,7 @@ impl Placing {
             // It is placed: whoever cannot be told of it must not be told to try again.
             Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
         };
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
         let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
         Ok(PlacedShape { display: self.display.map(|display| display.to_string()), ..placed })

@@ -48,6 +48,11 @@ pub(super) fn order_command<'a>(
     let (kind, time) = order_kind([kind, tif, post_only])?;
     let self_trade = order_terms::self_trade(self_trade)?;
     let waits = stop.is_some() || take_profit.is_some();
+    if waits && kind == OrderKind::PostOnlyMove {
+        return Err(ChildFault::Order(
+            "an order that waits for a price does not move, so its post-only can only be true or false",
+        ));
+    }
     let until = order_terms::deadline(kind, time, waits, until)?;
     let display = order_display::display(kind, display)?;
     let sym = given(sym, element, "sym")?;
