@@ -45,6 +45,8 @@ pub enum OrderKind {
     Limit,
     /// Never executes when it arrives: it is refused if it would.
     PostOnly,
+    /// The same, but where it would execute it gets the next price at which it does not. Placed, it is [`OrderKind::PostOnly`].
+    PostOnlyMove,
     /// Executes up to its limit; the rest is canceled at once.
     ImmediateOrCancel,
     /// Executes all of its shares up to its limit, or none: then it is canceled at once.
@@ -56,13 +58,19 @@ pub enum OrderKind {
 
 impl OrderKind {
     /// All of them.
-    pub const ALL: [OrderKind; 5] =
-        [OrderKind::Limit, OrderKind::PostOnly, OrderKind::ImmediateOrCancel, OrderKind::FillOrKill, OrderKind::Market];
+    pub const ALL: [OrderKind; 6] = [
+        OrderKind::Limit,
+        OrderKind::PostOnly,
+        OrderKind::ImmediateOrCancel,
+        OrderKind::FillOrKill,
+        OrderKind::Market,
+        OrderKind::PostOnlyMove,
+    ];
 
     /// Whether what is left of it waits on the book.
     pub fn rests(self) -> bool {
         match self {
-            OrderKind::Limit | OrderKind::PostOnly => true,
+            OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => true,
             OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => false,
         }
     }
@@ -72,6 +80,7 @@ impl OrderKind {
         match self {
             OrderKind::Limit => "limit",
             OrderKind::PostOnly => "post_only",
+            OrderKind::PostOnlyMove => "post_only_move",
             OrderKind::ImmediateOrCancel => "immediate_or_cancel",
             OrderKind::FillOrKill => "fill_or_kill",
             OrderKind::Market => "market",
@@ -91,6 +100,7 @@ impl OrderKind {
             OrderKind::ImmediateOrCancel => 2,
             OrderKind::FillOrKill => 3,
             OrderKind::Market => 4,
+            OrderKind::PostOnlyMove => 5,
         }
     }
 

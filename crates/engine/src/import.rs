@@ -343,6 +343,7 @@ impl Importer {
         trail: Option<Trail>,
     ) -> Result<(), &'static str> {
         self.check_order(order, placed.shares)?;
+        check_kind(placed)?;
         let NewOrder { symbol, shares, trigger: Some(trigger), .. } = *placed else {
             return Err("an order that waits for no price");
         };
@@ -437,6 +438,7 @@ impl Importer {
         if trail.is_some() && placed.trigger.is_some() {
             return Err("a client order id for an order with a trigger that follows the market and stands still");
         }
+        check_kind(&placed)?;
         if order >= self.engine.next_order || order == OrderId(0) || placed.shares.is_zero() {
             return Err("a client order id for an order with an impossible id or no shares");
         }
@@ -556,4 +558,9 @@ impl Importer {
         let found = &mut self.found[symbol.0 as usize];
         *found = found.plus(shares);
     }
+}
+
+/// An order that may move is of another kind once it is placed.
+fn check_kind(placed: &NewOrder<SymbolIndex>) -> Result<(), &'static str> {
+    if placed.kind == placed.kind.once_placed() { Ok(()) } else { Err("an order of a kind that no order is of") }
 }

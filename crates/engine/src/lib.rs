@@ -35,6 +35,7 @@ mod linking;
 mod links;
 mod manner;
 mod matching;
+mod moving;
 mod obeying;
 mod orders;
 mod pending;

@@ -100,7 +100,7 @@ impl Engine {
         if !was_just_placed {
             // Sent again, both are told what they were told.
             return match self.repeated(index, asked, terms)? {
-                Some(order) => Ok(Reply::Repeated(order)),
+                Some((order, limit)) => Ok(self.repeated_at(order, asked, limit)),
                 None => Err(Reject::NotLinked),
             };
         }

@@ -125,7 +125,7 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         match (self.repeated(index, asked, terms)?, terms.until) {
-            (Some(order), _) => Ok(Reply::Repeated(order)),
+            (Some((order, limit)), _) => Ok(self.repeated_at(order, asked, limit)),
             (None, _) if !self.is_met(terms.condition) => Err(Reject::NotCanceled),
             (None, Some(until)) if until.time() <= self.time => Err(Reject::DeadlinePassed { until, now: self.time }),
             (None, _) => {
@@ -135,19 +135,20 @@ impl Engine {
         }
     }
 
-    /// The order that the terms' client order id stands for, if that is the same one. Errors: as of `standing`.
+    /// The order that the terms' client order id stands for, and its limit, if that is the same one. Errors: as of `standing`.
     pub(crate) fn repeated(
         &self,
         account: AccountIndex,
         asked: &NewOrder,
         terms: &Terms,
-    ) -> Result<Option<OrderId>, Reject> {
+    ) -> Result<Option<(OrderId, Price)>, Reject> {
         let differs = |before: &ClientOrder| OrderDifference {
             symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
             side: asked.side != before.placed.side,
-            limit: asked.limit != before.placed.limit,
+            // One that moves is the same wherever it moved to.
+            limit: asked.limit != before.placed.limit && !asked.may_move(),
             shares: asked.shares != before.placed.shares,
-            kind: asked.kind != before.placed.kind,
+            kind: asked.kind.once_placed() != before.placed.kind,
             trigger: asked.trigger != before.placed.trigger || terms.trail != before.trail,
             self_trade: asked.self_trade != before.placed.self_trade,
             until: terms.until != before.until,
@@ -164,13 +165,13 @@ impl Engine {
         account: AccountIndex,
         id: Option<ClientOrderId>,
         differs: impl FnOnce(&ClientOrder) -> OrderDifference,
-    ) -> Result<Option<OrderId>, Reject> {
+    ) -> Result<Option<(OrderId, Price)>, Reject> {
         let Some(id) = id else { return Ok(None) };
         let Some(before) = self.client_orders.find(account, id, self.time) else {
             return if self.client_orders.has_room() { Ok(None) } else { Err(Reject::Full) };
         };
         match differs(before) {
-            differs if differs.is_none() => Ok(Some(before.order)),
+            differs if differs.is_none() => Ok(Some((before.order, before.placed.limit))),
             differs => Err(Reject::ClientOrderIdTaken { order: before.order, differs }),
         }
     }
@@ -197,7 +198,7 @@ impl Engine {
             ..OrderDifference::default()
         };
         match self.standing(index, terms.client_id, differs)? {
-            Some(order) => return Ok(Reply::Repeated(order)),
+            Some((order, _)) => return Ok(Reply::Repeated(order)),
             None if !self.is_met(terms.condition) => return Err(Reject::NotCanceled),
             None => {}
         }
@@ -255,6 +256,9 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        if placed.kind == OrderKind::PostOnlyMove {
+            return self.place_moving(account, placed, terms, events);
+        }
         if self.instruments.get(placed.symbol).is_some() {
             return self.place_by_rules(account, placed, terms, events);
         }
@@ -417,6 +421,7 @@ impl Engine {
             (
                 OrderKind::Limit
                 | OrderKind::PostOnly
+                | OrderKind::PostOnlyMove
                 | OrderKind::ImmediateOrCancel
                 | OrderKind::FillOrKill
                 | OrderKind::Market,

@@ -129,9 +129,11 @@ impl Engine {
     ) -> Result<Shares, Reject> {
         let wanted = match arriving.kind {
             OrderKind::Limit => arriving.shares,
-            OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => {
-                self.wanted(account, arriving)?
-            }
+            OrderKind::PostOnly
+            | OrderKind::PostOnlyMove
+            | OrderKind::ImmediateOrCancel
+            | OrderKind::FillOrKill
+            | OrderKind::Market => self.wanted(account, arriving)?,
         };
         let best = self.books.best(arriving.symbol, arriving.side.opposite()).map(|best| self.books.level(best).price);
         let Some(price) = best.filter(|&price| arriving.pays_as_it_goes() && arriving.accepts(price)) else {
@@ -206,7 +208,11 @@ impl SymbolRules {
             (OrderKind::Market, Side::Buy) => Ok(NewOrder { limit: high, ..*placed }),
             (OrderKind::Market, Side::Sell) => Ok(NewOrder { limit: low, ..*placed }),
             (
-                OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill,
+                OrderKind::Limit
+                | OrderKind::PostOnly
+                | OrderKind::PostOnlyMove
+                | OrderKind::ImmediateOrCancel
+                | OrderKind::FillOrKill,
                 Side::Buy | Side::Sell,
             ) => {
                 let limit = placed.limit;
@@ -225,9 +231,11 @@ impl SymbolRules {
 fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price> {
     match placed.kind {
         OrderKind::Market => placed.trigger.map(|trigger| trigger.price()).or(last),
-        OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
-            Some(placed.limit)
-        }
+        OrderKind::Limit
+        | OrderKind::PostOnly
+        | OrderKind::PostOnlyMove
+        | OrderKind::ImmediateOrCancel
+        | OrderKind::FillOrKill => Some(placed.limit),
     }
 }
 

@@ -2,7 +2,7 @@
 //! they sell is usually what the working order buys. They are placed behind the command that executed it, as orders are activated whose
 //! trigger was reached, and end where they would be refused then.
 
-use crate::command::{CancelReason, NewOrder, Side, Terms};
+use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, OrderId, Sequence, SymbolIndex};
@@ -14,7 +14,7 @@ use crate::state::StateItem;
 impl<S> NewOrder<S> {
     /// Whether others can wait for it.
     fn can_work(&self) -> bool {
-        self.trigger.is_none() && self.kind.rests()
+        self.trigger.is_none() && matches!(self.kind, OrderKind::Limit | OrderKind::PostOnly)
     }
 }
 
@@ -79,7 +79,7 @@ impl Engine {
         let Some(chain) = self.pendings.chain.filter(is_its) else {
             // Sent again, all are told what they were told.
             return match self.repeated(index, asked, terms)? {
-                Some(order) => Ok(Reply::Repeated(order)),
+                Some((order, limit)) => Ok(self.repeated_at(order, asked, limit)),
                 None => Err(Reject::NotWorking),
             };
         };
@@ -98,8 +98,8 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let Chain { account, order: working, first, .. } = *chain;
-        if let Some(order) = self.repeated(account, asked, terms)? {
-            return Ok(Reply::Repeated(order));
+        if let Some((order, limit)) = self.repeated(account, asked, terms)? {
+            return Ok(self.repeated_at(order, asked, limit));
         }
         if let Some(until) = terms.until.filter(|until| until.time() <= self.time) {
             return Err(Reject::DeadlinePassed { until, now: self.time });
@@ -112,7 +112,7 @@ impl Engine {
             return Err(Reject::Full);
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
         if first.is_some_and(|first| !can_be_two(&first, &placed)) {
             return Err(Reject::CannotLink { order: OrderId(working.0.saturating_add(1)) });
         }

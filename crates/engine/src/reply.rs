@@ -21,6 +21,8 @@ pub enum Reply {
     /// The same order was placed before under this client order id, and has this id; or the id is to be freed, and this order is
     /// open. Nothing was changed.
     Repeated(OrderId),
+    /// As `Opened`, or, if it is not new, as `Repeated`, of an order that moved: it has this limit.
+    Moved { order: OrderId, limit: Price, is_new: bool },
     /// The order's status, for a query.
     Status(Status),
     /// The client order id stood for this order, which is done, and stands for nothing now.

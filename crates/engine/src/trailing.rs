@@ -37,7 +37,7 @@ impl Engine {
         let terms = Terms { client_id, until, condition, trail: Some(trail), ..Terms::NONE };
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         match (self.repeated(account, order, &terms)?, until) {
-            (Some(order), _) => return Ok(Reply::Repeated(order)),
+            (Some((id, limit)), _) => return Ok(self.repeated_at(id, order, limit)),
             (None, _) if !self.is_met(condition) => return Err(Reject::NotCanceled),
             (None, Some(until)) if until.time() <= self.time => {
                 return Err(Reject::DeadlinePassed { until, now: self.time });

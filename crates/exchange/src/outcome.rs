@@ -148,6 +148,7 @@ impl Outcome {
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
                 | Reply::Freed(_)
+                | Reply::Moved { .. }
                 | Reply::Amended { .. }
                 | Reply::Activated
                 | Reply::Expired

@@ -40,7 +40,7 @@ impl fmt::Display for PendingFault {
                 "the order that others wait for is a limit or post-only order without stop, trail, funds and display",
             ),
             PendingFault::CannotPend(_) => {
-                f.write_str("an order that waits for another one has no funds, display or trail")
+                f.write_str("an order that waits for another one has no funds, display or trail, and does not move")
             }
             PendingFault::Symbol(_) => f.write_str("orders that wait for another one have its symbol"),
             PendingFault::Pair(fault) => fault.fmt(f),
@@ -91,6 +91,9 @@ pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, Pending
         let Command::PlaceOrder { account, order: waiting, client_id, until } = asked else {
             return Err(PendingFault::CannotPend(which));
         };
+        if waiting.kind == OrderKind::PostOnlyMove {
+            return Err(PendingFault::CannotPend(which));
+        }
         if waiting.symbol != order.symbol {
             return Err(PendingFault::Symbol(which));
         }

@@ -124,9 +124,11 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
                 OrderKind::Market => {
                     assert!(order.limit == order.side.any_price(), "invariant: a market order accepts every price");
                 }
-                OrderKind::Limit | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
-                    put_u64(out, order.limit.units().unsigned_abs())
-                }
+                OrderKind::Limit
+                | OrderKind::PostOnly
+                | OrderKind::PostOnlyMove
+                | OrderKind::ImmediateOrCancel
+                | OrderKind::FillOrKill => put_u64(out, order.limit.units().unsigned_abs()),
             }
             assert!(!order.shares.is_zero(), "invariant: a parsed order has shares");
             put_u64(out, order.shares.units().unsigned_abs());

@@ -367,8 +367,8 @@ fn client_order_ids_out_of_bounds_are_refused() {
     bytes.clear();
     encode(&Command::AmendOrder { account, order: OrderId(9).into(), shares }, &mut bytes);
     assert_eq!(bytes, [17, 0xc1, 0x03, 9, 6]);
-    // A limit order has a tag of its own, and there is no sixth kind.
-    for kind in [0, 5] {
+    // A limit order has a tag of its own, and there is no seventh kind.
+    for kind in [0, 6] {
         assert_eq!(decode(&mut &[10, kind << 2][..]), Err(CodecError::OutOfBounds("kind of an order")));
     }
     for bytes in [&[7, 0][..], &[9, 0xc1, 0x03, 1, b' '], &[&[7, 37][..], &[b'x'; 37]].concat()] {

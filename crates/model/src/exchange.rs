@@ -193,8 +193,10 @@ impl Model {
         let canceled = matches!((entry.command, &outcome), (Command::CancelOrder { .. }, Ok(_)));
         self.has_canceled = canceled;
         let is_placed = !matches!(entry.command, Command::PlacePending { .. });
-        self.just_opened =
-            if let Ok(Reply::Opened(order)) = outcome { Some(order).filter(|_| is_placed) } else { None };
+        self.just_opened = match outcome {
+            Ok(Reply::Opened(order) | Reply::Moved { order, is_new: true, .. }) => Some(order).filter(|_| is_placed),
+            _ => None,
+        };
         self.end_chain(&entry.command, &outcome);
         self.release_after(events);
         outcome.unwrap_or_else(Reply::Rejected)
@@ -278,9 +280,12 @@ impl Model {
                 two_wait,
                 events,
             ),
-            Command::PlacePending { account, order, client_id, until } => {
-                self.place_pending(Terms { client_id, until, display: None, trail: None, released: None }, account, order, events)
-            }
+            Command::PlacePending { account, order, client_id, until } => self.place_pending(
+                Terms { client_id, until, display: None, trail: None, released: None },
+                account,
+                order,
+                events,
+            ),
         }
     }
 

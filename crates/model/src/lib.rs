@@ -13,6 +13,7 @@ mod icebergs;
 mod instruments;
 mod links;
 mod matching;
+mod moving;
 mod pendings;
 mod placing;
 mod random;

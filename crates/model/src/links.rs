@@ -63,7 +63,8 @@ impl Model {
             // It is told what it would be told of its account and of its client order id, and nothing is placed.
             let told = self.clone().place_under(terms, account, asked, &mut Vec::new());
             return match told {
-                Ok(Reply::Repeated(_)) | Err(Reject::UnknownAccount | Reject::ClientOrderIdTaken { .. }) => told,
+                Ok(Reply::Repeated(_) | Reply::Moved { is_new: false, .. })
+                | Err(Reject::UnknownAccount | Reject::ClientOrderIdTaken { .. }) => told,
                 _ => Err(Reject::NotLinked),
             };
         };

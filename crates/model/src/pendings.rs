@@ -95,6 +95,8 @@ impl Model {
             return Err(Reject::CannotPend { order: working });
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
+        // One that waits does not move.
+        let kind = if kind == OrderKind::PostOnlyMove { OrderKind::PostOnly } else { kind };
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let first = OrderId(working.0 + 1);
         let is_second = self.orders_placed() >= first.0;

@@ -26,9 +26,11 @@ impl Model {
                 let differs = OrderDifference {
                     symbol: self.symbols[before.symbol.0 as usize].name != asked.symbol,
                     side: before.side != asked.side,
-                    limit: before.limit != asked.limit,
+                    limit: before.limit != asked.limit
+                        && (asked.kind, asked.trigger) != (OrderKind::PostOnlyMove, None),
                     shares: before.placed != asked.shares,
-                    kind: before.kind != asked.kind,
+                    kind: before.kind != asked.kind
+                        && (before.kind, asked.kind) != (OrderKind::PostOnly, OrderKind::PostOnlyMove),
                     trigger: before.asked().trigger != asked.trigger || before.trail != terms.trail,
                     self_trade: before.self_trade != asked.self_trade,
                     until: before.until != terms.until,
@@ -36,7 +38,7 @@ impl Model {
                     display: before.display != terms.display,
                 };
                 if differs.is_none() {
-                    Ok(Reply::Repeated(order))
+                    Ok(self.told_again(order, &asked))
                 } else {
                     Err(Reject::ClientOrderIdTaken { order, differs })
                 }
@@ -126,7 +128,8 @@ impl Model {
         let owner = account;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
+        let limit = placed.limit;
         if self.phase(symbol).phase == Phase::Halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
@@ -156,6 +159,9 @@ impl Model {
         if nobody_was_reached {
             self.activate_stops(events);
         }
+        if limit != asked.limit {
+            return Ok(Reply::Moved { order: id, limit, is_new: true });
+        }
         Ok(Reply::Opened(id))
     }
 
@@ -174,6 +180,7 @@ impl Model {
             {
                 Some(Reject::InsufficientFunds { needed: best.times(placed.shares), available })
             }
+            OrderKind::PostOnlyMove => panic!("it was moved"),
             OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill | OrderKind::Market => None,
         }
     }

@@ -12,7 +12,8 @@ impl Model {
         // Without a cancel it is told what it would be told of its account and of its client order id, and nothing is placed.
         let told = self.clone().obey(placing, &mut Vec::new(), &mut Vec::new());
         match told {
-            Ok(Reply::Repeated(_)) | Err(Reject::UnknownAccount | Reject::ClientOrderIdTaken { .. }) => told,
+            Ok(Reply::Repeated(_) | Reply::Moved { is_new: false, .. })
+            | Err(Reject::UnknownAccount | Reject::ClientOrderIdTaken { .. }) => told,
             _ => Err(Reject::NotCanceled),
         }
     }

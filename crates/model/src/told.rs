@@ -29,6 +29,7 @@ impl Told {
             | Reply::Opened(_)
             | Reply::Repeated(_)
             | Reply::Freed(_)
+            | Reply::Moved { .. }
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired

@@ -12,7 +12,12 @@ const TRAILING_MAX: usize = 1_000;
 impl Model {
     pub(crate) fn place_trailing(&mut self, asked: TrailingOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let TrailingOrder { account, order, trail, client_id, until } = asked;
-        self.place_under(Terms { client_id, until, display: None, trail: Some(trail), released: None }, account, order, events)
+        self.place_under(
+            Terms { client_id, until, display: None, trail: Some(trail), released: None },
+            account,
+            order,
+            events,
+        )
     }
 
     /// As `place`, for an order whose trigger follows the market.

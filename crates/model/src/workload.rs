@@ -553,6 +553,10 @@ impl Workload {
             3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
             8 => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
             9 => NewOrder { trigger: self.trigger(same.side), ..same },
+            // As it may have been asked for, wherever it moved to.
+            _ if kind == OrderKind::PostOnly && self.random.percent(20) => {
+                NewOrder { kind: OrderKind::PostOnlyMove, limit: self.random.pick(&self.prices), ..same }
+            }
             _ => same,
         };
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;

@@ -185,7 +185,7 @@ fn placed(account: &AccountId, order: &NewOrder) -> String {
     let placed = match kind {
         OrderKind::Limit => format!("{order} at {limit}"),
         OrderKind::Market => format!("{order} at any price"),
-        OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
+        OrderKind::PostOnly | OrderKind::PostOnlyMove | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {
             format!("{order} at {limit}, {}", kind.name())
         }
     };

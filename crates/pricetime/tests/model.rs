@@ -320,6 +320,9 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
     match reply {
         Reply::Created => write!(out, "<created{echo}/>").unwrap(),
         Reply::Opened(OrderId(id)) => write!(out, "<opened{echo} id=\"{id}\"/>").unwrap(),
+        Reply::Moved { order, limit, .. } => {
+            write!(out, "<opened{echo} moved-to=\"{limit}\" id=\"{order}\"/>").unwrap()
+        }
         Reply::Status(status) => write_status(out, "status", echo, status, executions),
         Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),

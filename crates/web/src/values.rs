@@ -105,10 +105,11 @@ values! {
     Phase "PhaseName" one_of(&["open", "halted", "auction"]);
     /// Which way an order goes.
     Side "Side" one_of(&["buy", "sell"]);
-    /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. The
+    /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. `post_only_move`
+    /// ones get the next price at which they do not, and are `post_only` once they are placed: no order is shown as one. The
     /// others never rest: `immediate_or_cancel` ones execute what they can up to their limit, `fill_or_kill` ones all or
     /// nothing, `market` ones at any price.
-    OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market"]);
+    OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move"]);
     /// What becomes of an order where it would execute with an open one of its own account. `allowed`: they execute. `cancel_newest`: what
     /// is left of the order that arrives is canceled; `cancel_oldest`: the open one is, and the other goes on; `cancel_both`: both are.
     /// `decrement`: both lose the shares that they would have executed, and the one that has none left is canceled.

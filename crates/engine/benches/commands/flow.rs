@@ -268,7 +268,7 @@ impl Maker {
         let executions = events.iter().filter(|event| matches!(event, Event::Executed { .. })).count() as u64;
         self.counts.executions += executions;
         match reply {
-            Reply::Opened(_) => self.counts.placed += 1,
+            Reply::Opened(_) | Reply::Moved { .. } => self.counts.placed += 1,
             Reply::Canceled(_) => self.counts.canceled += 1,
             Reply::Created | Reply::Amended { .. } | Reply::Activated | Reply::Expired | Reply::Freed(_) => {}
             Reply::Rejected(_) | Reply::Done(_) | Reply::Repeated(_) | Reply::Status(_) => self.counts.refused += 1,

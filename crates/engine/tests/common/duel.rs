@@ -283,6 +283,7 @@ impl Duel {
                 | Reply::Opened(_)
                 | Reply::Repeated(_)
                 | Reply::Freed(_)
+                | Reply::Moved { .. }
                 | Reply::Activated
                 | Reply::Expired
                 | Reply::Amended { .. }

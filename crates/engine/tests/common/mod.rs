@@ -5,6 +5,7 @@ mod charged;
 pub mod duel;
 mod grouped;
 pub mod mirror;
+mod moved;
 mod parts;
 mod pended;
 mod phased;
@@ -55,7 +56,7 @@ impl Market {
         if self.seed & 32 == 32 {
             workload = workload.with_phases();
         }
-        if self.seed & 64 == 64 {
+        if self.seed & 96 == 64 || self.seed & 224 == 96 {
             workload = workload.with_groups();
         }
         if self.seed & 192 != 0 {

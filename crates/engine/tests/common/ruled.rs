@@ -184,7 +184,11 @@ fn triggered(events: &[Event], model: &Model) -> Vec<&'static str> {
             OrderKind::Market if !model.queue(placed.symbol, placed.side.opposite()).is_empty() => {
                 met.push("triggered: a market order ends at the band");
             }
-            OrderKind::Market | OrderKind::PostOnly | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => {}
+            OrderKind::Market
+            | OrderKind::PostOnly
+            | OrderKind::PostOnlyMove
+            | OrderKind::ImmediateOrCancel
+            | OrderKind::FillOrKill => {}
         }
     }
     met

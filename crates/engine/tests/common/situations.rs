@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, parts, pended, phased, ruled, terms, trails};
+use super::{charged, grouped, moved, parts, pended, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -157,6 +157,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(grouped::ALL)
         .chain(trails::ALL)
         .chain(pended::ALL)
+        .chain(moved::ALL)
 }
 
 /// How often each was met.
@@ -273,6 +274,13 @@ impl Situations {
             return;
         }
         let events = &pended::without(events, model)[..];
+        moved::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        // An order that moved is one as any other from then on.
+        let reply = match *reply {
+            Reply::Moved { order, is_new: true, .. } => &Reply::Opened(order),
+            Reply::Moved { order, is_new: false, .. } => &Reply::Repeated(order),
+            _ => reply,
+        };
         let ruled = ruled::after(self.ruled_before.take().as_ref(), op, reply, events, model);
         ruled.into_iter().for_each(|name| self.count(name));
         charged::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
@@ -303,7 +311,7 @@ impl Situations {
         self.after_in_parts(&parts_before, op, reply, events, model);
         match reply {
             Reply::Created => self.created(op, events),
-            Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) => {}
+            Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) | Reply::Moved { .. } => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -635,6 +643,7 @@ impl Situations {
         let left_on_the_book = model.queue(order.symbol, order.side.opposite()).len();
         self.count(match (order.kind, order.canceled, makers, order.side) {
             (OrderKind::Limit, ..) => return,
+            (OrderKind::PostOnlyMove, ..) => panic!("placed, it is of another kind"),
             (OrderKind::PostOnly, ..) => "post-only: rests",
             (OrderKind::ImmediateOrCancel, None, ..) => "immediate or cancel: executes whole",
             (OrderKind::ImmediateOrCancel, Some(_), 0, _) => "immediate or cancel: finds nothing",

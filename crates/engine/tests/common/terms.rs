@@ -308,7 +308,7 @@ fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str
 fn mode_and_kind(order: &Order) -> &'static str {
     match (order.self_trade, order.kind) {
         (SelfTrade::Allowed, _) => panic!("then they execute"),
-        (_, OrderKind::PostOnly) => panic!("it takes nothing"),
+        (_, OrderKind::PostOnly | OrderKind::PostOnlyMove) => panic!("it takes nothing"),
         (SelfTrade::CancelNewest, OrderKind::Limit) => "self-trade: cancel newest, limit",
         (SelfTrade::CancelNewest, OrderKind::ImmediateOrCancel) => "self-trade: cancel newest, immediate or cancel",
         (SelfTrade::CancelNewest, OrderKind::Market) => "self-trade: cancel newest, market",

@@ -101,7 +101,7 @@ fn orders_that_cannot_wait_are_one_error() {
     check(
         &format!("{WORKING}<order sym='S' type='market' funds='1'/>"),
         " sym=\"S\" type=\"market\" funds=\"1\"",
-        "an order that waits for another one has no funds, display or trail",
+        "an order that waits for another one has no funds, display or trail, and does not move",
     );
     check(
         &format!("{WORKING}{PROFIT}{PROFIT}"),

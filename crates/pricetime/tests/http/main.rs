@@ -22,6 +22,7 @@ mod groups;
 mod guard;
 mod icebergs;
 mod large_market;
+mod moving;
 mod one_market;
 mod order_kinds;
 mod order_lists;

@@ -265,6 +265,7 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -47,6 +47,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
         | Reply::Status(_)

@@ -110,6 +110,7 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

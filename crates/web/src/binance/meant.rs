@@ -63,6 +63,7 @@ pub(super) async fn meant(
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

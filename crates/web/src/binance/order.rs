@@ -303,14 +303,14 @@ pub(super) fn type_name(kind: OrderKind, side: Side, trigger: Option<Trigger>) -
     }
     match kind {
         OrderKind::Limit | OrderKind::ImmediateOrCancel | OrderKind::FillOrKill => "LIMIT",
-        OrderKind::PostOnly => "LIMIT_MAKER",
+        OrderKind::PostOnly | OrderKind::PostOnlyMove => "LIMIT_MAKER",
         OrderKind::Market => "MARKET",
     }
 }
 
 pub(super) fn time_in_force(kind: OrderKind) -> &'static str {
     match kind {
-        OrderKind::Limit | OrderKind::PostOnly | OrderKind::Market => "GTC",
+        OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove | OrderKind::Market => "GTC",
         OrderKind::ImmediateOrCancel => "IOC",
         OrderKind::FillOrKill => "FOK",
     }

@@ -96,6 +96,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
         Reply::Created
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

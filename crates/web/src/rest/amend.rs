@@ -79,6 +79,7 @@ async fn amend_by(
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
         | Reply::Status(_)

@@ -88,6 +88,7 @@ pub(crate) async fn one_by_client_id(
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
@@ -126,6 +127,7 @@ pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> R
         | Reply::Opened(_)
         | Reply::Repeated(_)
         | Reply::Freed(_)
+        | Reply::Moved { .. }
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired

@@ -82,6 +82,7 @@ enum SideName {
 enum KindName {
     Limit,
     PostOnly,
+    PostOnlyMove,
     ImmediateOrCancel,
     FillOrKill,
     Market,
@@ -92,6 +93,7 @@ impl From<KindName> for OrderKind {
         match name {
             KindName::Limit => OrderKind::Limit,
             KindName::PostOnly => OrderKind::PostOnly,
+            KindName::PostOnlyMove => OrderKind::PostOnlyMove,
             KindName::ImmediateOrCancel => OrderKind::ImmediateOrCancel,
             KindName::FillOrKill => OrderKind::FillOrKill,
             KindName::Market => OrderKind::Market,
@@ -133,10 +135,14 @@ pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
-    let placing = Placing::read(asked)?;
+    let mut placing = Placing::read(asked)?;
     let (status, order) = match ask(&site, Op::Command(placing.command())).await? {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
+        Reply::Moved { order, limit, is_new } => {
+            placing.limit = limit;
+            (if is_new { StatusCode::CREATED } else { StatusCode::OK }, order)
+        }
         Reply::Created
         | Reply::Freed(_)
         | Reply::Amended { .. }
@@ -159,7 +165,8 @@ pub(super) struct Placing {
     symbol: Symbol,
     side: Side,
     kind: OrderKind,
-    limit: Price,
+    /// What it asks for; once it is placed, what it got.
+    pub(super) limit: Price,
     trigger: Option<Trigger>,
     trail: Option<Trail>,
     self_trade: SelfTrade,
@@ -202,6 +209,12 @@ impl Placing {
         };
         let trail = trail_of(&asked)?;
         let waits = trigger.is_some() || trail.is_some();
+        if kind == OrderKind::PostOnlyMove && waits {
+            return Err(Problem::field(
+                "kind",
+                "kind cannot be post_only_move: an order that waits for a price does not move",
+            ));
+        }
         let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
         let until = asked.until.as_ref().map(input::deadline).transpose()?;
         if until.is_some() && !kind.rests() && !waits {
@@ -276,7 +289,7 @@ impl Placing {
             // It is placed: whoever cannot be told of it must not be told to try again.
             Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
         };
-        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+        let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
         let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
         let (display, trail) = (self.display.map(|display| display.to_string()), TrailShape::of(self.trail));

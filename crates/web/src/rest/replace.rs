@@ -92,7 +92,7 @@ async fn replace_by(
     site: &Site,
     order: OrderName,
     condition: Condition,
-    placing: Placing,
+    mut placing: Placing,
 ) -> Result<(StatusCode, Json<ReplacedShape>), Problem> {
     let on_failure = match condition.on_failure {
         None | Some(OnFailureName::Stop) => OnFailure::Stop,
@@ -112,6 +112,11 @@ async fn replace_by(
     };
     let (status, placed) = match place {
         Ok(Reply::Opened(order)) => (StatusCode::CREATED, Ok(placing.placed(site, order).await.map_err(untold)?)),
+        Ok(Reply::Moved { order, limit, is_new }) => {
+            placing.limit = limit;
+            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+            (status, Ok(placing.placed(site, order).await.map_err(untold)?))
+        }
         Ok(Reply::Repeated(order)) => (StatusCode::OK, Ok(placing.placed(site, order).await.map_err(untold)?)),
         Ok(
             Reply::Created

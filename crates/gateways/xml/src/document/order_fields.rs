@@ -53,6 +53,11 @@ pub(super) fn order_command<'a>(
     let others = [stop.is_some(), take_profit.is_some(), funds.is_some(), display.is_some()];
     let trail = order_trail::trail([trail, trail_bips], others)?;
     let waits = stop.is_some() || take_profit.is_some() || trail.is_some();
+    if waits && kind == OrderKind::PostOnlyMove {
+        return Err(ChildFault::Order(
+            "an order that waits for a price does not move, so its post-only can only be true or false",
+        ));
+    }
     let until = order_terms::deadline(kind, time, waits, until)?;
     let display = order_display::display(kind, display)?;
     let sym = given(sym, element, "sym")?;

@@ -29,21 +29,22 @@ pub(super) fn order_kind(
         ("FOK", TimeInForce::FillOrKill),
         ("GTD", TimeInForce::GoodTillDate),
     ];
-    const ANSWERS: [(&str, bool); 2] = [("true", true), ("false", false)];
+    const ANSWERS: [(&str, Option<OrderKind>); 3] =
+        [("true", Some(OrderKind::PostOnly)), ("false", None), ("move", Some(OrderKind::PostOnlyMove))];
     let [kind, tif, post_only] = values;
     let is_market = one_of(&TYPES, kind, "type must be limit or market")?.unwrap_or(false);
     let time = one_of(&TIMES, tif, "tif must be GTC, GTD, IOC or FOK")?;
-    let post_only = one_of(&ANSWERS, post_only, "post-only must be true or false")?.unwrap_or(false);
+    let post_only = one_of(&ANSWERS, post_only, "post-only must be true, false or move")?.flatten();
     let rests = matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate));
     let kind = match (is_market, post_only, time) {
-        (true, true, _) => Err("a market order executes at once, so it cannot be post-only"),
-        (true, false, None | Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::Market),
-        (true, false, Some(_)) => Err("the tif of a market order can only be IOC"),
-        (false, true, _) if rests => Ok(OrderKind::PostOnly),
-        (false, true, _) => Err("a post-only order rests, so its tif can only be GTC or GTD"),
-        (false, false, Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::ImmediateOrCancel),
-        (false, false, Some(TimeInForce::FillOrKill)) => Ok(OrderKind::FillOrKill),
-        (false, false, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate)) => Ok(OrderKind::Limit),
+        (true, Some(_), _) => Err("a market order executes at once, so it cannot be post-only"),
+        (true, None, None | Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::Market),
+        (true, None, Some(_)) => Err("the tif of a market order can only be IOC"),
+        (false, Some(post_only), _) if rests => Ok(post_only),
+        (false, Some(_), _) => Err("a post-only order rests, so its tif can only be GTC or GTD"),
+        (false, None, Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::ImmediateOrCancel),
+        (false, None, Some(TimeInForce::FillOrKill)) => Ok(OrderKind::FillOrKill),
+        (false, None, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate)) => Ok(OrderKind::Limit),
     };
     Ok((kind.map_err(ChildFault::Order)?, time))
 }

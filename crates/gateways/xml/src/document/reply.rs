@@ -127,6 +127,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             | Reply::Opened(_)
             | Reply::Repeated(_)
             | Reply::Freed(_)
+            | Reply::Moved { .. }
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
@@ -181,6 +182,15 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);
                 self.out.extend_from_slice(b" id=\"");
+                push_decimal(self.out, order.0);
+                self.out.extend_from_slice(b"\"/>");
+            }
+            Answer::Reply(Reply::Moved { order, limit, .. }) => {
+                self.out.extend_from_slice(b"<opened");
+                self.echo(part);
+                self.out.extend_from_slice(b" moved-to=\"");
+                self.out.extend_from_slice(limit.text().as_bytes());
+                self.out.extend_from_slice(b"\" id=\"");
                 push_decimal(self.out, order.0);
                 self.out.extend_from_slice(b"\"/>");
             }

@@ -1,0 +1,106 @@
+//! Post-only orders that move instead of being refused: where one would execute at once, it gets the next price at which it does not.
+//! From then on it is a post-only order as any other, so nothing that happens later knows of this.
+
+use crate::amount::Price;
+use crate::command::{NewOrder, OrderKind, Side, Terms};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountIndex, OrderId, SymbolIndex};
+use crate::phase::Phase;
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl OrderKind {
+    /// What an order that is placed as one of this kind is from then on.
+    pub fn once_placed(self) -> OrderKind {
+        match self {
+            OrderKind::PostOnlyMove => OrderKind::PostOnly,
+            OrderKind::Limit
+            | OrderKind::PostOnly
+            | OrderKind::ImmediateOrCancel
+            | OrderKind::FillOrKill
+            | OrderKind::Market => self,
+        }
+    }
+}
+
+impl<S> NewOrder<S> {
+    /// Whether it may get another limit when it is placed. One that waits for a price keeps its own.
+    pub(crate) fn may_move(&self) -> bool {
+        self.kind == OrderKind::PostOnlyMove && self.trigger.is_none()
+    }
+}
+
+impl Engine {
+    /// As `place_special`, of an order that may move.
+    #[cold]
+    pub(crate) fn place_moving(
+        &mut self,
+        account: AccountIndex,
+        asked: &NewOrder<SymbolIndex>,
+        terms: &Terms,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let limit = self.limit_that_rests(asked);
+        let placed = NewOrder { limit, kind: asked.kind.once_placed(), ..*asked };
+        match self.place_special(account, &placed, terms, events)? {
+            Reply::Opened(order) if limit != asked.limit => Ok(Reply::Moved { order, limit, is_new: true }),
+            reply => Ok(reply),
+        }
+    }
+
+    /// The order that a client order id stands for, which was asked for as this one is.
+    pub(crate) fn repeated_at(&self, order: OrderId, asked: &NewOrder, limit: Price) -> Reply {
+        match asked.kind == OrderKind::PostOnlyMove && limit != asked.limit {
+            true => Reply::Moved { order, limit, is_new: false },
+            false => Reply::Repeated(order),
+        }
+    }
+
+    /// Its limit; where it would execute at once, the nearest price on the tick at which it does not. One that waits for a price does
+    /// not move, nor does one that nothing executes with now.
+    fn limit_that_rests(&self, asked: &NewOrder<SymbolIndex>) -> Price {
+        let best = self.books.best(asked.symbol, asked.side.opposite()).map(|level| self.books.level(level).price);
+        let takes = best
+            .filter(|&best| asked.may_move() && self.phase(asked.symbol).phase == Phase::Open && asked.accepts(best));
+        let tick = self.rules(asked.symbol).map_or(Price::MIN, |rules| rules.tick);
+        takes.and_then(|best| beside(best, asked.side, tick)).unwrap_or(asked.limit)
+    }
+}
+
+/// The next price on the tick: below this one for a buy, above it for a sell. None if there is no such price.
+fn beside(price: Price, side: Side, tick: Price) -> Option<Price> {
+    let (price, tick) = (price.units(), tick.units());
+    let units = match side {
+        Side::Buy => {
+            let below = price.checked_sub(1)?;
+            below.checked_sub(below.checked_rem(tick)?)?
+        }
+        Side::Sell => price.checked_sub(price.checked_rem(tick)?)?.checked_add(tick)?,
+    };
+    Price::from_units(units)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_beside_another_is_on_the_tick() {
+        let price = |units| Price::from_units(units).expect("above zero");
+        for (side, units, tick, expected) in [
+            (Side::Buy, 100, 1, Some(99)),
+            (Side::Buy, 100, 5, Some(95)),
+            (Side::Buy, 103, 5, Some(100)),
+            (Side::Buy, 5, 5, None),
+            (Side::Buy, 1, 1, None),
+            (Side::Sell, 100, 1, Some(101)),
+            (Side::Sell, 100, 5, Some(105)),
+            (Side::Sell, 103, 5, Some(105)),
+            (Side::Sell, i64::MAX, 1, None),
+            (Side::Sell, i64::MAX, 5, None),
+        ] {
+            assert_eq!(beside(price(units), side, price(tick)), expected.map(price), "{side:?} {units} {tick}");
+        }
+    }
+}
