@@ -32,7 +32,9 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let asked = command.as_trailing().expect("invariant: whoever asks has one");
-        let TrailingOrder { account, ref order, trail, client_id, until } = asked;
+        let TrailingOrder { account, order, trail, client_id, until } = asked;
+        // One that waits for a price does not move.
+        let order = &NewOrder { kind: order.kind.once_placed(), ..order };
         let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
         let terms = Terms { client_id, until, condition, trail: Some(trail), ..Terms::NONE };
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;

@@ -1,7 +1,8 @@
 //! Orders that wait for a price which follows the market. Reads as docs/PROTOCOL.md, trailing stops.
 
 use engine::{
-    AccountId, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder, Trigger,
+    AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder,
+    Trigger,
 };
 
 use crate::exchange::{Model, Order, Terms};
@@ -11,7 +12,11 @@ const TRAILING_MAX: usize = 1_000;
 
 impl Model {
     pub(crate) fn place_trailing(&mut self, asked: TrailingOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
-        let TrailingOrder { account, order, trail, client_id, until } = asked;
+        let TrailingOrder { account, mut order, trail, client_id, until } = asked;
+        // One that waits for a price does not move.
+        if order.kind == OrderKind::PostOnlyMove {
+            order.kind = OrderKind::PostOnly;
+        }
         self.place_under(
             Terms { client_id, until, display: None, trail: Some(trail), released: None },
             account,
