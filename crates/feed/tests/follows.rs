@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{Market, apply, batch, follow, follow_sized, look, start};
+use engine::CancelReason;
 use feed::{History, View};
 use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
@@ -84,7 +85,10 @@ fn a_history_survives_crashes_and_stops() {
         let own = market.amended.iter().filter(|(_, amended)| amended.why == CancelReason::SelfTrade).count();
         (asked, prevented) = (asked + market.amended.len() - own, prevented + own);
     }
-    assert!(asked > 100 && prevented > 3, "{asked} amended because they were asked for, {prevented} to prevent a trade");
+    assert!(
+        asked > 100 && prevented > 3,
+        "{asked} amended because they were asked for, {prevented} to prevent a trade"
+    );
 }
 
 #[test]

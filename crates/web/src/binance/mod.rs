@@ -43,6 +43,7 @@ mod time_unit;
 mod used_weight;
 mod wallet;
 mod window;
+mod zoned;
 
 use axum::Router;
 use axum::extract::Request;
