@@ -21,7 +21,7 @@ pub(super) struct Zoned {
 impl Zoned {
     pub(super) fn of(interval: KlineInterval, minutes_ahead: i64) -> Zoned {
         let ahead = minutes_ahead * MINUTE_MICROS;
-        let fits = |base: &Interval| ahead.unsigned_abs() % base.micros() == 0;
+        let fits = |base: &Interval| ahead.unsigned_abs().is_multiple_of(base.micros());
         let shorter = [interval.base(), Interval::Hour, Interval::FifteenMinutes];
         let base = shorter.into_iter().find(|base| base.micros() <= interval.base().micros() && fits(base));
         // What is shorter than a quarter of an hour begins at the same times everywhere.
@@ -30,10 +30,8 @@ impl Zoned {
 
     /// The interval of the market's own candles, if these are the same.
     pub(super) fn kept(self) -> Option<Interval> {
-        match self.interval {
-            KlineInterval::Kept(kept) if kept == self.base => Some(kept),
-            _ => None,
-        }
+        let KlineInterval::Kept(kept) = self.interval else { return None };
+        (kept == self.base).then_some(kept)
     }
 
     /// As those of a `KlineInterval`.
