@@ -129,9 +129,9 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
     let mut told = |from: Sequence, most: usize| {
         let until = Instant::now() + Duration::from_secs(60);
         let rows = reader.amendments(OrderId(1), from, most, until).unwrap().0;
-        let told = rows.iter().map(|row| match row.what {
-            Befell::Amended { before, after, why: CancelReason::Asked } => (before, after),
-            other => panic!("{other:?}"),
+        let told = rows.iter().map(|row| {
+            let Befell::Amended { before, after, why: CancelReason::Asked } = row.what else { panic!("{row:?}") };
+            (before, after)
         });
         (told.collect::<Vec<_>>(), rows.last().map(|row| row.sequence))
     };

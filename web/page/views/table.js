@@ -115,6 +115,9 @@ export class Table {
     const show = (/** @type {boolean} */ editing) => {
       input.hidden = !editing;
       button.hidden = editing;
+      // A narrow screen has no room for it beside the field.
+      const action = input.parentElement?.querySelector("button.cancel");
+      if (action instanceof HTMLElement) action.hidden = editing;
     };
     button.addEventListener("click", () => {
       const row = this.#current.get(key);

@@ -4,11 +4,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::{
-    AccountId, Command, Decimal, NewOrder, Op, OrderId, OrderKind, Position, Price, Reply, Shares, Side, Symbol,
-};
+use engine::{Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
 use exchange::Answer;
 
+use super::amounts::{account, number, price, shares};
 use super::patient::{Patient, Scene, soon};
 use super::random::Random;
 use super::venue::Venue;
@@ -242,22 +241,6 @@ impl Crowd {
         venue.send(&[Op::Command(Command::CancelOrder { account, order: (*order).into() })])?;
         Some(2)
     }
-}
-
-pub(super) fn account(id: u64) -> AccountId {
-    AccountId::parse(id.to_string().as_bytes()).expect("invariant: digits")
-}
-
-fn number(text: &str) -> Decimal {
-    Decimal::parse(text.as_bytes()).expect("invariant: digits")
-}
-
-pub(super) fn price(cents: i64) -> Option<Price> {
-    Price::from_units(cents.checked_mul(1_000_000)?)
-}
-
-pub(super) fn shares(count: u64) -> Option<Shares> {
-    Shares::from_units(i64::try_from(count).ok()?.checked_mul(100_000_000)?)
 }
 
 #[cfg(test)]

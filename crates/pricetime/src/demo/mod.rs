@@ -1,5 +1,6 @@
 //! A market that is alive at once, with play money and simulated traders.
 
+mod amounts;
 pub mod command;
 mod crowd;
 mod past;
@@ -25,7 +26,7 @@ pub const NOTE: &str = "demo       play money and simulated traders, gone when i
 
 /// A key for that account, which nobody else has and which ends with the demo; gives what is said of it.
 pub fn add_key(keys: &mut Keys) -> Result<String, String> {
-    let account = crowd::account(crowd::YOURS);
+    let account = amounts::account(crowd::YOURS);
     let key = Key::random(account).map_err(|error| format!("no randomness for a key: {error}"))?;
     let note = format!("key        {} for clients of /binance, account {account}; secret {}", key.key, key.secret);
     keys.add(key);

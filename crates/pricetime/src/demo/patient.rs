@@ -3,11 +3,13 @@
 
 use std::collections::VecDeque;
 
-use engine::{AccountId, Command, Deadline, IcebergOrder, NewOrder, Op, OrderId, OrderKind, Reply, Side, Symbol, Time};
-use engine::{Price, Shares, Trigger};
+use engine::{
+    AccountId, Command, Deadline, IcebergOrder, NewOrder, Op, OrderId, OrderKind, Price, Reply, Shares, Side, Symbol,
+    Time, Trigger,
+};
 use exchange::Answer;
 
-use super::crowd::{price, shares};
+use super::amounts::{price, shares};
 use super::random::Random;
 use super::venue::Venue;
 

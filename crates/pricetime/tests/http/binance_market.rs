@@ -180,7 +180,8 @@ fn no_parameter_is_passed_over_in_silence() {
     assert_eq!(code(&listen("PUT", "?listenKey=x&symbol=SPYUSD")), (400, -1104));
     // What is known, and asks for something that is not done.
     let get = |path: &str| code(&http.get(&format!("/binance/api/v3/{path}")));
-    assert_eq!(get("klines?symbol=SPYUSD&interval=1m&timeZone=1"), (400, -1130));
+    assert_eq!(get("klines?symbol=SPYUSD&interval=1m&timeZone=15"), (400, -1130));
+    assert_eq!(get("klines?symbol=SPYUSD&interval=1m&timeZone=5:40"), (400, -1130));
     assert_eq!(get("ticker/24hr?symbol=SPYUSD&type=LARGE"), (400, -1130));
     assert_eq!(get("ticker?symbol=SPYUSD&windowSize=8d"), (400, -1130));
     assert_eq!(get("ticker?windowSize=1d"), (400, -1102));

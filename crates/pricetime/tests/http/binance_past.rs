@@ -98,11 +98,15 @@ fn money(cents: u64) -> String {
     price(cents)
 }
 
-/// All candles, counted from the trades.
-fn candles(trades: &[Traded], interval: &str) -> Vec<Value> {
+/// All candles by a clock that is so far ahead of UTC, counted from the trades.
+fn candles(trades: &[Traded], interval: &str, ahead: i64) -> Vec<Value> {
     let mut candles: Vec<Value> = Vec::new();
-    for some in trades.chunk_by(|one, next| bounds_of(interval, one.time) == bounds_of(interval, next.time)) {
-        let (start, end) = bounds_of(interval, some[0].time);
+    let bounds = |trade: &Traded| {
+        let (start, end) = bounds_of(interval, trade.time.saturating_add_signed(ahead));
+        (start.saturating_add_signed(-ahead), end.saturating_add_signed(-ahead))
+    };
+    for some in trades.chunk_by(|one, next| bounds(one) == bounds(next)) {
+        let (start, end) = bounds(&some[0]);
         let shares: u64 = some.iter().map(|trade| trade.shares).sum();
         candles.push(json!([
             start,
@@ -126,10 +130,16 @@ const INTERVALS: [&str; 16] =
     ["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"];
 
 fn check_klines(http: &Http, trades: &[Traded]) {
+    for (zone, ahead) in [("", 0), ("&timeZone=5:45", 345), ("&timeZone=-8", -480), ("&timeZone=%2B02:30", 150)] {
+        check_klines_of(http, trades, zone, ahead * MINUTE.cast_signed());
+    }
+}
+
+fn check_klines_of(http: &Http, trades: &[Traded], zone: &str, ahead: i64) {
     for interval in INTERVALS {
-        let all = candles(trades, interval);
+        let all = candles(trades, interval, ahead);
         let ask = |more: &str| {
-            let path = format!("/binance/api/v3/klines?symbol=SPYUSD&interval={interval}{more}");
+            let path = format!("/binance/api/v3/klines?symbol=SPYUSD&interval={interval}{more}{zone}");
             http.read(&path).as_array().unwrap().clone()
         };
         assert_eq!(ask("&limit=1000"), all, "{interval}");
@@ -152,7 +162,7 @@ fn check_klines(http: &Http, trades: &[Traded]) {
         assert_eq!(ask(&format!("&limit=1000&endTime={}", start - 1)), all[..middle], "{interval}");
         assert_eq!(ask(&format!("&startTime={start}&endTime={start}")), all[middle..=middle], "{interval}");
         assert_eq!(ask(&format!("&startTime={}", u64::MAX)), [] as [Value; 0], "{interval}");
-        let same = http.read(&format!("/binance/api/v3/uiKlines?symbol=SPYUSD&interval={interval}&limit=1000"));
+        let same = http.read(&format!("/binance/api/v3/uiKlines?symbol=SPYUSD&interval={interval}&limit=1000{zone}"));
         assert_eq!(same, json!(all), "{interval}");
     }
 }

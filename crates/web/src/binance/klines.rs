@@ -13,6 +13,7 @@ use super::numbers;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
+use super::zoned::{Zoned, time_zone_of_candles};
 use crate::hub::Hub;
 use crate::kline::KlineInterval;
 use crate::past::{self, Trouble};
@@ -25,21 +26,17 @@ const KLINES: (usize, usize) = (500, 1000);
 const PAGE: usize = 1000;
 const PAGES_MAX: usize = 64;
 
-const SECOND: KlineInterval = KlineInterval::Kept(Interval::Second);
-
 /// Also as `uiKlines`: they are shown as they are.
 pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "interval", "startTime", "endTime", "timeZone", "limit"])?;
     let interval = interval(asked.needed("interval")?)?;
     let limit = asked.limit(KLINES.0, KLINES.1)?;
-    if asked.text("timeZone").is_some_and(|zone| !matches!(zone, "0" | "0:00" | "00:00" | "+0:00" | "+00:00")) {
-        return Err(Refusal::invalid("timeZone", "candles begin in UTC: it is 0"));
-    }
+    let zoned = Zoned::of(interval, asked.text("timeZone").map_or(Ok(0), time_zone_of_candles)?);
     // A candle that begins at the end is still wanted.
     let stretch = Stretch { from: asked.time("startTime")?, before: asked.end("endTime")? };
     let symbol = of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?;
-    let candles = candles(&site, symbol, interval, stretch, limit).await?;
-    Ok(Json(candles.iter().map(|candle| kline_shape(candle, interval, asked.unit)).collect()))
+    let candles = candles(&site, symbol, zoned, stretch, limit).await?;
+    Ok(Json(candles.iter().map(|candle| kline_shape(candle, zoned, asked.unit)).collect()))
 }
 
 fn interval(name: &str) -> Result<KlineInterval, Refusal> {
@@ -49,7 +46,7 @@ fn interval(name: &str) -> Result<KlineInterval, Refusal> {
     })
 }
 
-fn kline_shape(candle: &Candle, interval: KlineInterval, unit: TimeUnit) -> Value {
+fn kline_shape(candle: &Candle, interval: Zoned, unit: TimeUnit) -> Value {
     json!([
         unit.tell(candle.start),
         numbers::price(candle.open),
@@ -57,7 +54,7 @@ fn kline_shape(candle: &Candle, interval: KlineInterval, unit: TimeUnit) -> Valu
         numbers::price(candle.low),
         numbers::price(candle.close),
         numbers::position(candle.volume),
-        unit.tell_end(candle, interval),
+        unit.tell_before(interval.end_of(candle.start)),
         numbers::money(candle.money),
         candle.trades,
         // Of whom the aggressor was, candles know nothing.
@@ -71,12 +68,12 @@ fn kline_shape(candle: &Candle, interval: KlineInterval, unit: TimeUnit) -> Valu
 async fn candles(
     site: &Site,
     symbol: SymbolIndex,
-    interval: KlineInterval,
+    interval: Zoned,
     stretch: Stretch,
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {
     // Seconds are counted from trades: looking through many of them page by page would take too long.
-    if let (KlineInterval::Kept(kept), true) = (interval, stretch.from.is_none() || interval == SECOND) {
+    if let Some(kept) = interval.kept().filter(|kept| stretch.from.is_none() || *kept == Interval::Second) {
         return past::candles(site, symbol, kept, stretch, limit).await.map_err(Refusal::troubled);
     }
     let before = stretch.before.map(|before| interval.first_from(before));
@@ -89,7 +86,7 @@ async fn candles(
 async fn first_candles(
     site: &Site,
     symbol: SymbolIndex,
-    interval: KlineInterval,
+    interval: Zoned,
     (mut from, before): (Time, Option<Time>),
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {
@@ -117,7 +114,7 @@ async fn first_candles(
 async fn last_candles(
     site: &Site,
     symbol: SymbolIndex,
-    interval: KlineInterval,
+    interval: Zoned,
     mut before: Option<Time>,
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {

@@ -44,6 +44,7 @@ mod trailing;
 mod used_weight;
 mod wallet;
 mod window;
+mod zoned;
 
 use axum::Router;
 use axum::extract::Request;

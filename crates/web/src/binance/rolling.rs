@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::tickers::is_short;
 use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
+use super::zoned::time_zone;
 use crate::clock::now;
 use crate::input::digits;
 use crate::site::Site;
@@ -66,20 +67,6 @@ fn window_size(text: &str) -> Result<Minutes, Refusal> {
         ("d", count @ 1..=7) => Ok(Minutes(count * DAY.0)),
         _ => Err(invalid()),
     }
-}
-
-/// Minutes ahead of UTC: `-1:00`, `05:45`, `0`.
-fn time_zone(text: &str) -> Result<i64, Refusal> {
-    let invalid = || Refusal::invalid("timeZone", "it is hours, or hours and minutes, from -12:00 to +14:00");
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "00"));
-    let number = |text: &str| Some(text).filter(|text| digits(text) && text.len() <= 2)?.parse::<i64>().ok();
-    let (hours, minutes) = number(hours).zip(number(minutes)).ok_or_else(invalid)?;
-    let ahead = sign * (hours * 60 + minutes);
-    if minutes < 60 && (-12 * 60..=14 * 60).contains(&ahead) { Ok(ahead) } else { Err(invalid()) }
 }
 
 async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Response, Refusal> {

@@ -258,13 +258,13 @@ impl Streams {
         let Some(followed) = self.of_accounts.get_mut(&account) else { return };
         for event in followed.told.follow(&scene.view, account, news) {
             for topic in &followed.topics {
-                let message = || match topic {
-                    Topic::UserByKey(_, key, unit) => events::of_stream(key.as_str(), &events::in_unit(&event, *unit)),
-                    Topic::User(_, Envelope { wrap: Wrap::Api, unit }) => {
-                        events::of_subscription(account, &events::in_unit(&event, *unit))
+                let message = || {
+                    if let Topic::UserByKey(_, key, unit) = topic {
+                        return events::of_stream(key.as_str(), &events::in_unit(&event, *unit));
                     }
-                    Topic::User(_, Envelope { unit, .. }) => events::in_unit(&event, *unit),
-                    _ => String::new(),
+                    let Topic::User(_, Envelope { wrap, unit }) = topic else { return String::new() };
+                    let event = events::in_unit(&event, *unit);
+                    if *wrap == Wrap::Api { events::of_subscription(account, &event) } else { event }
                 };
                 scene.watcher.tell(*topic, || Text::from(message()));
             }
