@@ -364,7 +364,7 @@ impl Importer {
             stops.wait_reached(orders, slot, placed, trigger, is_open);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
         } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
-            return Err("an order that waits for a price that was reached");
+            Err("an order that waits for a price that was reached")
         } else if let Some(trail) = trail {
             self.engine.restore_trailing(slot, placed, trigger, trail)
         } else {

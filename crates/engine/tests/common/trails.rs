@@ -96,7 +96,7 @@ fn placed(command: &Command, reply: &Reply, events: &[Event], model: &Model, see
 }
 
 fn moved(before: &Before, events: &[Event], model: &Model, seen: &mut Vec<&'static str>) {
-    let moves: Vec<Side> = events.iter().filter_map(|event| side_of_moves(event)).collect();
+    let moves: Vec<Side> = events.iter().filter_map(side_of_moves).collect();
     if moves.is_empty() {
         return;
     }
