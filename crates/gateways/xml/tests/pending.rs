@@ -111,6 +111,6 @@ fn orders_that_cannot_wait_are_one_error() {
     check(
         &format!("{WORKING}{PROFIT}<order sym='S' amount='-1' limit='x'/>"),
         " sym=\"S\" amount=\"-1\" limit=\"x\"",
-        "limit is no number",
+        "limit is not a plain decimal number",
     );
 }

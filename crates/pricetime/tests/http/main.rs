@@ -13,6 +13,7 @@ mod binance_icebergs;
 mod binance_market;
 mod binance_order_lists;
 mod binance_past;
+mod binance_pending;
 mod binance_self_trade;
 mod binance_streams;
 mod fees;
