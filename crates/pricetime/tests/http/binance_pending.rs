@@ -94,7 +94,7 @@ fn a_list_is_canceled_with_its_working_order_and_refused_in_its_own_words() {
     assert_eq!(told[1], json!([2, 1, "EXPIRED", "EXPIRED"]));
     assert_eq!(told[2], json!(["list", 1, "OTO", "ALL_DONE", 2]));
     for (call, words, code, says) in [
-        ("oto", WORKING.to_owned(), -1102, "'pendingType'"),
+        ("oto", WORKING.to_owned(), -1102, "'pendingSide'"),
         ("oto", format!("{WORKING}&{one}&pendingTrailingDelta=5"), -1106, "'pendingTrailingDelta'"),
         ("oto", format!("{}&{one}", WORKING.replace("workingPrice=25&", "")), -1102, "'workingPrice'"),
         ("otoco", format!("{WORKING}&{}", TWO.replace("Price=30", "Price=10")), -2010, "relationship of the prices"),
