@@ -125,7 +125,7 @@ pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>
                 // The working order was placed before, and not with this one.
                 return Err((0, other_orders(orders[0])));
             }
-            refused => return Err((place, Box::new(refused.clone()))),
+            Answer::Reply(_) | Answer::Unavailable(_) => return Err((place, Box::new(answer.clone()))),
         }
     }
     // Orders are numbered as they are placed, and nothing was placed between them.

@@ -498,9 +498,11 @@ mod tests {
     fn a_working_order_and_those_that_wait_for_it_are_let_in_all_or_none() {
         let account = AccountId::parse(b"7").expect("digits");
         let refused = Decision::Refused(Unavailable::Bound(Bound::ClientOrders { most: 2 }));
-        let asked = |id| match order(account, id, false) {
-            Op::Command(Command::PlaceOrder { order, client_id, until, .. }) => (order, client_id, until),
-            other => panic!("{other:?} places no order"),
+        let asked = |id| {
+            let Op::Command(Command::PlaceOrder { order, client_id, until, .. }) = order(account, id, false) else {
+                panic!("it places an order")
+            };
+            (order, client_id, until)
         };
         let working = |id| {
             let (order, client_id, until) = asked(id);

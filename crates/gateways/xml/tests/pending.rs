@@ -21,9 +21,9 @@ fn body(inside: &str) -> String {
 #[test]
 fn an_order_and_those_that_wait_for_it_become_ops_behind_each_other() {
     let alone = commands(format!("<transactions id='1'>{WORKING}{PROFIT}{LOSS}</transactions>"));
-    let placed = |at: usize| match alone[at] {
-        Command::PlaceOrder { account, order, client_id, until } => (account, order, client_id, until),
-        other => panic!("{other:?}"),
+    let placed = |at: usize| {
+        let Command::PlaceOrder { account, order, client_id, until } = alone[at] else { panic!("{alone:?}") };
+        (account, order, client_id, until)
     };
     for two_wait in [false, true] {
         let (account, order, client_id, until) = placed(0);
@@ -111,6 +111,6 @@ fn orders_that_cannot_wait_are_one_error() {
     check(
         &format!("{WORKING}{PROFIT}<order sym='S' amount='-1' limit='x'/>"),
         " sym=\"S\" amount=\"-1\" limit=\"x\"",
-        "limit is no number",
+        "limit is not a plain decimal number",
     );
 }

@@ -14,6 +14,7 @@ mod binance_market;
 mod binance_order_lists;
 mod binance_parameters;
 mod binance_past;
+mod binance_pending;
 mod binance_self_trade;
 mod binance_streams;
 mod binance_time_unit;

@@ -12,8 +12,8 @@ use super::call::Form;
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::{
-    account, amend, cancel, klines, lists, market, oco, order_counts, order_lists, order_test, orders, place, replace,
-    rolling, tickers, wallet,
+    account, amend, cancel, klines, lists, market, oco, order_counts, order_lists, order_test, orders, oto, place,
+    replace, rolling, tickers, wallet,
 };
 use crate::outbox::{Kept, Outbox};
 use crate::site::Site;
@@ -47,7 +47,11 @@ impl Turn {
     /// A connection's orders and cancels are done in the order in which they come, as far as that makes a difference.
     fn of(method: &str) -> Turn {
         match method {
-            "order.place" | "orderList.place" | "orderList.place.oco" => Turn::AfterCancels,
+            "order.place"
+            | "orderList.place"
+            | "orderList.place.oco"
+            | "orderList.place.oto"
+            | "orderList.place.otoco" => Turn::AfterCancels,
             "orderList.cancel" => Turn::Alone,
             "order.cancel" | "order.cancelReplace" | "order.amend.keepPriority" | "openOrders.cancelAll" => Turn::Alone,
             _ => Turn::Any,
@@ -103,6 +107,8 @@ async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response
         "order.amendments" => amend::amendments(site, asked).await.into_response(),
         "orderList.place" => oco::place_in_older_words(site, asked).await.into_response(),
         "orderList.place.oco" => oco::place(site, asked).await.into_response(),
+        "orderList.place.oto" => oto::place_oto(site, asked).await.into_response(),
+        "orderList.place.otoco" => oto::place_otoco(site, asked).await.into_response(),
         "orderList.status" => order_lists::one(site, asked).await.into_response(),
         "orderList.cancel" => order_lists::cancel(site, asked).await.into_response(),
         "openOrderLists.status" => order_lists::open(site, asked).await.into_response(),

@@ -7,30 +7,35 @@ use feed::{News, Noted, View};
 use serde_json::{Value, json};
 
 use super::order::Order;
-use super::order_lists::{Member, list_status};
+use super::order_lists::{Contingency, Member, list_status, pending_of};
 use crate::clock;
 
 /// The lists of an account of which an order is open, by their first orders.
 #[derive(Debug, Default)]
-pub(super) struct Lists(HashMap<OrderId, [Member; 2]>);
+pub(super) struct Lists(HashMap<OrderId, (Contingency, Vec<Member>)>);
 
 impl Lists {
-    /// Those whose orders are both open. Of the others, an order that is done is known to the history alone.
+    /// Those whose orders are all open. Of the others, an order that is done is known to the history alone.
     pub(super) fn begin(view: &View, account: AccountIndex) -> Lists {
         let mut lists = Lists::default();
         for open in view.orders_of(account) {
             if let Some(partner) = view.partner(open.order).filter(|partner| open.order < *partner) {
-                lists.take_in(view, open.order, partner);
+                lists.take_in(view, Contingency::Oco, &[open.order, partner]);
+            }
+            let pending = pending_of(view, open.order);
+            if !pending.is_empty() {
+                lists.take_in(view, Contingency::Oto, &[&[open.order], &pending[..]].concat());
             }
         }
         lists
     }
 
-    fn take_in(&mut self, view: &View, first: OrderId, second: OrderId) {
-        let member =
-            |order| view.open_order(order).map(|open| Member::of(&Order::of(view, &open, view.client_id(order))));
-        if let (Some(one), Some(other)) = (member(first), member(second)) {
-            self.0.insert(first, [one, other]);
+    fn take_in(&mut self, view: &View, contingency: Contingency, orders: &[OrderId]) {
+        let member = |order: &OrderId| {
+            view.open_order(*order).map(|open| Member::of(&Order::of(view, &open, view.client_id(*order))))
+        };
+        if let Some(members) = orders.iter().map(member).collect() {
+            self.0.insert(orders[0], (contingency, members));
         }
     }
 
@@ -45,38 +50,76 @@ impl Lists {
     ) -> Option<Value> {
         match news {
             News::Noted(_, note) => {
-                let Noted::Linked(partner) = note.what else { return None };
-                let members = [order_of(note.order)?, order_of(partner)?].map(Member::of);
-                if partner < note.order {
-                    return None;
+                let time = note.time;
+                match note.what {
+                    Noted::Triggered(_) => None,
+                    Noted::Linked(partner) => {
+                        let members = [order_of(note.order)?, order_of(partner)?].map(Member::of).to_vec();
+                        if partner < note.order {
+                            return None;
+                        }
+                        Some(self.begun(Contingency::Oco, members, time))
+                    }
+                    // Told of the last of them, unless they are placed by now.
+                    Noted::Pends(working) => {
+                        let pending = pending_of(view, working);
+                        if pending.last() != Some(&note.order) {
+                            return None;
+                        }
+                        let members =
+                            std::iter::once(working).chain(pending).map(|order| order_of(order).map(Member::of));
+                        Some(self.begun(Contingency::Oto, members.collect::<Option<Vec<Member>>>()?, time))
+                    }
+                    Noted::Released => {
+                        let working = [1, 2].map(|behind| OrderId(note.order.0.saturating_sub(behind)));
+                        let list = working.into_iter().find(|list| self.is_oto(*list))?;
+                        self.over(list, time)
+                    }
                 }
-                let event = event(&members, false, note.time);
-                self.0.insert(note.order, members);
-                Some(event)
             }
             News::Ended(_, order) => {
-                let (id, partner) = (order.order.order, order.order.linked?);
+                let (id, time) = (order.order.order, order.time);
                 ended.insert(id);
+                if let Some(working) = order.order.pends_on {
+                    let (_, members) = self.0.get(&working)?;
+                    let are_done = members.iter().skip(1).all(|member| ended.contains(&member.order()));
+                    return if are_done { self.over(working, time) } else { None };
+                }
+                let partner = order.order.linked?;
                 let partner_is_done =
                     ended.contains(&partner) || (view.open_order(partner).is_none() && order_of(partner).is_none());
-                let members = partner_is_done.then(|| self.0.remove(&id.min(partner)))??;
-                Some(event(&members, true, order.time))
+                if partner_is_done { self.over(id.min(partner), time) } else { None }
             }
             News::Account(_) | News::Placed(..) | News::Order(..) | News::Traded(..) | News::Amended(..) => None,
         }
     }
+
+    fn is_oto(&self, list: OrderId) -> bool {
+        self.0.get(&list).is_some_and(|(contingency, _)| *contingency == Contingency::Oto)
+    }
+
+    fn begun(&mut self, contingency: Contingency, members: Vec<Member>, time: Time) -> Value {
+        let event = event(contingency, &members, false, time);
+        self.0.insert(members[0].order(), (contingency, members));
+        event
+    }
+
+    fn over(&mut self, list: OrderId, time: Time) -> Option<Value> {
+        let (contingency, members) = self.0.remove(&list)?;
+        Some(event(contingency, &members, true, time))
+    }
 }
 
-fn event(members: &[Member; 2], is_done: bool, time: Time) -> Value {
+fn event(contingency: Contingency, members: &[Member], is_done: bool, time: Time) -> Value {
     let [status_type, order_status] = list_status(is_done);
-    let [first, _] = members;
+    let first = &members[0];
     let order = |member: &Member| json!({"s": member.pair(), "i": member.order().0, "c": member.client_name()});
     json!({
         "e": "listStatus",
         "E": clock::now(),
         "s": first.pair(),
         "g": first.order().0,
-        "c": "OCO",
+        "c": contingency.name(),
         "l": status_type,
         "L": order_status,
         "r": "NONE",

@@ -26,6 +26,7 @@ mod order_counts;
 mod order_lists;
 mod order_test;
 mod orders;
+mod oto;
 mod pairs;
 mod parameters;
 mod place;
@@ -86,6 +87,8 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/order/amendments", get(amend::amendments))
         .route("/order/oco", post(oco::place_in_older_words))
         .route("/orderList/oco", post(oco::place))
+        .route("/orderList/oto", post(oto::place_oto))
+        .route("/orderList/otoco", post(oto::place_otoco))
         .route("/orderList", get(order_lists::one).delete(order_lists::cancel))
         .route("/openOrderList", get(order_lists::open))
         .route("/allOrderList", get(order_lists::all))

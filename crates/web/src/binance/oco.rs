@@ -8,7 +8,7 @@ use exchange::{Which, linked, placed_pair};
 use serde_json::{Value, json};
 
 use super::market::Answer;
-use super::order_lists::{Member, list_shape};
+use super::order_lists::{Contingency, Member, list_shape};
 use super::parameters::Parameters;
 use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
@@ -16,7 +16,7 @@ use super::self_trade;
 use crate::site::Site;
 
 /// What a parameter of one order of a list is called in the request, and in one that places an order alone.
-type Names = [(&'static str, &'static str)];
+pub(super) type Names = [(&'static str, &'static str)];
 
 const ABOVE: [(&str, &str); 5] = [
     ("aboveType", "type"),
@@ -43,16 +43,16 @@ const STOP: [(&str, &str); 4] = [
 const OF_BOTH: [(&str, &str); 4] =
     [("symbol", "symbol"), ("side", "side"), ("quantity", "quantity"), (self_trade::MODE, self_trade::MODE)];
 /// What the list has, and how much is answered.
-const OF_LIST: [&str; 5] = [LIST_NAME, RESPONSE, "recvWindow", "timestamp", "signature"];
-const NAME: &str = "newClientOrderId";
-const LIST_NAME: &str = "listClientOrderId";
+pub(super) const OF_LIST: [&str; 5] = [LIST_NAME, RESPONSE, "recvWindow", "timestamp", "signature"];
+pub(super) const NAME: &str = "newClientOrderId";
+pub(super) const LIST_NAME: &str = "listClientOrderId";
 const RESPONSE: &str = "newOrderRespType";
 
 /// `orderList/oco`.
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site)?;
     known(&asked, &[&ABOVE, &BELOW])?;
-    let [above, below] = [one(&asked, &ABOVE, None), one(&asked, &BELOW, None)];
+    let [above, below] = [one(&asked, &ABOVE, &OF_BOTH, None), one(&asked, &BELOW, &OF_BOTH, None)];
     place_two(&site, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
 }
 
@@ -61,8 +61,8 @@ pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parame
     let account = asked.account(&site)?;
     known(&asked, &[&LIMIT, &STOP])?;
     let stop_type = if asked.text("stopLimitPrice").is_some() { "STOP_LOSS_LIMIT" } else { "STOP_LOSS" };
-    let limit = (one(&asked, &LIMIT, Some("LIMIT_MAKER"))?, &LIMIT[..]);
-    let stop = (one(&asked, &STOP, Some(stop_type))?, &STOP[..]);
+    let limit = (one(&asked, &LIMIT, &OF_BOTH, Some("LIMIT_MAKER"))?, &LIMIT[..]);
+    let stop = (one(&asked, &STOP, &OF_BOTH, Some(stop_type))?, &STOP[..]);
     let two = if asked.text("side") == Some("BUY") { [stop, limit] } else { [limit, stop] };
     place_two(&site, account, &asked, two).await
 }
@@ -77,14 +77,19 @@ fn known(asked: &Parameters, orders: &[&Names]) -> Result<(), Refusal> {
 }
 
 /// The parameters of one order of the list, as those of an order alone.
-fn one(asked: &Parameters, names: &Names, order_type: Option<&str>) -> Result<Parameters, Refusal> {
+pub(super) fn one(
+    asked: &Parameters,
+    names: &Names,
+    of_all: &Names,
+    order_type: Option<&str>,
+) -> Result<Parameters, Refusal> {
     let tell = match asked.text(RESPONSE) {
         Some("ACK") => "ACK",
         None | Some("RESULT" | "FULL") => "RESULT",
         Some(_) => return Err(Refusal::new(-1136, "Invalid newOrderRespType.")),
     };
     let fixed = [Some((RESPONSE, tell)), order_type.map(|order_type| ("type", order_type))];
-    let renamed = names.iter().chain(&OF_BOTH).filter_map(|(outer, inner)| Some((*inner, asked.text(outer)?)));
+    let renamed = names.iter().chain(of_all).filter_map(|(outer, inner)| Some((*inner, asked.text(outer)?)));
     Ok(asked.part(renamed.chain(fixed.into_iter().flatten())))
 }
 
@@ -97,7 +102,11 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     if above.reference_price() <= below.reference_price() {
         return Err(Refusal::new(-2010, "The relationship of the prices for the orders is not correct."));
     }
-    name_first(&mut above, list_name)?;
+    name_first(
+        &mut above,
+        list_name,
+        "a list is called as its order above the market: send the name of one of them, or the same for both",
+    )?;
     let ops = linked(above.command(account), below.command(account));
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
@@ -124,19 +133,15 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
         members.push(Member::new(order, placing.symbol, placing.client_id()));
         reports.push(told);
     }
-    let mut shape = list_shape(&members, reports[0]["transactTime"].clone(), false);
+    let mut shape = list_shape(Contingency::Oco, &members, reports[0]["transactTime"].clone(), false);
     shape["orderReports"] = Value::Array(reports);
     Ok(Json(shape))
 }
 
 /// A list is called as its first order: what names the list names that one.
-fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>) -> Result<(), Refusal> {
+pub(super) fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>, why: &str) -> Result<(), Refusal> {
     match (first.client_id(), list_name) {
-        (Some(own), Some(list)) if own != list => {
-            let why =
-                "a list is called as its order above the market: send the name of one of them, or the same for both";
-            Err(Refusal::invalid(LIST_NAME, why))
-        }
+        (Some(own), Some(list)) if own != list => Err(Refusal::invalid(LIST_NAME, why)),
         (own, list) => {
             first.set_client_id(own.or(list));
             Ok(())
@@ -145,7 +150,7 @@ fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>) -> Result<(
 }
 
 /// A refusal of one order, with the names that its parameters have in the list.
-fn in_words_of(refusal: Refusal, names: &Names) -> Refusal {
+pub(super) fn in_words_of(refusal: Refusal, names: &Names) -> Refusal {
     names.iter().fold(refusal, |mut refusal, (outer, inner)| {
         refusal.msg = refusal.msg.replace(&format!("'{inner}'"), &format!("'{outer}'"));
         refusal

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers, self_trade, trailing};
+use super::{client_names, names, numbers, order_lists, self_trade, trailing};
 use crate::hub::Hub;
 use crate::records::Past;
 
@@ -30,6 +30,10 @@ pub(super) struct Order {
     pub(super) waits: bool,
     /// When it was triggered; none where nobody knows.
     pub(super) triggered: Option<Time>,
+    /// The order that is to be executed before this one is placed; none once it is.
+    pub(super) pends_on: Option<OrderId>,
+    /// Whether others are to be placed when this one is executed.
+    pub(super) has_pending: bool,
     /// The other order of its list; none where it is in no list, or nobody knows.
     pub(super) linked: Option<OrderId>,
     pub(super) self_trade: SelfTrade,
@@ -60,6 +64,7 @@ impl Order {
             let standing = view.open_order(past.order);
             let waits = standing.is_some_and(|open| open.waits);
             let display = standing.and_then(|open| open.iceberg).map(|iceberg| iceberg.display);
+            let pends_on = standing.and_then(|open| open.pends_on);
             // Of a list that was imported, only the state says it.
             let linked = linked.or(standing.and_then(|open| open.linked));
             // What it waits for may have moved since it was placed.
@@ -71,6 +76,7 @@ impl Order {
                 trigger,
                 trail,
                 display,
+                pends_on,
                 triggered: *triggered,
                 linked,
                 ..open
@@ -89,6 +95,8 @@ impl Order {
             trail: None,
             waits: false,
             triggered: *triggered,
+            pends_on: None,
+            has_pending: false,
             linked: *linked,
             self_trade: past.self_trade,
             display: None,
@@ -114,6 +122,8 @@ impl Order {
             trail: open.trail,
             waits: open.waits,
             triggered: open.triggered,
+            pends_on: open.pends_on,
+            has_pending: !order_lists::pending_of(view, open.order).is_empty(),
             linked: open.linked,
             self_trade: open.self_trade,
             display: open.iceberg.map(|iceberg| iceberg.display),
@@ -136,6 +146,7 @@ impl Order {
     pub(super) fn status(&self) -> &'static str {
         match (self.why, self.executed) {
             (Some(why), _) => canceled_status(why),
+            (None, _) if self.pends_on.is_some() => "PENDING_NEW",
             (None, executed) if executed == self.shares => "FILLED",
             (None, Shares::ZERO) => "NEW",
             (None, _) => "PARTIALLY_FILLED",
@@ -144,12 +155,16 @@ impl Order {
 
     /// Since when it stands in a book, or did: since it was placed or triggered. None where it waits, or nobody knows.
     pub(super) fn working_since(&self) -> Option<Time> {
+        if self.pends_on.is_some() {
+            return None;
+        }
         if self.trigger.is_some() { self.triggered } else { self.time }
     }
 
     /// The list that it is in: its first order. None where it is in none, or nobody knows.
     pub(super) fn list(&self) -> Option<OrderId> {
-        self.linked.map(|partner| partner.min(self.id))
+        let of_tree = self.pends_on.or(self.has_pending.then_some(self.id));
+        of_tree.or(self.linked.map(|partner| partner.min(self.id)))
     }
 
     /// Below zero where it is in no list.
@@ -219,10 +234,11 @@ impl Order {
             "icebergQty": self.display_text(),
             "time": time,
             "updateTime": self.done.map_or(time, |done| unit.tell(done)),
-            "isWorking": !self.waits,
+            "isWorking": !self.waits && self.pends_on.is_none(),
             "workingTime": match (self.trigger, self.working_since()) {
                 (_, Some(since)) => json!(unit.tell(since)),
                 (Some(_), None) => json!(-1),
+                (None, None) if self.pends_on.is_some() => json!(-1),
                 (None, None) => json!(time),
             },
             "selfTradePreventionMode": self.mode_name(),

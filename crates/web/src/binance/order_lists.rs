@@ -1,5 +1,6 @@
-//! Order lists of two orders of which one cancels the other: looking them up and canceling them. A list has the number and the name of
-//! its first order, so nobody has to keep more of it than that the two were linked.
+//! Order lists of two orders of which one cancels the other, and of one and those that wait until it is executed: looking them up and
+//! canceling them. A list has the number and the name of its first order, so nobody has to keep more of it than that two were linked, and
+//! what an open order waits for.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol};
-use feed::ReadModel;
+use feed::{ReadModel, View};
 use serde_json::{Value, json};
 
 use super::cancel::{after_cancel, as_canceled};
@@ -68,14 +69,39 @@ pub(super) fn list_status(is_done: bool) -> [&'static str; 2] {
     if is_done { ["ALL_DONE", "ALL_DONE"] } else { ["EXEC_STARTED", "EXECUTING"] }
 }
 
+/// What the orders of a list have to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contingency {
+    /// One cancels the other.
+    Oco,
+    /// The others are placed when the first one is executed.
+    Oto,
+}
+
+impl Contingency {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Contingency::Oco => "OCO",
+            Contingency::Oto => "OTO",
+        }
+    }
+}
+
+/// The open orders that wait for an order, the first one first.
+pub(super) fn pending_of(view: &View, working: OrderId) -> Vec<OrderId> {
+    let behind = [1, 2].map(|behind| OrderId(working.0.saturating_add(behind)));
+    let waits = |order: &OrderId| view.open_order(*order).is_some_and(|open| open.pends_on == Some(working));
+    behind.into_iter().filter(waits).collect()
+}
+
 /// A list, its first order first.
-pub(super) fn list_shape(members: &[Member], time: Value, is_done: bool) -> Value {
+pub(super) fn list_shape(contingency: Contingency, members: &[Member], time: Value, is_done: bool) -> Value {
     let [status_type, order_status] = list_status(is_done);
     let first = members.first();
     let order = |member: &Member| json!({"symbol": member.pair(), "orderId": member.order.0, "clientOrderId": member.client_name()});
     json!({
         "orderListId": first.map(|first| first.order.0),
-        "contingencyType": "OCO",
+        "contingencyType": contingency.name(),
         "listStatusType": status_type,
         "listOrderStatus": order_status,
         "listClientOrderId": first.map(Member::client_name),
@@ -86,14 +112,14 @@ pub(super) fn list_shape(members: &[Member], time: Value, is_done: bool) -> Valu
 }
 
 /// A list with all that is known of its orders.
-struct List([Order; 2]);
+struct List(Contingency, Vec<Order>);
 
 impl List {
     fn shape(&self, unit: TimeUnit) -> Value {
-        let List(orders) = self;
+        let List(contingency, orders) = self;
         let time = orders[0].time.map_or(0, |time| unit.tell(time));
         let is_done = orders.iter().all(|order| order.done.is_some());
-        list_shape(&orders.each_ref().map(Member::of), json!(time), is_done)
+        list_shape(*contingency, &orders.iter().map(Member::of).collect::<Vec<Member>>(), json!(time), is_done)
     }
 }
 
@@ -116,23 +142,25 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
             .ok_or_else(Refusal::unknown_symbol)
     });
     let symbol = symbol.await?;
-    let found = find(&site, account, &asked, CANCELED).await?.filter(|(_, List([first, _]))| first.name == symbol);
-    let (ids, List(orders)) = found.ok_or_else(Refusal::unknown_to_cancel)?;
+    let found = find(&site, account, &asked, CANCELED).await?.filter(|(_, List(_, orders))| orders[0].name == symbol);
+    let (ids, List(contingency, orders)) = found.ok_or_else(Refusal::unknown_to_cancel)?;
     let Some(open) = orders.into_iter().find(|order| order.done.is_none()) else {
         return Err(Refusal::unknown_to_cancel());
     };
     let reply = ask(&site, Op::Command(Command::CancelOrder { account, order: open.id.into() })).await?;
     after_cancel(&site, open, reply).await??;
-    let past = past::orders(&site, ids.to_vec()).await.map_err(|_| Refusal::unknown_outcome())?;
+    let past = past::orders(&site, ids).await.map_err(|_| Refusal::unknown_outcome())?;
     let shown = site.look(move |scene| past.iter().map(|past| as_canceled(&scene.view, past)).collect::<Vec<Order>>());
-    let [first, second] = <[Order; 2]>::try_from(shown.await?).map_err(|_| Refusal::unknown_outcome())?;
-    let list = List([first, second]);
+    let list = List(contingency, shown.await?);
+    if list.1.is_empty() {
+        return Err(Refusal::unknown_outcome());
+    }
     let mut shape = list.shape(asked.unit);
     let report = |order: &Order| {
         let name = cancel_name.map_or_else(|| order.client_name(), |name| name.to_string());
         order.canceled_shape_under(&name, asked.unit)
     };
-    shape["orderReports"] = list.0.iter().map(report).collect();
+    shape["orderReports"] = list.1.iter().map(report).collect();
     Ok(Json(shape))
 }
 
@@ -142,12 +170,15 @@ async fn find(
     account: AccountId,
     asked: &Parameters,
     by: [&str; 2],
-) -> Result<Option<([OrderId; 2], List)>, Refusal> {
+) -> Result<Option<(Vec<OrderId>, List)>, Refusal> {
     let Some(meant) = meant(site, account, asked, by).await? else { return Ok(None) };
     let (first, second) = (meant.order, OrderId(meant.order.0.saturating_add(1)));
     let owner = of_account(site, account, |_, account| Ok(account)).await?;
+    if let Some(tree) = trees_of(site, owner, vec![first]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0])) {
+        return Ok(Some((tree.1.iter().map(|order| order.id).collect(), tree)));
+    }
     let lists = lists_of(site, owner, vec![[first, second]]).await?;
-    Ok(lists.into_iter().next().filter(|List([one, _])| meant.is(one)).map(|list| ([first, second], list)))
+    Ok(lists.into_iter().next().filter(|List(_, orders)| meant.is(&orders[0])).map(|list| (vec![first, second], list)))
 }
 
 /// Those of these pairs of orders that are lists of this account.
@@ -160,9 +191,25 @@ async fn lists_of(site: &Site, account: AccountIndex, pairs: Vec<[OrderId; 2]>) 
     let mut orders = shown.await?;
     let mut list = |[first, second]: [OrderId; 2]| {
         let (one, other) = (orders.remove(&first)?, orders.remove(&second)?);
-        (one.linked == Some(second) && other.linked == Some(first)).then_some(List([one, other]))
+        let are_linked = one.linked == Some(second) && other.linked == Some(first);
+        are_linked.then(|| List(Contingency::Oco, vec![one, other]))
     };
     Ok(pairs.into_iter().filter_map(&mut list).collect())
+}
+
+/// The lists of this account whose working orders are these, and open, and whose other orders still wait for them.
+async fn trees_of(site: &Site, account: AccountIndex, working: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
+    let shown = site.look(move |scene| {
+        let view = &scene.view;
+        let tree = |first: OrderId| {
+            let pending = pending_of(view, first);
+            let open = |order| view.open_order(order).filter(|open| open.account == account);
+            let orders = std::iter::once(first).chain(pending).map(|order| Order::of_open(scene, &open(order)?).ok());
+            orders.collect::<Option<Vec<Order>>>().filter(|orders| orders.len() > 1)
+        };
+        working.into_iter().filter_map(tree).map(|orders| List(Contingency::Oto, orders)).collect::<Vec<List>>()
+    });
+    Ok(shown.await?)
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
@@ -191,15 +238,18 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
     let walk = Walk::new(account, Direction::OldestFirst, None);
     pieces::answer(&site, Frame::bare(), walk, move |site, mut walk| async move {
         let looked = site.look(move |scene| {
-            let mut found = Vec::new();
+            let (mut found, mut working) = (Vec::new(), Vec::new());
             let more = walk.go_on(&scene.view, |open| {
                 found.extend(list_begun_by(scene, open.order, open.linked));
-                found.len() < LOOKED_AT_ONCE
+                working.extend(Some(open.order).filter(|order| !pending_of(&scene.view, *order).is_empty()));
+                found.len() + working.len() < LOOKED_AT_ONCE
             });
-            (found, more.then_some(walk))
+            (found, working, more.then_some(walk))
         });
-        let (pairs, next) = looked.await?;
-        let lists = lists_of(&site, account, pairs).await?;
+        let (pairs, working, next) = looked.await?;
+        let mut lists = lists_of(&site, account, pairs).await?;
+        lists.extend(trees_of(&site, account, working).await?);
+        lists.sort_by_key(|List(_, orders)| orders[0].id);
         let lists: Vec<Value> = lists.iter().map(|list| list.shape(unit)).collect();
         Ok::<_, Refusal>(Piece::of(lists, next))
     })

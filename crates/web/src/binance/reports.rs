@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountIndex, CancelReason, Group, Money, OrderId, Position, Shares, Side, Time};
-use feed::{Account, Amended, Ended, Holding, Holdings, News, Trade, View};
+use feed::{Account, Amended, Ended, Holding, Holdings, News, Noted, Trade, View};
 use serde_json::{Value, json};
 
 use super::list_events::Lists;
@@ -53,11 +53,17 @@ impl Told {
     pub(super) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<Value> {
         let mut standings = standings(view, news);
         let (mut events, mut ended) = (Vec::new(), HashSet::new());
+        let before = self.through;
         for news in news {
             let of_list =
                 self.lists.follow(view, news, &mut ended, |order| standings.get(&order).map(|its| &its.order));
             let (order, happened) = match news {
-                News::Noted(..) => {
+                News::Noted(_, note) => {
+                    // One that was told as waiting is told as new.
+                    let is_known = note.what == Noted::Released && note.order <= before;
+                    if let Some(standing) = standings.get_mut(&note.order).filter(|_| is_known) {
+                        events.push(standing.report(Happened::Placed));
+                    }
                     events.extend(of_list);
                     continue;
                 }
@@ -184,7 +190,7 @@ impl Standing {
         let canceled = kind == "CANCELED" || kind == "REPLACED";
         let order = &self.order;
         // One with a price to wait for waits when it is placed, whatever became of it by now.
-        let waits = order.waits || (kind == "NEW" && order.trigger.is_some());
+        let waits = order.waits || order.pends_on.is_some() || (kind == "NEW" && order.trigger.is_some());
         let working = if waits { None } else { order.working_since() };
         let paid = match &happened {
             Happened::Executed(trade, side) => fees::paid(trade, *side, order.name.as_str()),
@@ -242,6 +248,7 @@ impl Standing {
     fn status(&self, happened: &Happened<'_>) -> &'static str {
         match happened {
             Happened::Canceled(_, why) => canceled_status(*why),
+            Happened::Placed if self.order.pends_on.is_some() => "PENDING_NEW",
             Happened::Placed => "NEW",
             Happened::Executed(..) | Happened::Amended(_) if self.executed == self.shares => "FILLED",
             Happened::Executed(..) | Happened::Amended(_) if self.executed.is_zero() => "NEW",

@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{Command, Op};
+use engine::{Command, Op, OrderId};
 use exchange::{Answer, PairFault, PendingFault, Which, linked, pending, placed_pair, placed_tree};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -87,7 +87,7 @@ pub(crate) async fn place(
     let ops = kind.ops(&commands)?;
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     let (ids, repeated) = kind.placed(&answers).map_err(|(place, why)| {
-        problem::reply(why).err().unwrap_or_else(Problem::unknown_outcome).within(ORDERS[place])
+        problem::reply(*why).err().unwrap_or_else(Problem::unknown_outcome).within(ORDERS[place])
     })?;
     let mut placed = Vec::with_capacity(orders.len());
     for (order, &id) in orders.iter().zip(&ids) {
@@ -131,16 +131,15 @@ impl ListKind {
     }
 
     /// The ids of the orders, and whether they were placed before. Errors: which one was refused, and with what.
-    fn placed(self, answers: &[Answer]) -> Result<(Vec<engine::OrderId>, bool), (usize, Answer)> {
+    fn placed(self, answers: &[Answer]) -> Result<(Vec<OrderId>, bool), (usize, Box<Answer>)> {
         match (self, answers) {
             (ListKind::Oco, [first, second]) => match placed_pair(first, second) {
                 Ok(pair) => Ok((pair.orders.to_vec(), pair.repeated)),
-                Err((which, why)) => Err((if which == Which::First { 0 } else { 1 }, *why)),
+                Err((which, why)) => Err((if which == Which::First { 0 } else { 1 }, why)),
             },
-            (ListKind::Oco | ListKind::Oto | ListKind::Otoco, _) => match placed_tree(answers) {
-                Ok(tree) => Ok((tree.orders, tree.repeated)),
-                Err((place, why)) => Err((place, *why)),
-            },
+            (ListKind::Oco | ListKind::Oto | ListKind::Otoco, _) => {
+                placed_tree(answers).map(|tree| (tree.orders, tree.repeated))
+            }
         }
     }
 }
