@@ -116,7 +116,7 @@ impl Market {
     pub fn of_stops(seed: u64, turns: usize) -> Market {
         let mut market = Market::new(seed);
         (0..turns).for_each(|turn| market.stop_turn(turn == 0));
-        assert!(market.notes.len() * 3 > turns, "only {} of {turns}", market.notes.len());
+        assert!(market.notes.len() * 4 > turns, "only {} of {turns}", market.notes.len());
         market
     }
 
@@ -232,6 +232,7 @@ impl Market {
             }),
             Event::OrderPends { order, account, is_second, placed } => {
                 self.placed.insert(order, time);
+                self.sizes.insert(order, (placed.side, placed.shares));
                 let what = Noted::Pends(Event::working(order, is_second));
                 self.note_pending((order, account), &placed, what, (time, sequence));
             }
