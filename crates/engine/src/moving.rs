@@ -43,10 +43,13 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let limit = self.limit_that_rests(asked);
         let placed = NewOrder { limit, kind: asked.kind.once_placed(), ..*asked };
-        match self.place_special(account, &placed, terms, events)? {
-            Reply::Opened(order) if limit != asked.limit => Ok(Reply::Moved { order, limit, is_new: true }),
-            reply => Ok(reply),
+        let reply = self.place_special(account, &placed, terms, events)?;
+        if let Reply::Opened(order) = reply
+            && limit != asked.limit
+        {
+            return Ok(Reply::Moved { order, limit, is_new: true });
         }
+        Ok(reply)
     }
 
     /// The order that a client order id stands for, which was asked for as this one is.

@@ -31,9 +31,9 @@ fn what_cannot_move_is_an_error() {
         ("type='market'", "a market order executes at once, so it cannot be post-only"),
     ] {
         let order = ORDER.replace("/>", &format!(" {more}/>"));
-        let documents = parse(&format!("<transactions id='9'>{order}</transactions>"));
+        let documents = parse(format!("<transactions id='9'>{order}</transactions>"));
         assert!(reply_with(&documents, &[]).ends_with(&format!(">{why}</error>")), "{more}");
     }
-    let documents = parse(&format!("<transactions id='9'>{}</transactions>", ORDER.replace("move", "moves")));
+    let documents = parse(format!("<transactions id='9'>{}</transactions>", ORDER.replace("move", "moves")));
     assert!(reply_with(&documents, &[]).contains("post-only must be true, false or move"));
 }

@@ -1,6 +1,6 @@
 //! Groups as a workload draws them: few, so that accounts of one group meet often.
 
-use engine::{AccountId, AccountIndex, Command, FundsOrder, Group, NewOrder, OrderKind, SelfTrade};
+use engine::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, SelfTrade};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -31,6 +31,6 @@ pub(super) fn for_money(workload: &mut Workload, account: AccountId, order: &New
     if !workload.has_groups || !is_one || workload.random.percent(60) {
         return None;
     }
-    let funds = workload.random.pick(&workload.prices).times(shares);
+    let funds = workload.random.pick(&workload.prices).times(shares).min(Money::CAP);
     Some(Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id: None })
 }

@@ -13,6 +13,8 @@ pub fn order_attributes(order: &NewOrder, until: Option<Deadline>) -> String {
     let asked = match kind {
         OrderKind::Limit => format!("{start} limit=\"{limit}\""),
         OrderKind::PostOnly => format!("{start} limit=\"{limit}\" post-only=\"true\""),
+        // One that waits for a price does not move, so nobody may ask for that.
+        OrderKind::PostOnlyMove if trigger.is_some() => format!("{start} limit=\"{limit}\" post-only=\"true\""),
         OrderKind::PostOnlyMove => format!("{start} limit=\"{limit}\" post-only=\"move\""),
         OrderKind::ImmediateOrCancel => format!("{start} limit=\"{limit}\" tif=\"IOC\""),
         OrderKind::FillOrKill => format!("{start} limit=\"{limit}\" tif=\"FOK\""),
