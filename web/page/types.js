@@ -115,6 +115,7 @@
  * @property {string} [limit] a market order has none
  * @property {string} [stop] the price that it waits for, to limit a loss
  * @property {string} [take_profit] the price that it waits for, to take a profit
+ * @property {string} [trail] how far behind the market the price stays that it waits for, in place of these
  * @property {SelfTrade} [self_trade] what happens where it meets an order of its own account
  * @property {number} [until] when what is open of it is canceled, in microseconds
  * @property {string} [display] how many shares it shows at a time; without it, all
@@ -137,6 +138,8 @@
  * @property {string|null} limit null of a market order
  * @property {string|null} stop
  * @property {string|null} take_profit
+ * @property {string} [trail] how far behind the market `stop` stays, while it follows that
+ * @property {number} [trail_bips] the same in hundredths of a per cent
  * @property {SelfTrade} self_trade
  * @property {number} [linked_with] the order that it is, or was, linked with: one of the two cancels the other
  * @property {number|null} until when what is open of it is canceled

@@ -8,7 +8,6 @@ use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::phase::Phase;
 use crate::rules::SymbolRules;
-use crate::trail::Trail;
 
 /// Which way an order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -461,6 +460,10 @@ impl Command {
 /// canceled an order: one byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Manner(pub(crate) u8);
+
+/// How far a trigger stays behind the best price: so much money, or a part of that price. What it comes to stands in `trail.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trail(pub(crate) NonZeroI64);
 
 /// On what terms an order is placed, and stays.
 #[derive(Clone, Copy, Debug)]

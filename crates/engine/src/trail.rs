@@ -4,6 +4,7 @@
 use std::num::NonZeroI64;
 
 use crate::amount::Price;
+pub use crate::command::Trail;
 use crate::command::{Command, Manner, NewOrder, Side, Trigger};
 use crate::ids::{AccountId, ClientOrderId, Deadline};
 
@@ -15,10 +16,6 @@ pub const TRAIL_BIPS_MAX: u16 = 9_999;
 
 /// A hundred per cent.
 const WHOLE: i128 = 10_000;
-
-/// How far a trigger stays behind the best price: so much money, or a part of that price.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Trail(NonZeroI64);
 
 impl Trail {
     /// So many dollars behind.

@@ -169,6 +169,9 @@ pub struct OrderState {
     /// What it waits for: `stop` or `take profit`, and the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
+    /// How far behind the market that stays, if it follows that: `5 behind the market`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trail: Option<String>,
     /// When it ends, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
@@ -369,6 +372,7 @@ impl State {
                 order.account,
                 order.limit.as_deref().unwrap_or("any price"),
                 order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
+                order.trail.as_ref().map(|trail| format!(", {trail}")).unwrap_or_default(),
                 order.until.map(|until| format!(", until {until}")).unwrap_or_default(),
                 order.iceberg.as_ref().map(IcebergState::text).unwrap_or_default(),
                 order.linked_with.map(|other| format!(", linked with order {other}")).unwrap_or_default(),
@@ -476,10 +480,14 @@ impl Gathered {
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
-            StateItem::Stop { order, account, placed, .. } => self.add_order(order, account, &placed),
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);
+            }
+            StateItem::Stop { order, account, placed, trail, .. } => {
+                self.add_order(order, account, &placed);
+                let added = self.orders.last_mut().expect("invariant: it was just added");
+                added.trail = trail.map(|trail| format!("{trail:?} the market"));
             }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
@@ -549,6 +557,7 @@ impl Gathered {
             limit: (kind != OrderKind::Market).then(|| limit.to_string()),
             open: open.to_string(),
             waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
+            trail: None,
             until: None,
             iceberg: None,
             linked_with: None,

@@ -194,7 +194,9 @@ function sameAs({ account, symbol, side, kind, waits, stop, take_profit, until, 
 
 /** The price that an order waits for, or waited for. @param {Order} order */
 function triggerOf(order) {
-  return order.stop === null ? `profit ${group(order.take_profit ?? "")}` : `stop ${group(order.stop)}`;
+  if (order.stop === null) return `profit ${group(order.take_profit ?? "")}`;
+  const follows = order.trail !== undefined || order.trail_bips !== undefined;
+  return `${follows ? "trailing stop" : "stop"} ${group(order.stop)}`;
 }
 
 /** @param {Order} order */

@@ -21,6 +21,9 @@ const FIELD_OF_CODE = {
   "too-many-shares": "shares",
   "would-take": "limit",
   "triggers-at-once": "trigger",
+  "nothing-to-trail": "trigger",
+  "trail-too-far": "trigger",
+  "too-many-trails": "trigger",
   "outside-band": "limit",
   "off-lot": "shares",
   "shares-out-of-range": "shares",
@@ -104,10 +107,12 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     limitField.hidden = atAnyPrice();
     triggerField.hidden = waits.value === "";
     until.disabled = !stays();
-    display.disabled = !rests() || isOneOfTwo();
+    const follows = waits.value === "trail";
+    display.disabled = !rests() || isOneOfTwo() || follows;
     const rises = (waits.value !== "take_profit") !== selling;
     const reached = `an execution at this price or ${rises ? "above" : "below"}`;
-    setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
+    if (follows) setText(triggerNote, `Waits so many dollars ${selling ? "below the highest" : "above the lowest"} price from now on`);
+    else setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
@@ -265,14 +270,15 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
 function termsOf(placed) {
   const price = placed.limit === null ? "any price" : group(placed.limit);
   const trigger = placed.stop ?? placed.take_profit;
+  const behind = placed.trail === undefined ? "" : `, ${group(placed.trail)} behind the market`;
   const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
-  return `at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${ends}`;
+  return `at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${behind}${ends}`;
 }
 
 /** The field of the form that a refusal is about; of two orders the second one is the one that waits. @param {string|null} named */
 function fieldOf(named) {
   const field = named?.startsWith("orders.1") ? "trigger" : (named?.replace(/^orders\.0\.?/, "") ?? null);
-  if (field === "stop" || field === "take_profit") return "trigger";
+  if (field === "stop" || field === "take_profit" || field === "trail") return "trigger";
   return field === "" || field === "orders" ? null : field;
 }
 

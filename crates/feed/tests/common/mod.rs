@@ -94,6 +94,7 @@ impl Market {
         let workload = if seed % 4 < 2 { workload.with_icebergs() } else { workload };
         // Where symbols have rules less is traded.
         let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
+        let workload = if seed % 5 == 3 { workload.with_trails() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_fees() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_phases() } else { workload };
         Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market }
@@ -317,6 +318,7 @@ impl Market {
             for order in open.into_iter().filter(|order| order.waits) {
                 let shown = view.open_order(order.id).unwrap();
                 assert_eq!((shown.kind, shown.trigger, shown.waits), (order.kind, order.trigger, true));
+                assert!(shown.trail.is_none() || shown.trail == order.trail, "how far behind the market it waits");
             }
             for order in view.orders_of(index) {
                 let expected = self.model.order(order.order);

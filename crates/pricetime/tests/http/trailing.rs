@@ -97,6 +97,8 @@ fn a_stop_follows_the_market_across_restarts_and_is_triggered() {
     let state = state_of(&folder.data());
     let waits: Vec<&Value> = state["orders"].as_array().unwrap().iter().map(|order| &order["waits_for"]).collect();
     assert!(waits.contains(&&json!("stop 97.65")) && waits.contains(&&json!("stop 109")), "{waits:?}");
+    let follows = |order: &&Value| order["trail"] == "10 behind the market";
+    assert_eq!(state["orders"].as_array().unwrap().iter().filter(follows).count(), 1, "{state}");
     server.stop();
 }
 
