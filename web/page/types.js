@@ -142,6 +142,7 @@
  * @property {number} [trail_bips] the same in hundredths of a per cent
  * @property {SelfTrade} self_trade
  * @property {number} [linked_with] the order that it is, or was, linked with: one of the two cancels the other
+ * @property {number} [pends_on] the order that is to be executed before this one is placed
  * @property {number|null} until when what is open of it is canceled
  * @property {string} [display] how many shares it shows at a time, if not all and while it is open
  * @property {string} [shown] how many it shows now

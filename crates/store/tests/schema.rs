@@ -159,7 +159,7 @@ const UNDO: &[(i64, &str)] = &[
     // Its views took the place of others: see `take_back`.
     (
         20,
-        "DROP VIEW pricetime.fee_schedule, pricetime.linked_orders, pricetime.open_orders, pricetime.order_history, pricetime.book,
+        "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book,
             pricetime.trades, pricetime.account_summary;
          DROP FUNCTION pricetime.write_pendings; DROP TABLE pricetime.pending;
          ALTER TABLE pricetime.notes DROP CONSTRAINT notes_kind_check, DROP CONSTRAINT notes_partner_check;

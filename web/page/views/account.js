@@ -172,6 +172,7 @@ export function accountView({ market, holdings, frames, api }) {
 /** @param {Order} order */
 function limitOf(order) {
   const limit = order.limit === null ? "market" : group(order.limit);
+  if (order.pends_on !== undefined) return `${limit}, after order ${order.pends_on}`;
   return order.waits ? `${limit}, ${triggerOf(order)}` : limit;
 }
 
