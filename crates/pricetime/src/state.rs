@@ -364,7 +364,7 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}{}{}{}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
