@@ -1,15 +1,11 @@
 //! Groups of accounts of one owner: an order that is not to execute with its own account does not execute with the others of its group
-//! either. What becomes of two orders that meet so stands in `self_trade.rs`. Followers of events keep the groups, too.
+//! either. What becomes of two orders that meet so stands in `self_trade.rs`. How they are changed and asked stands in `grouping.rs`. Followers of events keep the
+//! groups, too.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::command::SelfTrade;
-use crate::engine::Engine;
-use crate::event::Event;
-use crate::ids::{AccountId, AccountIndex};
-use crate::reject::Reject;
-use crate::reply::Reply;
+use crate::ids::AccountIndex;
 
 /// Digits of a group's number, at most.
 const DIGITS_MAX: usize = 9;
@@ -92,36 +88,6 @@ impl Groups {
     /// By account.
     pub fn all(&self) -> impl Iterator<Item = (AccountIndex, Group)> {
         self.of.iter().map(|(&account, &group)| (account, group))
-    }
-}
-
-impl Engine {
-    /// The group of an account.
-    pub fn group(&self, account: AccountIndex) -> Group {
-        self.groups.of(account)
-    }
-
-    /// Whether an order of this mode and account is kept from executing with one of that account. Into its callers, where those that
-    /// allow it ask nothing.
-    #[inline(always)]
-    pub(crate) fn is_own(&self, mode: SelfTrade, account: AccountIndex, maker: AccountIndex) -> bool {
-        mode != SelfTrade::Allowed && self.groups.are_one(account, maker)
-    }
-
-    /// Puts an account into another group.
-    #[cold]
-    pub(crate) fn change_group(
-        &mut self,
-        account: AccountId,
-        group: Group,
-        events: &mut impl FnMut(Event),
-    ) -> Result<Reply, Reject> {
-        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
-        if self.groups.of(account) != group {
-            self.groups.set(account, group);
-            events(Event::GroupChanged { account, group });
-        }
-        Ok(Reply::Created)
     }
 }
 

@@ -23,6 +23,7 @@ mod export;
 mod fee;
 mod fee_schedule;
 mod fees;
+mod grouping;
 mod groups;
 mod hiding;
 mod icebergs;

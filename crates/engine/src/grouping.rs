@@ -1,0 +1,39 @@
+//! Puts accounts into groups, and says which orders are kept from executing with each other by them.
+
+use crate::command::SelfTrade;
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::groups::Group;
+use crate::ids::{AccountId, AccountIndex};
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl Engine {
+    /// The group of an account.
+    pub fn group(&self, account: AccountIndex) -> Group {
+        self.groups.of(account)
+    }
+
+    /// Whether an order of this mode and account is kept from executing with one of that account. Into its callers, where those that
+    /// allow it ask nothing.
+    #[inline(always)]
+    pub(crate) fn is_own(&self, mode: SelfTrade, account: AccountIndex, maker: AccountIndex) -> bool {
+        mode != SelfTrade::Allowed && self.groups.are_one(account, maker)
+    }
+
+    /// Puts an account into another group.
+    #[cold]
+    pub(crate) fn change_group(
+        &mut self,
+        account: AccountId,
+        group: Group,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if self.groups.of(account) != group {
+            self.groups.set(account, group);
+            events(Event::GroupChanged { account, group });
+        }
+        Ok(Reply::Created)
+    }
+}
