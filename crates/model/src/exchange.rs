@@ -7,8 +7,6 @@ use engine::{
     Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trigger,
 };
 
-use crate::pendings::Chain;
-
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
 
@@ -46,6 +44,16 @@ pub struct Model {
     pub(crate) is_releasing: bool,
     /// The fees of the symbols and tiers that have any, in no order that means anything.
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
+}
+
+/// A working order whose request may not be over yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub(crate) working: OrderId,
+    /// How many orders are to come that wait for it.
+    pub(crate) left: u8,
+    /// The command that placed it.
+    pub(crate) begun: Sequence,
 }
 
 #[derive(Clone, Debug)]
