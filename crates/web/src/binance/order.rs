@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers, order_lists, self_trade};
+use super::{client_names, names, numbers, self_trade};
 use crate::hub::Hub;
 use crate::records::Past;
 
@@ -105,7 +105,7 @@ impl Order {
             waits: open.waits,
             triggered: open.triggered,
             pends_on: open.pends_on,
-            has_pending: !order_lists::pending_of(view, open.order).is_empty(),
+            has_pending: !view.pending_of(open.order).is_empty(),
             linked: open.linked,
             self_trade: open.self_trade,
             display: open.iceberg.map(|iceberg| iceberg.display),
