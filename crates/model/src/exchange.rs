@@ -9,8 +9,6 @@ use engine::{
     Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
-use crate::pendings::Chain;
-
 /// A client order id stands for its order while that is open and for so long after.
 const DAY_US: u64 = 86_400_000_000;
 
@@ -56,6 +54,16 @@ pub struct Model {
     pub(crate) moved: BTreeSet<OrderId>,
     /// How often a trigger was moved, once for the executions of an order.
     pub(crate) moves: usize,
+}
+
+/// A working order whose request may not be over yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub(crate) working: OrderId,
+    /// How many orders are to come that wait for it.
+    pub(crate) left: u8,
+    /// The command that placed it.
+    pub(crate) begun: Sequence,
 }
 
 #[derive(Clone, Debug)]

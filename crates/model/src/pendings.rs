@@ -1,22 +1,12 @@
 //! Orders that wait until another one is executed wholly.
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Sequence, Side,
+    AccountId, AccountIndex, CancelReason, Command, Event, NewOrder, OrderId, OrderKind, Reject, Reply, Side,
     StateItem, SymbolIndex,
 };
 
-use crate::exchange::{Model, Order, Terms};
+use crate::exchange::{Chain, Model, Order, Terms};
 use crate::links::money_of;
-
-/// A working order whose request may not be over yet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain {
-    working: OrderId,
-    /// How many orders are to come that wait for it.
-    left: u8,
-    /// The command that placed it.
-    begun: Sequence,
-}
 
 impl Model {
     /// Places an order that those of the next commands wait for.

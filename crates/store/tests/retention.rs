@@ -207,7 +207,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
 fn what_is_younger_than_the_setting_stays() {
     let database = database();
     let (mut market, mut writer) = market_in(&database, 9);
-    market.run(&mut writer, 2500);
+    market.run(&mut writer, 3500);
     let keep = Keep { age_us: Some(12 * DAY_US), bytes: None };
     assert!(remove(&database, keep, writer.epoch()).unwrap() >= 2);
     let since = Time(market.engine.time().0 - 12 * DAY_US);

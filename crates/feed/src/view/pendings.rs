@@ -7,6 +7,13 @@ use super::{Arriving, News, View};
 use crate::orders::{In, Open};
 
 impl View {
+    /// The open orders that wait for an order, the first one first.
+    pub fn pending_of(&self, working: OrderId) -> Vec<OrderId> {
+        let behind = [1, 2].map(|behind| OrderId(working.0.saturating_add(behind)));
+        let waits = |order: &OrderId| self.open_order(*order).is_some_and(|open| open.pends_on == Some(working));
+        behind.into_iter().filter(waits).collect()
+    }
+
     /// An order waits for another one from now on.
     pub(super) fn pend(&mut self, event: &Event) {
         let Event::OrderPends { order, account, is_second, placed } = *event else { return };

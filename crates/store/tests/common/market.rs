@@ -111,7 +111,7 @@ impl Market {
     ) {
         let (next, of_command) = (self.executed.len() + 1, format!("{sequence}|"));
         let place = self.noted.iter().filter(|note| note.starts_with(&of_command)).count();
-        let note = format!("{sequence}|{place}|{order}|{}|{kind}||{}|{next}|{partner}", account.0, time.0);
+        let note = format!("{sequence}|{place}|{order}|{}|{kind}||{}|{next}|{partner}|||", account.0, time.0);
         self.noted.push(note);
     }
 

@@ -7,7 +7,7 @@ use feed::{News, Noted, View};
 use serde_json::{Value, json};
 
 use super::order::Order;
-use super::order_lists::{Contingency, Member, list_status, pending_of};
+use super::order_lists::{Contingency, Member, list_status};
 use crate::clock;
 
 /// The lists of an account of which an order is open, by their first orders.
@@ -22,7 +22,7 @@ impl Lists {
             if let Some(partner) = view.partner(open.order).filter(|partner| open.order < *partner) {
                 lists.take_in(view, Contingency::Oco, &[open.order, partner]);
             }
-            let pending = pending_of(view, open.order);
+            let pending = view.pending_of(open.order);
             if !pending.is_empty() {
                 lists.take_in(view, Contingency::Oto, &[&[open.order], &pending[..]].concat());
             }
@@ -62,7 +62,7 @@ impl Lists {
                     }
                     // Told of the last of them, unless they are placed by now.
                     Noted::Pends(working) => {
-                        let pending = pending_of(view, working);
+                        let pending = view.pending_of(working);
                         if pending.last() != Some(&note.order) {
                             return None;
                         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
-use super::{client_names, names, numbers, order_lists, self_trade, trailing};
+use super::{client_names, names, numbers, self_trade, trailing};
 use crate::hub::Hub;
 use crate::records::Past;
 
@@ -123,7 +123,7 @@ impl Order {
             waits: open.waits,
             triggered: open.triggered,
             pends_on: open.pends_on,
-            has_pending: !order_lists::pending_of(view, open.order).is_empty(),
+            has_pending: !view.pending_of(open.order).is_empty(),
             linked: open.linked,
             self_trade: open.self_trade,
             display: open.iceberg.map(|iceberg| iceberg.display),

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol};
-use feed::{ReadModel, View};
+use feed::ReadModel;
 use serde_json::{Value, json};
 
 use super::cancel::{after_cancel, as_canceled};
@@ -85,13 +85,6 @@ impl Contingency {
             Contingency::Oto => "OTO",
         }
     }
-}
-
-/// The open orders that wait for an order, the first one first.
-pub(super) fn pending_of(view: &View, working: OrderId) -> Vec<OrderId> {
-    let behind = [1, 2].map(|behind| OrderId(working.0.saturating_add(behind)));
-    let waits = |order: &OrderId| view.open_order(*order).is_some_and(|open| open.pends_on == Some(working));
-    behind.into_iter().filter(waits).collect()
 }
 
 /// A list, its first order first.
@@ -202,7 +195,7 @@ async fn trees_of(site: &Site, account: AccountIndex, working: Vec<OrderId>) -> 
     let shown = site.look(move |scene| {
         let view = &scene.view;
         let tree = |first: OrderId| {
-            let pending = pending_of(view, first);
+            let pending = view.pending_of(first);
             let open = |order| view.open_order(order).filter(|open| open.account == account);
             let orders = std::iter::once(first).chain(pending).map(|order| Order::of_open(scene, &open(order)?).ok());
             orders.collect::<Option<Vec<Order>>>().filter(|orders| orders.len() > 1)
@@ -241,7 +234,7 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
             let (mut found, mut working) = (Vec::new(), Vec::new());
             let more = walk.go_on(&scene.view, |open| {
                 found.extend(list_begun_by(scene, open.order, open.linked));
-                working.extend(Some(open.order).filter(|order| !pending_of(&scene.view, *order).is_empty()));
+                working.extend(Some(open.order).filter(|order| !scene.view.pending_of(*order).is_empty()));
                 found.len() + working.len() < LOOKED_AT_ONCE
             });
             (found, working, more.then_some(walk))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::market::Answer;
 use super::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, one};
-use super::order_lists::{Contingency, Member, list_shape, pending_of};
+use super::order_lists::{Contingency, Member, list_shape};
 use super::parameters::Parameters;
 use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
@@ -104,7 +104,7 @@ async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Na
     let counts = &site.market()?.order_counts;
     tree.orders.iter().for_each(|_| counts.add(account));
     let list = tree.orders[0];
-    let waits = site.look(move |scene| pending_of(&scene.view, list)).await.map_err(|_| Refusal::unknown_outcome())?;
+    let waits = site.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, &order) in orders.iter().zip(&tree.orders) {
         // They are placed: whoever cannot be told of them must not be told to try again.
