@@ -60,6 +60,11 @@ impl Scene {
         Scene { server, title, limits, folder, turn }
     }
 
+    /// With another bound of the memory that the attack may take.
+    pub fn within(self, memory: u64) -> Scene {
+        Scene { limits: Limits { memory, ..self.limits }, ..self }
+    }
+
     /// Stops the server and starts it again on what it wrote: what was done is in the archive alone.
     pub fn again(self) -> Scene {
         self.server.stop();

@@ -118,6 +118,8 @@ pub fn placing_attributes(command: &Command) -> String {
             Some(bips) => format!(" trail-bips=\"{bips}\""),
             None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
         };
+        // One that waits for a price does not move, so nobody may ask for that.
+        let order = NewOrder { kind: order.kind.once_placed(), ..order };
         format!("{}{trail}", order_attributes(&order, until))
     } else if let Command::PlaceByFunds { order, .. } = plain {
         funds_attributes(&order)

@@ -209,5 +209,17 @@ fn the_websocket_api_has_lists_too() {
     assert_eq!(call("orderList.cancel", "symbol=SPYUSD&orderListId=1")["listOrderStatus"], "ALL_DONE");
     assert_eq!(call("openOrderLists.status", "").as_array().unwrap().len(), 1);
     assert_eq!(call("allOrderLists", "").as_array().unwrap().len(), 2);
+    const WORKING: &str =
+        "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingPrice=2&workingQuantity=1&workingTimeInForce=GTC";
+    let one_waits = format!("{WORKING}&pendingType=LIMIT_MAKER&pendingSide=SELL&pendingQuantity=1&pendingPrice=300");
+    let placed = call("orderList.place.oto", &one_waits);
+    assert_eq!((&placed["orderListId"], &placed["contingencyType"]), (&json!(5), &json!("OTO")), "{placed}");
+    let two_wait = format!(
+        "{WORKING}&pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=300\
+         &pendingBelowType=STOP_LOSS&pendingBelowStopPrice=1"
+    );
+    let placed = call("orderList.place.otoco", &two_wait);
+    assert_eq!(placed["orders"].as_array().unwrap().len(), 3, "{placed}");
+    assert_eq!(placed["orderReports"][2]["status"], "PENDING_NEW", "{placed}");
     server.stop();
 }

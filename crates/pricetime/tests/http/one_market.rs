@@ -143,6 +143,8 @@ fn by_rest(http: &Http, op: &Op) -> Told {
         }
         Op::Command(Command::PlaceOrder { account, order, until, .. }) => {
             let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
+            // One that waits for a price does not move, so nobody may ask for that.
+            let kind = if trigger.is_some() { kind.once_placed() } else { *kind };
             let word = if trigger.is_some_and(|trigger| trigger.is_stop_loss(*side)) { "stop" } else { "take_profit" };
             let side = if *side == Side::Buy { "buy" } else { "sell" };
             let mut body = json!({"account": account.to_string(), "symbol": symbol.to_string(), "side": side,
@@ -150,7 +152,7 @@ fn by_rest(http: &Http, op: &Op) -> Told {
             if let Some(until) = until {
                 body["until"] = until.time().0.into();
             }
-            if *kind != OrderKind::Market {
+            if kind != OrderKind::Market {
                 body["limit"] = limit.to_string().into();
             }
             if let Some(trigger) = trigger {

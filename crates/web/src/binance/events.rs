@@ -27,7 +27,9 @@ pub(super) fn list(tickers: &[String]) -> String {
 pub(super) fn in_unit(event: &Value, unit: TimeUnit) -> String {
     let mut event = event.clone();
     if unit == TimeUnit::Millisecond {
-        for field in ["E", "T", "O", "W", "u"] {
+        // Of an order, `u` is a group.
+        let times: &[&str] = if event["e"] == "outboundAccountPosition" { &["E", "u"] } else { &["E", "T", "O", "W"] };
+        for &field in times {
             // Of lists, `O` are orders.
             if let Some(time) = event.get_mut(field).filter(|time| time.is_u64()) {
                 *time = json!(time.as_u64().unwrap_or_default() / 1000);

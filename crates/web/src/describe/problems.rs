@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 49] = [
+const CODES: [(&str, u16, &str); 51] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -17,6 +17,8 @@ const CODES: [(&str, u16, &str); 49] = [
     ("account-exists", 409, "There is such an account"),
     ("nothing-open", 409, "All of the order is executed or canceled"),
     ("nothing-to-amend", 409, "All of the order is executed or canceled"),
+    ("amends-one-of-two", 409, "The order is linked with another one, which would have other shares then"),
+    ("amends-pending", 409, "The order waits for another one to be executed, and is not placed yet"),
     ("not-canceled", 409, "The order that it was to replace was not canceled, so nothing was placed"),
     ("client-order-id-taken", 409, "It stands for another order"),
     ("halted", 409, "Trading in the symbol is halted: orders can be canceled"),

@@ -33,7 +33,7 @@ pub(crate) struct AmendBody {
     params(("order" = values::Order, Path, description = "The order's id")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn amend(
     State(site): State<Site>,
@@ -50,7 +50,7 @@ pub(crate) async fn amend(
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order")),
     request_body = AmendBody,
     responses((status = 200, description = "Amended", body = OrderShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "history-unreadable", "record-damaged", "no-longer-kept"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "nothing-to-amend", "amends-upward", "amends-below-executed", "amends-one-of-two", "amends-pending", "history-unreadable", "record-damaged", "no-longer-kept"]))),
 )]
 pub(crate) async fn amend_by_client_id(
     State(site): State<Site>,

@@ -14,7 +14,7 @@ use super::orders::ask;
 use crate::input::{self, Body};
 use crate::past;
 use crate::problem::Problem;
-use crate::shapes::{PlacedShape, TrailShape};
+use crate::shapes::PlacedShape;
 use crate::site::Site;
 use crate::values;
 
@@ -292,8 +292,9 @@ impl Placing {
         let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
         let client_id = client_id.map(|id| id.to_string());
         let placed = PlacedShape::of(order, client_id, account.to_string(), &placed, until);
-        let (display, trail) = (self.display.map(|display| display.to_string()), TrailShape::of(self.trail));
-        Ok(PlacedShape { display, trail, ..placed })
+        let display = self.display.map(|display| display.to_string());
+        let trail = self.trail.and_then(Trail::distance).map(|distance| distance.to_string());
+        Ok(PlacedShape { display, trail, trail_bips: self.trail.and_then(Trail::bips), ..placed })
     }
 }
 

@@ -15,7 +15,7 @@ use engine::Side;
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
 pub(crate) use fees::{FeesShape, tier};
-pub(crate) use order::{OrderShape, PlacedShape, TrailShape};
+pub(crate) use order::{OrderShape, PlacedShape};
 pub(crate) use phase::{PhaseAsked, PhaseGiven, PhaseShape};
 pub(crate) use report::ReportShape;
 pub(crate) use rules::RulesShape;

@@ -44,32 +44,15 @@ pub(crate) struct PlacedShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     pub(crate) display: Option<String>,
-    #[serde(flatten)]
-    pub(crate) trail: TrailShape,
-    #[schema(value_type = values::Shares)]
-    pub(crate) shares: String,
-}
-
-/// How far behind the market the price stays that an order waits for; absent of one whose price stands still, or was reached.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Trail)]
-pub(crate) struct TrailShape {
-    /// In dollars.
+    /// How many dollars the price that it waits for stays behind the market; absent of one whose price stands still, or was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Price>)]
-    trail: Option<String>,
-    /// In hundredths of a per cent of the best price.
+    pub(crate) trail: Option<String>,
+    /// How many hundredths of a per cent of the best price it stays behind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    trail_bips: Option<u16>,
-}
-
-impl TrailShape {
-    pub(crate) fn of(trail: Option<Trail>) -> TrailShape {
-        TrailShape {
-            trail: trail.and_then(Trail::distance).map(|distance| distance.to_string()),
-            trail_bips: trail.and_then(Trail::bips),
-        }
-    }
+    pub(crate) trail_bips: Option<u16>,
+    #[schema(value_type = values::Shares)]
+    pub(crate) shares: String,
 }
 
 impl PlacedShape {
@@ -94,7 +77,8 @@ impl PlacedShape {
             self_trade: placed.self_trade.name(),
             until: micros(until),
             display: None,
-            trail: TrailShape::default(),
+            trail: None,
+            trail_bips: None,
             shares: placed.shares.to_string(),
         }
     }
@@ -161,8 +145,13 @@ pub(crate) struct OrderShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     shown: Option<String>,
-    #[serde(flatten)]
-    trail: TrailShape,
+    /// How many dollars the price that it waits for stays behind the market; absent of one whose price stands still, or was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Price>)]
+    trail: Option<String>,
+    /// How many hundredths of a per cent of the best price it stays behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trail_bips: Option<u16>,
     /// Whether it waits still: it stands in no book.
     waits: bool,
     #[schema(value_type = values::Shares)]
@@ -259,6 +248,7 @@ impl OrderShape {
         };
         let [stop, take_profit] = trigger_texts(order.side, order.trigger);
         let iceberg = order.iceberg.filter(|_| done.is_none());
+        let trail = order.trail.filter(|_| done.is_none());
         OrderShape {
             order_id: order.order.0,
             client_order_id: client_id.map(|id| id.to_string()),
@@ -275,7 +265,8 @@ impl OrderShape {
             until: micros(order.until.filter(|_| done.is_none())),
             display: iceberg.map(|iceberg| iceberg.display.to_string()),
             shown: iceberg.map(|iceberg| iceberg.shown.to_string()),
-            trail: TrailShape::of(order.trail.filter(|_| done.is_none())),
+            trail: trail.and_then(Trail::distance).map(|distance| distance.to_string()),
+            trail_bips: trail.and_then(Trail::bips),
             waits: order.waits && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),
