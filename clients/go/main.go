@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,7 +165,9 @@ func executing() {
 	ended := must(client.NewListOrdersService().Symbol(symbol).Do(now))
 	check(len(ended) == 17, "%d orders", len(ended))
 	mine := must(client.NewListTradesService().Symbol(symbol).Do(now))
-	check(len(mine) == 7 && !mine[0].IsMaker && mine[0].IsBuyer, "%+v", mine)
+	// Somebody may have sold to the order that rested for a moment above the best bid.
+	taken := slices.DeleteFunc(mine, func(trade *binance.TradeV3) bool { return trade.IsMaker })
+	check(len(taken) == 7 && taken[0].IsBuyer, "%+v", taken)
 }
 
 func past() {
