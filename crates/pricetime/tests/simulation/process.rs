@@ -44,7 +44,7 @@ impl Sabotage {
         Sabotage::DropsWritesTo("journal-", 7),
         Sabotage::SkipsSyncsOf("orders-", 2),
         Sabotage::SkipsSyncsOf("checkpoint", 2),
-        Sabotage::DropsWritesTo("trades-", 5),
+        Sabotage::DropsWritesTo("trades-", 2),
     ];
 }
 
