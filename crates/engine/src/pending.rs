@@ -74,6 +74,8 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        // One that waits for another one does not move.
+        let asked = &NewOrder { kind: asked.kind.once_placed(), ..*asked };
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let is_its = |chain: &Chain| chain.last.next() == self.sequence && chain.account == index && chain.left > 0;
         let Some(chain) = self.pendings.chain.filter(is_its) else {
@@ -112,7 +114,7 @@ impl Engine {
             return Err(Reject::Full);
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
-        let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
+        let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         if first.is_some_and(|first| !can_be_two(&first, &placed)) {
             return Err(Reject::CannotLink { order: OrderId(working.0.saturating_add(1)) });
         }

@@ -112,3 +112,23 @@ fn sent_again_it_is_the_same_order_wherever_it_moved_to() {
     let sells = market.place(order(OrderKind::PostOnlyMove, Side::Sell, 100), Some("a"));
     assert!(matches!(sells, Reply::Rejected(Reject::ClientOrderIdTaken { .. })));
 }
+
+#[test]
+fn one_that_waits_for_another_order_is_not_the_one_that_moved_under_its_name() {
+    let mut market = Market::new();
+    let id = ClientOrderId::parse(b"mine").unwrap();
+    let asked = order(OrderKind::PostOnlyMove, Side::Buy, 110);
+    assert_eq!(market.place(asked, Some("mine")), moved(3, 99));
+    let working = order(OrderKind::Limit, Side::Sell, 120);
+    market.apply(Command::PlaceWorking {
+        account: account(),
+        order: working,
+        client_id: None,
+        until: None,
+        two_wait: false,
+    });
+    let told =
+        market.apply(Command::PlacePending { account: account(), order: asked, client_id: Some(id), until: None });
+    let Reply::Rejected(Reject::ClientOrderIdTaken { order, differs }) = told else { panic!("{told:?}") };
+    assert!(order == OrderId(3) && differs.limit && !differs.kind, "{differs:?}");
+}

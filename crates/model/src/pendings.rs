@@ -34,9 +34,13 @@ impl Model {
         &mut self,
         terms: Terms,
         account: AccountId,
-        asked: NewOrder,
+        mut asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
+        // One that waits for another one does not move.
+        if asked.kind == OrderKind::PostOnlyMove {
+            asked.kind = OrderKind::PostOnly;
+        }
         let index = self.account_named(account)?;
         let is_its = |chain: &Chain| self.order(chain.working).account == index && chain.left > 0;
         let Some(Chain { working, left, begun }) = self.chain.filter(is_its) else {
@@ -85,8 +89,6 @@ impl Model {
             return Err(Reject::CannotPend { order: working });
         }
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
-        // One that waits does not move.
-        let kind = if kind == OrderKind::PostOnlyMove { OrderKind::PostOnly } else { kind };
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let first = OrderId(working.0 + 1);
         let is_second = self.orders_placed() >= first.0;
