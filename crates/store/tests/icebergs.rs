@@ -7,12 +7,8 @@ mod common;
 
 use common::market::Market;
 use common::postgres::database;
-use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares};
-use engine::{ClientOrderId, Command, DoneOrders, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
-
-fn place(market: &mut Market, number: u8, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
-}
+use common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares};
+use engine::{ClientOrderId, DoneOrders, IcebergOrder, NewOrder, OrderId, Side, StateItem, Trigger};
 
 fn in_parts(market: &mut Market, name: Option<&str>, order: NewOrder, display: i64) {
     let client_id = name.map(|name| ClientOrderId::parse(name.as_bytes()).unwrap());

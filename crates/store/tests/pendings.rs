@@ -8,15 +8,11 @@ use std::time::{Duration, Instant};
 
 use common::market::{Market, state};
 use common::postgres::database;
-use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares, spy};
+use common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
 use engine::{
     AccountIndex, CancelReason, Command, DoneOrders, NewOrder, OrderId, OrderKind, Sequence, Side, StateItem, Trigger,
 };
 use store::{Befell, Reader, Stop};
-
-fn place(market: &mut Market, number: u8, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
-}
 
 /// An order, and those that wait for it. Gives the id of the first.
 fn place_with(market: &mut Market, number: u8, working: NewOrder, pending: &[NewOrder]) -> OrderId {

@@ -7,12 +7,8 @@ mod common;
 
 use common::market::Market;
 use common::postgres::database;
-use common::simple::{account, goes_in_and_comes_out, limit, price, rich, shares, spy};
-use engine::{ClientOrderId, Command, DoneOrders, NewOrder, Side, StateItem, Trail, TrailingOrder};
-
-fn place(market: &mut Market, number: u8, order: NewOrder) {
-    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
-}
+use common::simple::{account, goes_in_and_comes_out, limit, place, price, rich, shares, spy};
+use engine::{ClientOrderId, DoneOrders, NewOrder, Side, StateItem, Trail, TrailingOrder};
 
 /// A sell of this many shares at any price.
 fn sell(count: i64) -> NewOrder {

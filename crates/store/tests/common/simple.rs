@@ -35,6 +35,10 @@ pub fn limit(side: Side, dollars: i64, count: i64) -> NewOrder {
     NewOrder::limit(spy(), side, price(dollars), shares(count))
 }
 
+pub fn place(market: &mut Market, number: u8, order: NewOrder) {
+    market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+}
+
 /// A market in which each of these accounts has much of everything.
 pub fn rich(accounts: &[u8]) -> Market {
     let mut market = Market::of_all_kinds(1);
