@@ -65,7 +65,8 @@ impl Engine {
                     | Command::EndAuction
                     | Command::ChangeGroup { .. }
                     | Command::PlaceWorking { .. }
-                    | Command::PlacePending { .. },
+                    | Command::PlacePending { .. }
+                    | Command::CancelAll { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

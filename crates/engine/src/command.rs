@@ -383,6 +383,8 @@ pub enum Command {
     /// id now, stands in no book until then, and holds nothing. The second of two is linked with the first one when they are placed.
     /// If it is refused the working order is canceled.
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
+    /// Cancel what is open of all orders of an account, or of those of one symbol, wherever they stand: the oldest first.
+    CancelAll { account: AccountId, symbol: Option<Symbol> },
 }
 
 impl Command {
@@ -417,7 +419,8 @@ impl Command {
             | Command::EndAuction
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. } => None,
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. } => None,
         }
     }
 
@@ -451,7 +454,8 @@ impl Command {
             | Command::EndAuction
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. } => None,
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. } => None,
         }
     }
 }

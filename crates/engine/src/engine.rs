@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
+use crate::account_orders::AccountOrders;
 use crate::accounts::{Accounts, Positions, Symbols};
 use crate::amount::{Money, Position, Shares};
 use crate::book::Books;
@@ -57,6 +58,8 @@ pub struct Engine {
     /// Accounts of one owner.
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
+    /// No part of the state, because it follows from that.
+    pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -98,6 +101,7 @@ impl Engine {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             pendings: Pendings::new(),
+            account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
             done_orders,
@@ -274,6 +278,7 @@ impl Engine {
             Command::PlacePending { account, ref order, client_id, until } => {
                 self.place_pending(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
             }
+            Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -345,7 +350,8 @@ impl Engine {
             | Command::EndAuction
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. } => return None,
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

@@ -4,6 +4,7 @@
 //! or float here, and nothing depends on the order in which a hash table is walked: the same commands give the same
 //! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
 
+mod account_orders;
 mod accounts;
 mod ahead;
 mod amending;
@@ -35,6 +36,7 @@ mod invariants;
 mod linking;
 mod links;
 mod manner;
+mod mass_canceling;
 mod matching;
 mod moving;
 mod obeying;

@@ -63,6 +63,11 @@ impl Orders {
         self.slots.len()
     }
 
+    /// All slots below this one were used; those that are free have nothing open.
+    pub(crate) fn slots_used(&self) -> u32 {
+        self.slots.used()
+    }
+
     pub(crate) fn find(&self, id: OrderId) -> Option<u32> {
         self.by_id.find(id, |slot| self.slots[slot].id == id)
     }

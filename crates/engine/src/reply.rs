@@ -35,6 +35,8 @@ pub enum Reply {
     Amended { order: OrderId, open: Shares },
     /// What a canceled order came to.
     Canceled(Status),
+    /// All open orders that were meant were canceled: so many.
+    CanceledAll { orders: usize },
     /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
     /// [`DoneOrder::answer`].
     Done(OrderId),

@@ -45,6 +45,11 @@ impl<T: Copy> Slab<T> {
         self.len() == 0
     }
 
+    /// Slots given out at least once: those below this one.
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
     /// Whether something is in it or ever was.
     pub(crate) fn was_used(&self) -> bool {
         self.used > 0

@@ -21,7 +21,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_groups()
         .with_phases()
         .with_trails()
-        .with_pendings();
+        .with_pendings()
+        .with_mass_cancels();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();

@@ -208,7 +208,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::ChangePhase { .. }
             | Command::EndAuction
             | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. },
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -106,7 +106,7 @@ impl Kind {
                 | Command::ExpireOrders
                 | Command::EndAuction,
             ) => Kind::Order,
-            Op::Command(Command::CancelOrder { .. }) => Kind::Cancel,
+            Op::Command(Command::CancelOrder { .. } | Command::CancelAll { .. }) => Kind::Cancel,
             Op::Command(Command::AmendOrder { .. }) => Kind::Amend,
             Op::Query(_) => Kind::Query,
         }
@@ -153,7 +153,8 @@ impl Outcome {
                 | Reply::Activated
                 | Reply::Expired
                 | Reply::Status(_)
-                | Reply::Canceled(_),
+                | Reply::Canceled(_)
+                | Reply::CanceledAll { .. },
             ) => Some(Outcome::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
             Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),

@@ -63,6 +63,8 @@ const TRAILING: u8 = 36;
 const WORKING: u8 = 34;
 /// An order that waits for the working order of its request. The order follows, as one that does not.
 const PENDING: u8 = 35;
+/// A cancel of all orders of an account. The account follows, then one and a symbol, or zero for all symbols.
+const CANCEL_ALL: u8 = 40;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -172,6 +174,14 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             }
             assert!(!shares.is_zero(), "invariant: a parsed amendment leaves shares");
             put_u64(out, shares.units().unsigned_abs());
+        }
+        Command::CancelAll { account, symbol } => {
+            out.push(CANCEL_ALL);
+            put_account(out, account);
+            out.push(u8::from(symbol.is_some()));
+            if let Some(symbol) = symbol {
+                put_symbol(out, symbol);
+            }
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -330,6 +340,15 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         AMEND_CLIENT_ORDER => {
             let (account, id) = (take_account(bytes)?, take_client_order_id(bytes)?);
             Ok(Command::AmendOrder { account, order: id.into(), shares: take_shares(bytes)? })
+        }
+        CANCEL_ALL => {
+            let account = take_account(bytes)?;
+            let symbol = match take_u8(bytes)? {
+                0 => None,
+                1 => Some(take_symbol(bytes)?),
+                _ => return Err(CodecError::OutOfBounds("whether orders of one symbol are canceled")),
+            };
+            Ok(Command::CancelAll { account, symbol })
         }
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),

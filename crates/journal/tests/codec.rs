@@ -104,6 +104,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()))
             .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
         1 => Just(Command::EndAuction),
+        1 => (account(), proptest::option::of(symbol())).prop_map(|(account, symbol)| Command::CancelAll { account, symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
@@ -285,6 +286,22 @@ fn a_group_has_one_encoding_and_a_bound() {
     }
     let beyond = [38, 0xc1, 3, 0x80, 0x94, 0xeb, 0xdc, 3];
     assert_eq!(decode(&mut &beyond[..]).unwrap_err(), CodecError::OutOfBounds("group"));
+}
+
+#[test]
+fn a_cancel_of_all_orders_names_an_account_and_a_symbol_or_all() {
+    let account = AccountId::parse(b"7").unwrap();
+    let of_one = Some(Symbol::parse(b"SPY").unwrap());
+    for (symbol, written) in [(None, &[0][..]), (of_one, &[1, 3, b'S', b'P', b'Y'])] {
+        let mut bytes = Vec::new();
+        encode(&Command::CancelAll { account, symbol }, &mut bytes);
+        assert_eq!(bytes, [&[40, 0xc1, 3][..], written].concat());
+    }
+    let neither = [40, 0xc1, 3, 2];
+    assert_eq!(
+        decode(&mut &neither[..]).unwrap_err(),
+        CodecError::OutOfBounds("whether orders of one symbol are canceled")
+    );
 }
 
 #[test]

@@ -99,6 +99,8 @@ pub struct Admission {
 #[derive(Default)]
 struct TurnSoFar {
     canceled: HashSet<OrderId>,
+    /// Of whose orders all are canceled, or those of a symbol.
+    all_canceled: HashSet<(AccountId, Option<Symbol>)>,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
@@ -119,7 +121,7 @@ impl Admission {
     /// Decides for all commands of `requests`, which are a turn's, in order. `let_in` is given those that are let in.
     pub fn decide<'a>(
         &mut self,
-        engine: &Engine,
+        engine: &mut Engine,
         conditions: &Conditions,
         now: Time,
         requests: impl Iterator<Item = &'a Requests>,
@@ -164,10 +166,19 @@ impl Admission {
         })
     }
 
-    /// The turn admits nothing that makes an order. So an admitted cancel does cancel, and one that finds nothing open
-    /// still finds nothing when its turn comes.
+    /// The turn admits nothing that makes an order. So a cancel that finds nothing open still finds nothing when its turn comes.
     #[cold]
-    fn below_the_low_water(&mut self, engine: &Engine, command: &Command) -> Decision {
+    fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
+        if let Command::CancelAll { account, symbol } = *command {
+            let is_first = !self.turn.all_canceled.contains(&(account, None))
+                && !self.turn.all_canceled.contains(&(account, symbol));
+            // Of orders whose own cancels this turn admitted before it, it may find none: then it is one too many for each of them.
+            if !is_first || engine.would_cancel_any(account, symbol) != Ok(true) {
+                return Decision::Vain;
+            }
+            self.turn.all_canceled.insert((account, symbol));
+            return Decision::LetIn;
+        }
         match engine.would_cancel(command) {
             Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
             Some(Ok(_) | Err(_)) => Decision::Vain,
@@ -196,6 +207,7 @@ impl Admission {
             Command::PlaceOrder { client_id: None, .. }
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
+            | Command::CancelAll { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -424,8 +436,9 @@ fn assert_behind_cancel(account: AccountId, before: &[Op]) {
 
 impl TurnSoFar {
     fn clear(&mut self) {
-        let TurnSoFar { canceled, accounts, symbols, money, issued, positions, client_orders } = self;
+        let TurnSoFar { canceled, all_canceled, accounts, symbols, money, issued, positions, client_orders } = self;
         canceled.clear();
+        all_canceled.clear();
         accounts.clear();
         symbols.clear();
         *money = 0;
@@ -477,7 +490,7 @@ mod tests {
         let bounds = Bounds { client_orders: 2, ..Bounds::NONE };
         let conditions = Conditions { disk_low: false, bounds };
         let mut admission = Admission::default();
-        admission.decide(&engine, &conditions, Time(2), [&all].into_iter(), &mut |_| {});
+        admission.decide(&mut engine, &conditions, Time(2), [&all].into_iter(), &mut |_| {});
         admission.decisions().collect()
     }
 

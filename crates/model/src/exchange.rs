@@ -294,6 +294,7 @@ impl Model {
                 order,
                 events,
             ),
+            Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
         }
     }
 

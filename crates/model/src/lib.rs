@@ -12,6 +12,7 @@ mod groups;
 mod icebergs;
 mod instruments;
 mod links;
+mod mass_canceling;
 mod matching;
 mod moving;
 mod pendings;

@@ -33,6 +33,7 @@ impl Told {
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
+            | Reply::CanceledAll { .. }
             | Reply::Done(_)
             | Reply::Rejected(_) => Told { reply: reply.clone(), executions: Vec::new() },
         }

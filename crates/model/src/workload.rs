@@ -3,6 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 mod groups;
+mod mass_cancels;
 mod pendings;
 mod phases;
 mod trails;
@@ -68,6 +69,8 @@ pub struct Workload {
     has_trails: bool,
     /// Whether orders wait for others to be executed.
     has_pendings: bool,
+    /// Whether all orders of accounts are canceled at once.
+    has_mass_cancels: bool,
 }
 
 impl Workload {
@@ -111,6 +114,7 @@ impl Workload {
             has_groups: false,
             has_trails: false,
             has_pendings: false,
+            has_mass_cancels: false,
         }
     }
 
@@ -176,6 +180,11 @@ impl Workload {
     /// The same, in which some orders wait until others are executed.
     pub fn with_pendings(self) -> Workload {
         Workload { has_pendings: true, ..self }
+    }
+
+    /// The same, in which all orders of an account are canceled at once now and then.
+    pub fn with_mass_cancels(self) -> Workload {
+        Workload { has_mass_cancels: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -306,6 +315,9 @@ impl Workload {
     /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
     /// one comes between those.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
+        if self.has_mass_cancels && self.random.percent(1) {
+            return vec![Op::Command(mass_cancels::draw(self, model))];
+        }
         let request = self.shown_request(model);
         if !self.has_trails {
             return request;

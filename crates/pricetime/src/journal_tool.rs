@@ -121,6 +121,10 @@ fn describe(command: &Command) -> String {
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
         }
+        Command::CancelAll { account, symbol } => match symbol {
+            Some(symbol) => format!("cancel of account {account}: all orders of {symbol}"),
+            None => format!("cancel of account {account}: all orders"),
+        },
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -274,7 +278,7 @@ fn kind(command: &Command) -> usize {
         | Command::PlaceIceberg { .. }
         | Command::PlaceTrailing { .. }
         | Command::PlaceByFundsIfCanceled { .. } => 3,
-        Command::CancelOrder { .. } => 4,
+        Command::CancelOrder { .. } | Command::CancelAll { .. } => 4,
         Command::ActivateReached => 5,
         Command::AmendOrder { .. } => 6,
         Command::ExpireOrders => 7,

@@ -49,7 +49,7 @@ impl Oracle {
             model: Model::new(),
             // Where symbols have rules, less of the rest is met.
             workload: match seed % 4 {
-                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees().with_groups(),
+                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees().with_groups().with_mass_cancels(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
@@ -207,6 +207,11 @@ impl Oracle {
                 write!(children, "<cancel id=\"{}\"/>", order.0).unwrap();
                 format!(" id=\"{}\"", order.0)
             }
+            Command::CancelAll { symbol, .. } => {
+                let echo = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
+                write!(children, "<cancel-all{echo}/>").unwrap();
+                echo
+            }
             Command::PlaceLinked { .. } | Command::PlaceWorking { .. } | Command::PlacePending { .. } => {
                 unreachable!("this workload links nothing")
             }
@@ -281,6 +286,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceIfCanceled { account, .. }
             | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. }
+            | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
@@ -325,6 +331,7 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         }
         Reply::Status(status) => write_status(out, "status", echo, status, executions),
         Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
+        Reply::CanceledAll { orders } => write!(out, "<canceled-all{echo} orders=\"{orders}\"/>").unwrap(),
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
         Reply::Done(_) => panic!("the model keeps every order"),
         Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),

@@ -91,7 +91,8 @@ impl Ledger for SqlLedger {
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::PlaceIfCanceled { .. }
-            | Command::PlaceByFundsIfCanceled { .. } => self.unchanging = false,
+            | Command::PlaceByFundsIfCanceled { .. }
+            | Command::CancelAll { .. } => self.unchanging = false,
         }
     }
 

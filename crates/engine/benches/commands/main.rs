@@ -1,10 +1,11 @@
 //! How fast the engine is by itself, and how much memory an open order takes. No sockets, parsing, journal or archive.
 //!
-//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import]`, and
+//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all]`, and
 //! `--once mix-10k|mix-1m|mix-10k-beside-stops` for a profiler, or to be compared. Commands are made beforehand, so their making is not measured; events go to a closure that does nothing.
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
 mod flow;
+mod mass;
 mod memory;
 mod mix;
 
@@ -17,6 +18,7 @@ fn main() {
             mix::report("mix-1m", 1_000_000);
             memory::report();
             memory::report_import();
+            mass::report();
         }
         ["--only", "mix-10k"] => mix::report("mix-10k", 10_000),
         ["--only", "mix-1m"] => mix::report("mix-1m", 1_000_000),
@@ -25,10 +27,11 @@ fn main() {
         ["--once", "mix-10k-beside-stops"] => mix::run_once(10_000, 1_000_000),
         ["--only", "memory"] => memory::report(),
         ["--only", "import"] => memory::report_import(),
+        ["--only", "cancel-all"] => mass::report(),
         ["--shape", name] => memory::report_shape(name),
         other => {
             eprintln!(
-                "usage: commands [--only mix-10k|mix-1m|memory|import] [--once mix-10k|mix-1m|mix-10k-beside-stops]; found {other:?}"
+                "usage: commands [--only mix-10k|mix-1m|memory|import|cancel-all] [--once mix-10k|mix-1m|mix-10k-beside-stops]; found {other:?}"
             );
             std::process::exit(2);
         }

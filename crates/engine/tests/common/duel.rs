@@ -72,6 +72,11 @@ impl Duel {
         self.steps += 1;
         let entry = self.entry(&op);
         self.situations.before(&op, entry.as_ref().map_or(self.time, |entry| entry.time), &self.model);
+        if let Op::Command(Command::CancelAll { account, symbol }) = op {
+            let expected = self.model.clone().cancel_all(account, symbol, &mut Vec::new());
+            let expected = expected.map(|reply| reply != Reply::CanceledAll { orders: 0 });
+            assert_eq!(self.engine.would_cancel_any(account, symbol), expected, "whether {op:?} cancels one");
+        }
         let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
         let replica = ask_engine(&mut self.replica, &op, entry.as_ref());
         let expected = self.ask_model(&op, entry.as_ref());
@@ -288,6 +293,7 @@ impl Duel {
                 | Reply::Expired
                 | Reply::Amended { .. }
                 | Reply::Canceled(_)
+                | Reply::CanceledAll { .. }
                 | Reply::Done(_) => false,
             };
             assert!(

@@ -4,6 +4,7 @@
 mod charged;
 pub mod duel;
 mod grouped;
+mod mass_canceled;
 pub mod mirror;
 mod moved;
 mod parts;
@@ -64,6 +65,9 @@ impl Market {
         }
         if self.seed & 128 == 128 {
             workload = workload.with_pendings();
+        }
+        if self.seed & 768 == 256 {
+            workload = workload.with_mass_cancels();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, moved, parts, pended, phased, ruled, terms, trails};
+use super::{charged, grouped, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -158,6 +158,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(trails::ALL)
         .chain(pended::ALL)
         .chain(moved::ALL)
+        .chain(mass_canceled::ALL)
 }
 
 /// How often each was met.
@@ -233,6 +234,7 @@ impl Situations {
         self.parts_before = parts::Before::of(model);
         self.phased_before = Some(phased::Before::of(model));
         self.trails_before = trails::Before::of(model);
+        mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
         }
@@ -312,6 +314,7 @@ impl Situations {
         match reply {
             Reply::Created => self.created(op, events),
             Reply::Activated | Reply::Expired | Reply::Amended { .. } | Reply::Freed(_) | Reply::Moved { .. } => {}
+            Reply::CanceledAll { .. } => {}
             Reply::Opened(order) if model.order(*order).trigger.is_some() => self.stopped(model.order(*order)),
             Reply::Opened(order) => {
                 let own = events.iter().position(|event| matches!(event, Event::OrderTriggered { .. }));
@@ -420,7 +423,8 @@ impl Situations {
             | Command::PlaceIceberg { .. }
             | Command::PlaceTrailing { .. }
             | Command::PlaceWorking { .. }
-            | Command::PlacePending { .. } => panic!("creates nothing"),
+            | Command::PlacePending { .. }
+            | Command::CancelAll { .. } => panic!("creates nothing"),
         });
     }
 

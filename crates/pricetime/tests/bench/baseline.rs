@@ -62,10 +62,10 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules, ChangeTier,
-            CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares,
-            PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
-            PlaceTrailing, PlaceWorking,
+            ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules,
+            ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId,
+            IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
+            PlacePending, PlaceTrailing, PlaceWorking,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -104,7 +104,8 @@ impl Both {
             | ChangeRules { .. }
             | ChangeFees { .. }
             | ChangeTier { .. }
-            | ChangeGroup { .. } => {
+            | ChangeGroup { .. }
+            | CancelAll { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

@@ -32,7 +32,8 @@ impl Clients {
                     .with_rules()
                     .with_fees()
                     .with_groups()
-                    .with_phases(),
+                    .with_phases()
+                    .with_mass_cancels(),
                 _ => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
             },
             random: Random::new(!seed),
@@ -135,6 +136,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::PlaceIfCanceled { account, .. }
             | Command::PlaceByFundsIfCanceled { account, .. }
             | Command::CancelOrder { account, .. }
+            | Command::CancelAll { account, .. }
             | Command::AmendOrder { account, .. }
             | Command::FreeClientOrderId { account, .. }
             | Command::PlaceLinked { account, .. }
@@ -194,6 +196,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
+            | Command::CancelAll { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceWorking { .. }
@@ -223,6 +226,10 @@ fn push_transaction(body: &mut String, op: &Op) {
         }
         Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
             write!(body, "<cancel id=\"{order}\"/>").unwrap();
+        }
+        Op::Command(Command::CancelAll { symbol, .. }) => {
+            let symbol = symbol.map(|symbol| format!(" sym=\"{symbol}\"")).unwrap_or_default();
+            write!(body, "<cancel-all{symbol}/>").unwrap();
         }
         Op::Query(Query { order: OrderName::Id(order), .. }) => write!(body, "<query id=\"{order}\"/>").unwrap(),
         Op::Command(

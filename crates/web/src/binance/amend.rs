@@ -50,6 +50,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_) => return Err(Refusal::internal()),
     };

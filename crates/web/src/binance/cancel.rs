@@ -114,6 +114,7 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_) => {
             return Err(Refusal::internal());
         }

@@ -67,6 +67,7 @@ pub(super) async fn meant(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Canceled(_) => Err(Refusal::internal()),
     }
 }

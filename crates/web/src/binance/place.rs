@@ -100,6 +100,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)
         | Reply::Done(_) => Err(Refusal::internal()),

@@ -82,6 +82,7 @@ async fn amend_by(
         | Reply::Moved { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),

@@ -92,6 +92,7 @@ pub(crate) async fn one_by_client_id(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Canceled(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
     }
@@ -131,6 +132,7 @@ pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> R
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
     }

@@ -148,6 +148,7 @@ pub(crate) async fn place(
         | Reply::Amended { .. }
         | Reply::Activated
         | Reply::Expired
+        | Reply::CanceledAll { .. }
         | Reply::Status(_)
         | Reply::Canceled(_)
         | Reply::Done(_)

@@ -124,6 +124,7 @@ async fn replace_by(
             | Reply::Amended { .. }
             | Reply::Activated
             | Reply::Expired
+            | Reply::CanceledAll { .. }
             | Reply::Status(_)
             | Reply::Canceled(_)
             | Reply::Done(_)

@@ -9,6 +9,7 @@ mod fees;
 mod fields;
 mod groups;
 mod linked;
+mod mass_cancel;
 mod order_display;
 mod order_fields;
 mod order_kind;

@@ -133,6 +133,7 @@ fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
             | Reply::Expired
             | Reply::Status(_)
             | Reply::Canceled(_)
+            | Reply::CanceledAll { .. }
             | Reply::Done(_),
         ) => None,
     }
@@ -204,6 +205,13 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"><open shares=\"");
                 self.out.extend_from_slice(open.text().as_bytes());
                 self.out.extend_from_slice(b"\"/></amended>");
+            }
+            Answer::Reply(Reply::CanceledAll { orders }) => {
+                self.out.extend_from_slice(b"<canceled-all");
+                self.echo(part);
+                self.out.extend_from_slice(b" orders=\"");
+                push_decimal(self.out, *orders as u64);
+                self.out.extend_from_slice(b"\"/>");
             }
             Answer::Reply(Reply::Activated | Reply::Expired | Reply::Freed(_)) => {
                 panic!("invariant: nobody asks for that")

@@ -216,6 +216,7 @@ impl<'a> Grammar<'a, '_> {
                 b"cancel" => self.named_order("cancel", account, |account, order| {
                     Op::Command(Command::CancelOrder { account, order })
                 }),
+                b"cancel-all" => self.cancel_all(account),
                 _ => {
                     self.unknown_element(&tag, Span::default())?;
                     continue;

@@ -1,0 +1,23 @@
+//! `cancel-all`: a cancel of all orders of the account, or of those of a symbol.
+
+use engine::{AccountId, Command, Op};
+
+use super::documents::{PartKind, Span};
+use super::fault::ChildFault;
+use super::fields::{Fields, symbol};
+use super::request::Grammar;
+
+impl<'a> Grammar<'a, '_> {
+    pub(super) fn cancel_all(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+        const NAMES: [&str; 1] = ["sym"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo_all(&NAMES, &fields.values);
+        let op = account.and_then(|account| {
+            fields.known("cancel-all")?;
+            let [sym] = fields.values;
+            Ok(Op::Command(Command::CancelAll { account, symbol: sym.map(symbol).transpose()? }))
+        });
+        self.part(PartKind::Answered, Span::default(), start, op);
+    }
+}

@@ -1,0 +1,31 @@
+//! Cancels all open orders of an account at once.
+
+use engine::{AccountId, CancelReason, Event, OrderId, Reject, Reply, Symbol};
+
+use crate::exchange::Model;
+
+impl Model {
+    /// One after the other, by their ids. What one of them takes with it ends as it would if that one were canceled alone.
+    pub fn cancel_all(
+        &mut self,
+        account: AccountId,
+        symbol: Option<Symbol>,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        let symbol = symbol.map(|symbol| self.symbol_named(symbol)).transpose()?;
+        let is_meant =
+            |order: &crate::Order| order.account == account && symbol.is_none_or(|symbol| order.symbol == symbol);
+        let mut meant: Vec<OrderId> =
+            self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
+        meant.sort();
+        for &order in &meant {
+            if !self.order(order).open.is_zero() {
+                self.cancel_partner(order, events);
+                self.cancel_open(order, CancelReason::Asked, events);
+                self.say_if_it_is_done(order, events);
+            }
+        }
+        Ok(Reply::CanceledAll { orders: meant.len() })
+    }
+}
