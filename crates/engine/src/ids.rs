@@ -39,18 +39,23 @@ impl Deadline {
     /// The last moment of the year 9999: wherever times are written down, later ones may have no place.
     pub const LAST: Time = Time(253_402_300_799_999_999);
 
+    /// One that was asked for and is not decided yet: it has no time, so no command that has it can be applied or written down.
+    pub const UNDECIDED: Deadline = Deadline(NonZeroU64::MAX);
+
     /// None for the beginning of 1970, and for a time after the year 9999.
     pub fn new(time: Time) -> Option<Deadline> {
         NonZeroU64::new(time.0).filter(|_| time <= Deadline::LAST).map(Deadline)
     }
 
+    /// Panics if it is not decided yet, which would be a bug of the market.
     pub fn time(self) -> Time {
+        assert!(self != Deadline::UNDECIDED, "invariant: deadlines are decided before commands get their numbers");
         Time(self.0.get())
     }
 
     /// The number that stands for it wherever orders are written down: its time. Zero is none.
     pub fn code(deadline: Option<Deadline>) -> u64 {
-        deadline.map_or(0, |deadline| deadline.0.get())
+        deadline.map_or(0, |deadline| deadline.time().0)
     }
 
     /// The one of a number; none also for a number that stands for no deadline.

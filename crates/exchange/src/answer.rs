@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::Reply;
+use engine::{Reply, Symbol};
 
 use crate::bound::Bound;
 
@@ -34,6 +34,8 @@ pub enum Unavailable {
     NoLongerKept,
     /// It would have the server keep more than its settings allow.
     Bound(Bound),
+    /// The order, or one that it belongs to, is to end with the day, and the venue's calendar does not say when the symbol's day ends.
+    NoDayEnd { symbol: Symbol },
 }
 
 impl fmt::Display for Unavailable {
@@ -48,6 +50,13 @@ impl fmt::Display for Unavailable {
             }
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Bound(bound) => return bound.fmt(f),
+            Unavailable::NoDayEnd { symbol } => {
+                return write!(
+                    f,
+                    "tif cannot be DAY: the server's calendar does not say when the day of {symbol} ends; it needs a line such as \
+                     21:00 {symbol} day-ends"
+                );
+            }
         })
     }
 }

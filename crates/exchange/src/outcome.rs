@@ -159,6 +159,7 @@ impl Outcome {
             Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
             Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
             Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
+            Answer::Unavailable(Unavailable::NoDayEnd { .. }) => Some(Outcome::Conflict),
             Answer::Unavailable(
                 Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
             ) => Some(Outcome::Unavailable),

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use engine::Op;
+use engine::{Deadline, Op, Symbol};
+
+use crate::day_orders;
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +12,8 @@ pub struct Requests {
     ops: Vec<Op>,
     /// Where the ops of each request end.
     ends: Vec<usize>,
+    /// Whether an op asks for an order that ends with the day.
+    asks_for_days: bool,
 }
 
 impl Requests {
@@ -20,12 +24,14 @@ impl Requests {
 
     /// Appends a request of these ops.
     pub fn push(&mut self, ops: &[Op]) {
+        self.asks_for_days |= ops.iter().any(day_orders::is_undecided);
         self.ops.extend_from_slice(ops);
         self.end_request();
     }
 
     /// Appends an op to the request that is being made.
     pub fn push_op(&mut self, op: Op) {
+        self.asks_for_days |= day_orders::is_undecided(&op);
         self.ops.push(op);
     }
 
@@ -43,6 +49,21 @@ impl Requests {
     pub fn clear(&mut self) {
         self.ops.clear();
         self.ends.clear();
+        self.asks_for_days = false;
+    }
+
+    /// Whether an op asks, or asked, for an order that ends with the day.
+    pub fn asks_for_days(&self) -> bool {
+        self.asks_for_days
+    }
+
+    /// Gives each order that ends with the day the time that `end` says for its symbol. One whose symbol's day has no end stays
+    /// undecided, and cannot be placed.
+    #[cold]
+    pub fn decide_days(&mut self, mut end: impl FnMut(Symbol) -> Option<Deadline>) {
+        for (symbol, until) in self.ops.iter_mut().filter_map(day_orders::undecided) {
+            *until = end(symbol).or(*until);
+        }
     }
 
     /// The number of requests.

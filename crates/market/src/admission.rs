@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountId, ClientOrderId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
-use exchange::{Bound, Requests, Unavailable};
+use exchange::{Bound, Requests, Unavailable, without_day_end};
 
 /// What the surroundings and the settings allow at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,9 +136,11 @@ impl Admission {
                 let ops = &requests.ops()[requests.ops_of(request)];
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
-                    let decision = match conditions.disk_low {
-                        true => self.below_the_low_water(engine, command),
-                        false => self.within_bounds(
+                    let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
+                    let decision = match (conditions.disk_low, no_day_end) {
+                        (true, _) => self.below_the_low_water(engine, command),
+                        (false, Some(why)) => Decision::Refused(why),
+                        (false, None) => self.within_bounds(
                             engine,
                             &conditions.bounds,
                             now,
@@ -400,6 +402,18 @@ impl Admission {
         *new = new.saturating_add(1);
         Ok(())
     }
+}
+
+/// Why the first of these ops is not let in, if it is to place an order that ends with a day that has no end, or others behind it belong to
+/// it and do: of orders that are placed together all are let in, or none.
+#[cold]
+fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
+    let belongs =
+        |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
+    let (first, behind) = ops.split_first()?;
+    let together = std::iter::once(first).chain(behind.iter().take_while(belongs));
+    let symbol = together.into_iter().find_map(without_day_end)?;
+    Some(Unavailable::NoDayEnd { symbol })
 }
 
 /// What is placed if a cancel succeeds stands just behind that cancel: otherwise what becomes of it would depend on where a

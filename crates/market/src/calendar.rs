@@ -1,21 +1,24 @@
-//! A calendar: at which times of the day symbols are put into which phases, and what of it is due. It reads no file and no clock.
+//! A calendar: at which times of the day symbols are put into which phases, what of it is due, and when the days of symbols end. It reads no file and no clock.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use engine::{Command, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+use engine::{Command, Deadline, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
+
+use crate::day_ends::DayEnds;
 
 /// The most lines of a calendar that say something.
 pub const LINES_MAX: usize = 10_000;
 /// Commands of a turn, at most: a line may be about every symbol that there is.
 const COMMANDS_MAX: usize = 1_000;
 const SECOND_US: u64 = 1_000_000;
-const DAY_US: u64 = 86_400 * SECOND_US;
+pub(crate) const DAY_US: u64 = 86_400 * SECOND_US;
 
 /// What is done each day, by the time of the day in UTC, and at one time in the order in which it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calendar {
     lines: Vec<Line>,
+    day_ends: DayEnds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,21 +47,49 @@ impl fmt::Display for CalendarFault {
 impl std::error::Error for CalendarFault {}
 
 impl Calendar {
-    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`; `#` begins a comment.
+    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`; `#` begins a comment.
     pub fn parse(text: &str) -> Result<Calendar, CalendarFault> {
-        let mut lines = Vec::new();
+        let mut calendar = Calendar::default();
+        let mut count = 0;
         for (number, line) in (1..).zip(text.lines()) {
             let said = line.split('#').next().unwrap_or_default();
             if said.trim().is_empty() {
                 continue;
             }
-            if lines.len() == LINES_MAX {
+            if count == LINES_MAX {
                 return Err(CalendarFault { line: number, fault: format!("a calendar has at most {LINES_MAX} lines") });
             }
-            lines.push(Line::parse(said).map_err(|fault| CalendarFault { line: number, fault })?);
+            count += 1;
+            calendar.add(said).map_err(|fault| CalendarFault { line: number, fault })?;
         }
-        lines.sort_by_key(|line| line.at_us);
-        Ok(Calendar { lines })
+        calendar.lines.sort_by_key(|line| line.at_us);
+        calendar.day_ends.sort();
+        Ok(calendar)
+    }
+
+    /// When the days of symbols end.
+    pub fn day_ends(&self) -> &DayEnds {
+        &self.day_ends
+    }
+
+    fn add(&mut self, said: &str) -> Result<(), String> {
+        let parts: Vec<&str> = said.split_whitespace().collect();
+        let &[time, symbol, what] = &parts[..] else {
+            return Err(format!("{} words; a line is a time, a symbol or *, and a phase or day-ends", parts.len()));
+        };
+        let symbol = match symbol {
+            "*" => None,
+            name => Some(Symbol::parse(name.as_bytes()).map_err(|error| format!("symbol {name} {error}"))?),
+        };
+        let at_us = || Ok::<_, String>(second_of_day(time)? * SECOND_US);
+        if what == "day-ends" {
+            self.day_ends.add(symbol, at_us()?);
+        } else {
+            let phase =
+                Phase::named(what).ok_or_else(|| format!("phase {what} is not open, halted, auction or day-ends"))?;
+            self.lines.push(Line { at_us: at_us()?, symbol, phase });
+        }
+        Ok(())
     }
 
     /// What is to be done from just after one time up to another, in order. Of more than a day the last day.
@@ -75,21 +106,6 @@ impl Calendar {
         let midnight = now.0 / DAY_US * DAY_US;
         let today = self.lines.iter().find(|line| midnight + line.at_us > now.0).map(|line| midnight + line.at_us);
         today.or_else(|| self.lines.first().map(|line| midnight + DAY_US + line.at_us)).map(Time)
-    }
-}
-
-impl Line {
-    fn parse(said: &str) -> Result<Line, String> {
-        let parts: Vec<&str> = said.split_whitespace().collect();
-        let &[time, symbol, phase] = &parts[..] else {
-            return Err(format!("{} words; a line is a time, a symbol or *, and a phase", parts.len()));
-        };
-        let symbol = match symbol {
-            "*" => None,
-            name => Some(Symbol::parse(name.as_bytes()).map_err(|error| format!("symbol {name} {error}"))?),
-        };
-        let named = Phase::named(phase).ok_or_else(|| format!("phase {phase} is not open, halted or auction"))?;
-        Ok(Line { at_us: second_of_day(time)? * SECOND_US, symbol, phase: named })
     }
 }
 
@@ -132,6 +148,11 @@ impl Scheduled {
     pub(crate) fn new(calendar: Calendar, last: Time, now: Time) -> Scheduled {
         let through = if last == Time::ZERO { now } else { last };
         Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new() }
+    }
+
+    /// When the symbol's day ends next.
+    pub(crate) fn day_end(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
+        self.calendar.day_ends.next(symbol, now)
     }
 
     pub(crate) fn is_due(&self, now: Time) -> bool {
@@ -204,8 +225,9 @@ mod tests {
         for said in ["24:00", "9:00", "09", "09:60", "09:00:60", "09:00:00:00", "+9:00", "ab:cd"] {
             assert_eq!(fault(&format!("# first\n\n{said} * open")), format!("line 3: time {said} {time}"));
         }
-        assert_eq!(fault("09:00 * closed"), "line 1: phase closed is not open, halted or auction");
-        assert_eq!(fault("09:00 *"), "line 1: 2 words; a line is a time, a symbol or *, and a phase");
+        assert_eq!(fault("09:00 * closed"), "line 1: phase closed is not open, halted, auction or day-ends");
+        assert_eq!(fault("09:00 *"), "line 1: 2 words; a line is a time, a symbol or *, and a phase or day-ends");
+        assert!(fault("9:00 * day-ends").starts_with("line 1: time 9:00 is not HH:MM"));
         assert!(fault("09:00 S-Y open").starts_with("line 1: symbol S-Y has characters other than"));
         let long = "09:00 * open\n".repeat(LINES_MAX + 1);
         assert_eq!(fault(&long), "line 10001: a calendar has at most 10000 lines");
@@ -254,5 +276,21 @@ mod tests {
         }
         assert_eq!(turns, [1_000, 1_000, 500]);
         assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
+    }
+    #[test]
+    fn a_day_ends_at_the_next_time_of_its_symbol_or_of_every_one() {
+        let calendar = Calendar::parse("21:00 * day-ends\n09:00 * open\n22:30 SPY day-ends\n17:00 SPY day-ends").unwrap();
+        let end = |name: &str, now: Time| calendar.day_ends().next(symbol(name), now).map(Deadline::time);
+        assert_eq!(end("IBM", at(3, 20, 59)), Some(at(3, 21, 0)));
+        assert_eq!(end("IBM", at(3, 21, 0)), Some(at(4, 21, 0)), "what is placed at the end of a day is placed the next day");
+        assert_eq!(end("SPY", at(3, 0, 0)), Some(at(3, 17, 0)));
+        assert_eq!(end("SPY", at(3, 17, 0)), Some(at(3, 21, 0)));
+        assert_eq!(end("SPY", at(3, 21, 0)), Some(at(3, 22, 30)));
+        assert_eq!(end("SPY", at(3, 23, 59)), Some(at(4, 17, 0)));
+        let none = Calendar::parse("21:00 SPY day-ends\n17:00 * halted").unwrap();
+        assert_eq!(none.day_ends().next(symbol("IBM"), at(3, 0, 0)), None);
+        let mut scheduled = Scheduled::new(calendar, Time::ZERO, at(3, 20, 0));
+        assert_eq!(scheduled.next(at(3, 20, 0)), Some(at(4, 9, 0)), "the end of a day is no phase");
+        assert!(scheduled.take(&with_symbols(&["SPY"]), at(3, 22, 0)).is_empty());
     }
 }

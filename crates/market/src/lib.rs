@@ -10,6 +10,7 @@ pub mod admission;
 pub mod answering;
 mod background_yield;
 pub mod calendar;
+pub mod day_ends;
 mod disk_watch;
 mod done_orders;
 pub mod exchange_handle;

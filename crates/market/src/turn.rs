@@ -165,6 +165,9 @@ impl<L: Ledger> Turn<L> {
         let Turn { engine, ledger, admission, .. } = self;
         let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
         let taken = &mut batches[..count];
+        for batch in taken.iter_mut().filter(|batch| batch.requests.asks_for_days()) {
+            batch.requests.decide_days(|symbol| self.scheduled.day_end(symbol, time));
+        }
         let requests = taken.iter().map(|batch| &batch.requests);
         own_commands.iter().for_each(|command| ledger.command(command));
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));

@@ -187,6 +187,10 @@ impl Problem {
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),
             Unavailable::Bound(bound) => return Problem::past(bound),
+            Unavailable::NoDayEnd { .. } => {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                return Problem::new(status, "no-day-end", "No day's end", why.to_string());
+            }
         };
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, title, why.to_string())
     }

@@ -37,8 +37,9 @@ struct Waiting {
 /// Who waits for a batch.
 #[derive(Default)]
 struct Askers {
-    /// For the answers to their ops, one for each request.
-    asked: Vec<oneshot::Sender<Vec<Answer>>>,
+    /// For the answers to their ops, one for each request, and for the ops as they were decided if they asked for orders that end with the
+    /// day.
+    asked: Vec<oneshot::Sender<(Vec<Answer>, Vec<Op>)>>,
     /// Only for the batch to be answered.
     passing: Vec<oneshot::Sender<()>>,
 }
@@ -60,6 +61,12 @@ impl Submitter {
 
     /// Has consecutive ops done, and gives an answer for each.
     pub async fn ask(&self, ops: &[Op]) -> Result<Vec<Answer>, Unknown> {
+        Ok(self.ask_decided(ops).await?.0)
+    }
+
+    /// The same; gives also the ops as they were decided, if they ask for orders that end with the day. Otherwise none, for nothing was to
+    /// be decided.
+    pub async fn ask_decided(&self, ops: &[Op]) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
@@ -118,7 +125,9 @@ fn hand_out(batch: &Batch, askers: Askers) {
     }
     // Whoever hung up does not want to know.
     for (request, asked) in askers.asked.into_iter().enumerate() {
-        let _ = asked.send(batch.answers[batch.requests.ops_of(request)].to_vec());
+        let ops = batch.requests.ops_of(request);
+        let decided = if batch.requests.asks_for_days() { &batch.requests.ops()[ops.clone()] } else { &[] };
+        let _ = asked.send((batch.answers[ops].to_vec(), decided.to_vec()));
     }
     for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
         let _ = passing.send(());

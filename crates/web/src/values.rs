@@ -121,6 +121,8 @@ values! {
     CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed"]);
     /// A time at which an order ends: microseconds since the Unix epoch.
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
+    /// How long an order stays. `DAY`: until the day of its symbol ends.
+    TimeInForce "TimeInForce" one_of(&["DAY"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
     /// The maker's order was there first; the aggressor's executed with it as it came.

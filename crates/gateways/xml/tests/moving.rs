@@ -27,7 +27,7 @@ fn an_order_that_may_move_is_told_with_the_price_that_it_got() {
 fn what_cannot_move_is_an_error() {
     for (more, why) in [
         ("stop='25'", "an order that waits for a price does not move, so its post-only can only be true or false"),
-        ("tif='IOC'", "a post-only order rests, so its tif can only be GTC or GTD"),
+        ("tif='IOC'", "a post-only order rests, so its tif can only be GTC, GTD or DAY"),
         ("type='market'", "a market order executes at once, so it cannot be post-only"),
     ] {
         let order = ORDER.replace("/>", &format!(" {more}/>"));

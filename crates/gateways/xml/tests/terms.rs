@@ -6,7 +6,7 @@ mod common;
 
 use common::{REPLY_LIMITS, check_transactions, commands, parse};
 use engine::{AccountId, ClientOrderId, Command, Deadline, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time};
-use exchange::Answer;
+use exchange::{Answer, deadline};
 use xml::write_reply;
 
 fn placed(order: &str) -> (SelfTrade, Option<u64>) {
@@ -54,6 +54,24 @@ fn an_order_that_rests_or_waits_ends_at_a_time_in_seconds_and_microseconds() {
 }
 
 #[test]
+fn an_order_that_ends_with_the_day_leaves_its_end_to_the_market() {
+    for said in [
+        "<order sym='S' amount='1' limit='2' tif='DAY'/>",
+        "<order sym='S' amount='1' limit='2' tif=' day ' post-only='move'/>",
+        "<order sym='S' amount='1' type='market' stop='3' tif='DAY'/>",
+        "<order sym='S' amount='9' limit='2' display='3' tif='DAY'/>",
+        "<order sym='S' amount='9' limit='2' trail='3' tif='DAY'/>",
+        "<replace id='7' sym='S' amount='1' limit='2' tif='DAY'/>",
+    ] {
+        let parsed = parse(&format!("<transactions id='1'>{said}</transactions>"));
+        let placing = parsed.requests.ops().last().unwrap();
+        assert!(parsed.requests.asks_for_days() && deadline(placing) == Some(Deadline::UNDECIDED), "{said}");
+    }
+    let parsed = parse("<transactions id='1'><order sym='S' amount='1' limit='2' until='3'/></transactions>");
+    assert!(!parsed.requests.asks_for_days());
+}
+
+#[test]
 fn a_time_that_cannot_be_a_deadline_is_refused_in_words() {
     let range = "until must be above 0 and at most 9007199254.740991, in seconds since 1970";
     let at_once = "until belongs to an order that rests or waits, and this one is done at once";
@@ -75,8 +93,11 @@ fn a_time_that_cannot_be_a_deadline_is_refused_in_words() {
         ("limit='2' tif='FOK' until='1'", at_once),
         ("type='market' until='1'", at_once),
         ("type='market' tif='GTD' stop='1' until='1'", "the tif of a market order can only be IOC"),
-        ("limit='2' tif='IOC' post-only='true'", "a post-only order rests, so its tif can only be GTC or GTD"),
-        ("limit='2' tif='DAY'", "tif must be GTC, GTD, IOC or FOK"),
+        ("limit='2' tif='IOC' post-only='true'", "a post-only order rests, so its tif can only be GTC, GTD or DAY"),
+        ("limit='2' tif='NOW'", "tif must be GTC, GTD, DAY, IOC or FOK"),
+        ("limit='2' tif='DAY' until='1'", "an order whose tif is DAY ends with the day, so it has no until"),
+        ("type='market' tif='DAY'", "tif can be DAY of an order that rests or waits, and this one is done at once"),
+        ("type='market' tif='DAY' stop='3' until='7'", "an order whose tif is DAY ends with the day, so it has no until"),
     ] {
         let body = format!("<transactions id='1'><order sym='S' amount='1' {said}/></transactions>");
         assert_eq!(parse(&body).requests.ops(), [], "{said}");

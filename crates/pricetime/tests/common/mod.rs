@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod bench;
 pub mod client;
+pub mod day_orders;
 pub mod decimal;
 pub mod exposition;
 pub mod folder;

@@ -18,6 +18,7 @@ mod binance_pending;
 mod binance_self_trade;
 mod binance_streams;
 mod binance_time_unit;
+mod day_orders;
 mod fees;
 mod groups;
 mod guard;

@@ -14,6 +14,7 @@ mod binance;
 mod bounds;
 mod clock;
 mod commits;
+mod day_orders;
 mod faults;
 mod history;
 mod links;

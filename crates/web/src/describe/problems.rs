@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 51] = [
+const CODES: [(&str, u16, &str); 52] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
@@ -43,6 +43,7 @@ const CODES: [(&str, u16, &str); 51] = [
     ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
     ("too-many-trails", 422, "1,000 stops follow the price of the symbol already"),
     ("deadline-passed", 422, "The order would end before it is placed"),
+    ("no-day-end", 422, "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends"),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
@@ -181,6 +182,7 @@ mod tests {
             Problem::too_many_connections(),
             Problem::unknown_outcome(),
             Problem::no_longer_kept(),
+            Problem::unavailable(exchange::Unavailable::NoDayEnd { symbol: engine::Symbol::parse(b"SPY").expect("letters") }),
             Problem::malformed(""),
         ];
         for problem in rejects.iter().map(Problem::of).chain(others) {

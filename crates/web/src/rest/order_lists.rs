@@ -60,7 +60,7 @@ pub(crate) struct PlacedOrderListShape {
     request_body = PlaceOrderListBody,
     responses((status = 201, description = "All are placed", body = PlacedOrderListShape),
         (status = 200, description = "All were placed before, under these `client_order_id`s: the first answer again", body = PlacedOrderListShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "halted", "off-tick", "off-lot", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
@@ -75,7 +75,7 @@ pub(crate) async fn place(
         return Err(Problem::field("orders", these));
     }
     let read = |(place, order)| Placing::read(order).map_err(|problem: Problem| problem.within(ORDERS[place]));
-    let orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
+    let mut orders = orders.into_iter().enumerate().map(read).collect::<Result<Vec<Placing>, Problem>>()?;
     if let Some(other) = orders.iter().position(|order| order.account() != orders[0].account()) {
         let why = match kind {
             ListKind::Oco => "two orders that are linked are of one account",
@@ -85,7 +85,10 @@ pub(crate) async fn place(
     }
     let commands: Vec<Command> = orders.iter().map(Placing::command).collect();
     let ops = kind.ops(&commands)?;
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    let (answers, decided) = site.submitter()?.ask_decided(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    for (order, op) in orders.iter_mut().zip(decided) {
+        order.decide(&[op]);
+    }
     let (ids, repeated) = kind.placed(&answers).map_err(|(place, why)| {
         problem::reply(*why).err().unwrap_or_else(Problem::unknown_outcome).within(ORDERS[place])
     })?;

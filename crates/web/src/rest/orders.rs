@@ -21,6 +21,13 @@ use crate::shapes::OrderShape;
 use crate::site::Site;
 use crate::values;
 
+/// Has one op done; gives also the op as it was decided, if that was left to the market.
+pub(super) async fn ask_decided(site: &Site, op: Op) -> Result<(Reply, Vec<Op>), Problem> {
+    let (answers, decided) = site.submitter()?.ask_decided(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
+    let answer = answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?;
+    Ok((problem::reply(answer)?, decided))
+}
+
 /// Has one op done.
 pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
     let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;

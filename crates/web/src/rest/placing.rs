@@ -7,10 +7,11 @@ use engine::{
     AccountId, ClientOrderId, Command, Deadline, FundsOrder, IcebergOrder, Money, NewOrder, Op, OrderId, OrderKind,
     Price, Reply, SelfTrade, Shares, Side, Symbol, Trail, TrailingOrder, Trigger,
 };
+use exchange::deadline;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::orders::ask;
+use super::orders::ask_decided;
 use crate::input::{self, Body};
 use crate::past;
 use crate::problem::Problem;
@@ -61,6 +62,11 @@ pub(crate) struct PlaceOrderBody {
     /// When what is open of the order is canceled. It belongs to an order that rests or waits.
     #[schema(value_type = Option<values::DeadlineAsked>)]
     until: Option<serde_json::Value>,
+    /// `DAY`: the order ends when the day of its symbol does, which the server's calendar says, and is told with that time as its `until`.
+    /// It belongs to an order that rests or waits, and excludes `until`. Sent again under its `client_order_id` it is the same order until
+    /// then. How long others stay their `kind` and `until` say.
+    #[schema(value_type = Option<values::TimeInForce>)]
+    tif: Option<TifName>,
     /// How many shares the order shows at a time, if not all. What it hides executes, too, behind all that is shown at its price. It
     /// belongs to an order that rests.
     #[schema(value_type = Option<values::SharesAsked>)]
@@ -111,6 +117,12 @@ enum SelfTradeName {
     Decrement,
 }
 
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum TifName {
+    Day,
+}
+
 impl From<SelfTradeName> for SelfTrade {
     fn from(name: SelfTradeName) -> SelfTrade {
         match name {
@@ -129,14 +141,16 @@ impl From<SelfTradeName> for SelfTrade {
     request_body = PlaceOrderBody,
     responses((status = 201, description = "Placed", body = PlacedShape),
         (status = 200, description = "Placed before, under this `client_order_id`: the first answer again", body = PlacedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "funds-trade-nothing", "halted", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-symbol", "client-order-id-taken", "too-many-client-order-ids", "insufficient-funds", "insufficient-shares", "would-take", "triggers-at-once", "nothing-to-trail", "trail-too-far", "too-many-trails", "deadline-passed", "no-day-end", "funds-trade-nothing", "halted", "in-auction", "off-tick", "off-lot", "display-out-of-range", "shares-out-of-range", "value-out-of-range", "outside-band"]))),
 )]
 pub(crate) async fn place(
     State(site): State<Site>,
     Body(asked): Body<PlaceOrderBody>,
 ) -> Result<(StatusCode, Json<PlacedShape>), Problem> {
     let mut placing = Placing::read(asked)?;
-    let (status, order) = match ask(&site, Op::Command(placing.command())).await? {
+    let (reply, decided) = ask_decided(&site, Op::Command(placing.command())).await?;
+    placing.decide(&decided);
+    let (status, order) = match reply {
         Reply::Opened(order) => (StatusCode::CREATED, order),
         Reply::Repeated(order) => (StatusCode::OK, order),
         Reply::Moved { order, limit, is_new } => {
@@ -217,10 +231,11 @@ impl Placing {
             ));
         }
         let self_trade = asked.self_trade.map_or(SelfTrade::Allowed, SelfTrade::from);
-        let until = asked.until.as_ref().map(input::deadline).transpose()?;
+        let until = until_of(&asked)?;
         if until.is_some() && !kind.rests() && !waits {
-            let why = "until belongs to an order that rests or waits, and this one is done at once";
-            return Err(Problem::field("until", why));
+            let field = if asked.tif.is_some() { "tif" } else { "until" };
+            let why = format!("{field} belongs to an order that rests or waits, and this one is done at once");
+            return Err(Problem::field(field, why));
         }
         let display = asked.display.as_deref().map(input::display).transpose()?;
         if display.is_some() && !kind.rests() {
@@ -282,6 +297,14 @@ impl Placing {
         }
     }
 
+    /// When it ends, if it is to end with the day: as it was decided among these ops, which are those of the request with it alone, or
+    /// behind others.
+    pub(super) fn decide(&mut self, decided: &[Op]) {
+        if let Some(op) = decided.last().filter(|_| self.until == Some(Deadline::UNDECIDED)) {
+            self.until = deadline(op);
+        }
+    }
+
     /// What is told of it when it has this id.
     pub(super) async fn placed(&self, site: &Site, order: OrderId) -> Result<PlacedShape, Problem> {
         let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
@@ -296,6 +319,17 @@ impl Placing {
         let display = self.display.map(|display| display.to_string());
         let trail = self.trail.and_then(Trail::distance).map(|distance| distance.to_string());
         Ok(PlacedShape { display, trail, trail_bips: self.trail.and_then(Trail::bips), ..placed })
+    }
+}
+
+/// When it ends.
+fn until_of(asked: &PlaceOrderBody) -> Result<Option<Deadline>, Problem> {
+    match (asked.tif, &asked.until) {
+        (Some(TifName::Day), Some(_)) => {
+            Err(Problem::field("until", "an order whose tif is DAY ends with the day, so it has no until"))
+        }
+        (Some(TifName::Day), None) => Ok(Some(Deadline::UNDECIDED)),
+        (None, until) => until.as_ref().map(input::deadline).transpose(),
     }
 }
 

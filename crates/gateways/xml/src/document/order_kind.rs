@@ -16,6 +16,8 @@ pub(super) enum TimeInForce {
     FillOrKill,
     /// Until the time that the order says besides.
     GoodTillDate,
+    /// Until the day of its symbol ends.
+    Day,
 }
 
 /// The kind that these attributes name together, and the time if they name one; without any it is a limit order.
@@ -23,28 +25,33 @@ pub(super) fn order_kind(
     values: [Option<Value<'_>>; 3],
 ) -> Result<(OrderKind, Option<TimeInForce>), ChildFault<'static>> {
     const TYPES: [(&str, bool); 2] = [("limit", false), ("market", true)];
-    const TIMES: [(&str, TimeInForce); 4] = [
+    const TIMES: [(&str, TimeInForce); 5] = [
         ("GTC", TimeInForce::GoodTillCanceled),
         ("IOC", TimeInForce::ImmediateOrCancel),
         ("FOK", TimeInForce::FillOrKill),
         ("GTD", TimeInForce::GoodTillDate),
+        ("DAY", TimeInForce::Day),
     ];
     const ANSWERS: [(&str, Option<OrderKind>); 3] =
         [("true", Some(OrderKind::PostOnly)), ("false", None), ("move", Some(OrderKind::PostOnlyMove))];
     let [kind, tif, post_only] = values;
     let is_market = one_of(&TYPES, kind, "type must be limit or market")?.unwrap_or(false);
-    let time = one_of(&TIMES, tif, "tif must be GTC, GTD, IOC or FOK")?;
+    let time = one_of(&TIMES, tif, "tif must be GTC, GTD, DAY, IOC or FOK")?;
     let post_only = one_of(&ANSWERS, post_only, "post-only must be true, false or move")?.flatten();
-    let rests = matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate));
+    let rests =
+        matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate | TimeInForce::Day));
     let kind = match (is_market, post_only, time) {
         (true, Some(_), _) => Err("a market order executes at once, so it cannot be post-only"),
-        (true, None, None | Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::Market),
+        // One that waits for a price may wait for so long.
+        (true, None, None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::Day)) => Ok(OrderKind::Market),
         (true, None, Some(_)) => Err("the tif of a market order can only be IOC"),
         (false, Some(post_only), _) if rests => Ok(post_only),
-        (false, Some(_), _) => Err("a post-only order rests, so its tif can only be GTC or GTD"),
+        (false, Some(_), _) => Err("a post-only order rests, so its tif can only be GTC, GTD or DAY"),
         (false, None, Some(TimeInForce::ImmediateOrCancel)) => Ok(OrderKind::ImmediateOrCancel),
         (false, None, Some(TimeInForce::FillOrKill)) => Ok(OrderKind::FillOrKill),
-        (false, None, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate)) => Ok(OrderKind::Limit),
+        (false, None, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate | TimeInForce::Day)) => {
+            Ok(OrderKind::Limit)
+        }
     };
     Ok((kind.map_err(ChildFault::Order)?, time))
 }

@@ -32,6 +32,9 @@ pub(super) fn deadline(
     waits: bool,
     until: Option<Value<'_>>,
 ) -> Result<Option<Deadline>, ChildFault<'static>> {
+    if time == Some(TimeInForce::Day) {
+        return day(kind, waits, until.is_some());
+    }
     let Some(until) = until else {
         if time == Some(TimeInForce::GoodTillDate) {
             return Err(ChildFault::Order("an order whose tif is GTD needs until, the time at which it ends"));
@@ -52,6 +55,18 @@ pub(super) fn deadline(
         return Err(ChildFault::Order("until has more than 6 decimal places"));
     }
     Ok(Some(until))
+}
+
+/// That of an order whose tif is DAY: when its day ends the market decides.
+fn day(kind: OrderKind, waits: bool, has_until: bool) -> Result<Option<Deadline>, ChildFault<'static>> {
+    if has_until {
+        return Err(ChildFault::Order("an order whose tif is DAY ends with the day, so it has no until"));
+    }
+    if !kind.rests() && !waits {
+        let why = "tif can be DAY of an order that rests or waits, and this one is done at once";
+        return Err(ChildFault::Order(why));
+    }
+    Ok(Some(Deadline::UNDECIDED))
 }
 
 fn read(seconds: Decimal) -> Option<Deadline> {

@@ -1,0 +1,140 @@
+//! Orders that end with the day. Which time that is depends on the venue's calendar, so a gateway asks for [`Deadline::UNDECIDED`], and
+//! the market puts a time in its place before the command gets its number. It knows no calendar.
+
+use engine::{Command, Deadline, Op, Symbol};
+
+/// Whether it places an order that ends with the day, whose end was not decided yet.
+pub(crate) fn is_undecided(op: &Op) -> bool {
+    deadline(op) == Some(Deadline::UNDECIDED)
+}
+
+/// When the order ends that it places; none if it places none, or one without an end.
+pub fn deadline(op: &Op) -> Option<Deadline> {
+    let Op::Command(command) = op else { return None };
+    match command {
+        Command::PlaceOrder { until, .. }
+        | Command::PlaceIfCanceled { until, .. }
+        | Command::PlaceLinked { until, .. }
+        | Command::PlaceIceberg { until, .. }
+        | Command::PlaceTrailing { until, .. }
+        | Command::PlaceWorking { until, .. }
+        | Command::PlacePending { until, .. } => *until,
+        Command::CreateAccount { .. }
+        | Command::CreateSymbol { .. }
+        | Command::CreateOldSymbol { .. }
+        | Command::IssueShares { .. }
+        | Command::PlaceByFunds { .. }
+        | Command::PlaceByFundsIfCanceled { .. }
+        | Command::CancelOrder { .. }
+        | Command::AmendOrder { .. }
+        | Command::ActivateReached
+        | Command::ExpireOrders
+        | Command::ChangeRules { .. }
+        | Command::FreeClientOrderId { .. }
+        | Command::ChangeFees { .. }
+        | Command::ChangeTier { .. }
+        | Command::ChangeGroup { .. }
+        | Command::ChangePhase { .. }
+        | Command::EndAuction => None,
+    }
+}
+
+/// Of which symbol the order is that it places if its end is not decided yet, and where that end is to be put.
+pub(crate) fn undecided(op: &mut Op) -> Option<(Symbol, &mut Option<Deadline>)> {
+    if !is_undecided(op) {
+        return None;
+    }
+    let Op::Command(command) = op else { return None };
+    if let Command::PlaceIceberg { symbol, until, .. } | Command::PlaceTrailing { symbol, until, .. } = command {
+        return Some((*symbol, until));
+    }
+    let (Command::PlaceOrder { order, until, .. }
+    | Command::PlaceIfCanceled { order, until, .. }
+    | Command::PlaceLinked { order, until, .. }
+    | Command::PlaceWorking { order, until, .. }
+    | Command::PlacePending { order, until, .. }) = command
+    else {
+        return None;
+    };
+    Some((order.symbol, until))
+}
+
+/// The symbol of the order that it places, if that order's day has no end that could be put into it.
+#[cold]
+pub fn without_day_end(op: &Op) -> Option<Symbol> {
+    undecided(&mut { *op }).map(|(symbol, _)| symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use engine::{AccountId, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail, TrailingOrder};
+
+    use super::*;
+    use crate::{OnFailure, Requests, linked, pending, replacement};
+
+    fn order(symbol: &str, trigger: Option<u64>) -> NewOrder {
+        let trigger = trigger.map(|dollars| engine::Trigger::from_below(Price::from_units(dollars as i64).unwrap()));
+        let (limit, shares) = (Price::from_units(5).unwrap(), Shares::from_units(7).unwrap());
+        let symbol = Symbol::parse(symbol.as_bytes()).unwrap();
+        let kind = if trigger.is_some() { OrderKind::Limit } else { OrderKind::PostOnly };
+        NewOrder { symbol, side: Side::Buy, limit, shares, kind, trigger, self_trade: SelfTrade::Allowed }
+    }
+
+    /// All the ways in which an order is placed that may have an end.
+    fn ops(until: Option<Deadline>) -> Vec<Op> {
+        let account = AccountId::parse(b"1").unwrap();
+        let client_id = None;
+        let place = |order| Command::PlaceOrder { account, order, client_id, until };
+        let shows = Shares::from_units(2).unwrap();
+        let (one, other) = (order("ONE", None), order("ONE", Some(9)));
+        let iceberg = IcebergOrder { account, order: one, display: shows, client_id, until }.command().unwrap();
+        let trail = Trail::by(Price::from_units(3).unwrap());
+        let trailing = TrailingOrder { account, order: one, trail, client_id, until }.command();
+        let mut ops = vec![Op::Command(place(one)), Op::Command(iceberg), Op::Command(trailing)];
+        ops.extend(linked(place(one), place(other)).unwrap());
+        ops.extend(pending(place(one), &[place(other)]).unwrap());
+        ops.push(replacement(account, engine::OrderId(1).into(), place(one), OnFailure::Stop)[1]);
+        ops
+    }
+
+    #[test]
+    fn an_end_of_the_day_is_put_into_every_kind_of_order_and_nowhere_else() {
+        let end = Deadline::new(Time(77));
+        let mut requests = Requests::new();
+        for op in ops(Some(Deadline::UNDECIDED)) {
+            requests.push(&[op]);
+        }
+        assert!(requests.asks_for_days());
+        let mut asked = Vec::new();
+        requests.decide_days(|symbol| {
+            asked.push(symbol.to_string());
+            end
+        });
+        assert_eq!((requests.ops(), asked), (&ops(end)[..], vec!["ONE".to_owned(); ops(end).len()]));
+        for until in [None, Deadline::new(Time(5))] {
+            let mut requests = Requests::new();
+            ops(until).into_iter().for_each(|op| requests.push_op(op));
+            requests.end_request();
+            assert!(!requests.asks_for_days());
+            assert!(requests.ops().iter().all(|op| deadline(op) == until));
+        }
+    }
+
+    #[test]
+    fn an_order_whose_day_has_no_end_stays_undecided() {
+        let mut requests = Requests::new();
+        requests.push(&ops(Some(Deadline::UNDECIDED)));
+        requests.decide_days(|_| None);
+        assert!(requests.asks_for_days() && requests.ops().iter().all(is_undecided));
+        requests.clear();
+        assert!(!requests.asks_for_days());
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlines are decided")]
+    fn what_is_undecided_has_no_time_and_no_code() {
+        Deadline::code(Some(Deadline::UNDECIDED));
+    }
+}
