@@ -34,6 +34,8 @@ pub enum Unavailable {
     NoLongerKept,
     /// It would have the server keep more than its settings allow.
     Bound(Bound),
+    /// It is for members of other roles.
+    NotPermitted,
 }
 
 impl fmt::Display for Unavailable {
@@ -47,6 +49,7 @@ impl fmt::Display for Unavailable {
                 "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
             }
             Unavailable::NoLongerKept => "no longer kept",
+            Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
         })
     }

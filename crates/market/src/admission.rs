@@ -80,6 +80,8 @@ pub enum Decision {
     LetIn,
     /// A cancel that finds nothing open when its turn comes. It is answered without a number, and not kept.
     Vain,
+    /// Whoever asks may not have it.
+    Denied,
     /// It is refused before it reaches the engine.
     Refused(Unavailable),
 }
@@ -131,10 +133,12 @@ impl Admission {
         for requests in requests {
             for request in 0..requests.len() {
                 self.request.clear();
-                let ops = &requests.ops()[requests.ops_of(request)];
+                let range = requests.ops_of(request);
+                let (first, ops) = (range.start, &requests.ops()[range]);
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
                     let decision = match conditions.disk_low {
+                        _ if requests.denial(first + place).is_some() => Decision::Denied,
                         true => self.below_the_low_water(engine, command),
                         false => self.within_bounds(
                             engine,
@@ -148,7 +152,7 @@ impl Admission {
                     self.let_in.push(decision == Decision::LetIn);
                     match decision {
                         Decision::LetIn => let_in(command),
-                        Decision::Vain | Decision::Refused(_) => self.others.push(decision),
+                        Decision::Vain | Decision::Denied | Decision::Refused(_) => self.others.push(decision),
                     }
                 }
             }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 51] = [
+const CODES: [(&str, u16, &str); 52] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
-    ("unknown-account", 404, "There is no such account"),
+    ("not-permitted", 403, "It is for members of another role"),
+    ("unknown-account", 404, "There is no such account, or it is not the member's"),
     ("unknown-symbol", 404, "There is no such symbol"),
     ("unknown-order", 404, "The account has no such order"),
     ("not-found", 404, "There is nothing at this path"),
