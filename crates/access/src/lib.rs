@@ -39,7 +39,7 @@ struct Shared {
 impl Access {
     /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
     pub fn parse(text: &str) -> Result<Access, String> {
-        let table = RwLock::new(Arc::new(Table::new(file::parse(text)?)));
+        let table = RwLock::new(Arc::new(file::parse(text)?));
         Ok(Access(Arc::new(Shared { table, replacing: Mutex::default() })))
     }
 
@@ -55,11 +55,11 @@ impl Access {
         Ok(())
     }
 
-    fn replace(&self, mut entries: Vec<Entry>) {
+    fn replace(&self, mut new: Table) {
         let _replacing = self.0.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.table();
-        entries.iter_mut().for_each(|entry| entry.continue_from(&old));
-        let new = Arc::new(Table::new(entries));
+        new.continue_from(&old);
+        let new = Arc::new(new);
         *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
         old.revoke_all_but(&new);
         new.give_rights(SystemTime::now().into());
