@@ -36,6 +36,8 @@ pub enum Unavailable {
     Bound(Bound),
     /// The order, or one that it belongs to, is to end with the day, and the venue's calendar does not say when the symbol's day ends.
     NoDayEnd { symbol: Symbol },
+    /// It is for members of other roles.
+    NotPermitted,
 }
 
 impl fmt::Display for Unavailable {
@@ -49,6 +51,7 @@ impl fmt::Display for Unavailable {
                 "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
             }
             Unavailable::NoLongerKept => "no longer kept",
+            Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
             Unavailable::NoDayEnd { symbol } => {
                 return write!(

@@ -27,6 +27,7 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::PlaceByFundsIfCanceled { .. }
         | Command::CancelOrder { .. }
         | Command::AmendOrder { .. }
+        | Command::CancelAll { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

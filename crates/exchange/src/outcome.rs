@@ -44,6 +44,8 @@ pub enum Outcome {
     OutcomeUnknown,
     /// Refused: its form is wrong.
     Malformed,
+    /// Refused: it is for members of other roles.
+    NotPermitted,
 }
 
 impl Kind {
@@ -114,7 +116,7 @@ impl Kind {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 8] = [
+    pub const ALL: [Outcome; 9] = [
         Outcome::Accepted,
         Outcome::Insufficient,
         Outcome::Unknown,
@@ -123,6 +125,7 @@ impl Outcome {
         Outcome::Unavailable,
         Outcome::OutcomeUnknown,
         Outcome::Malformed,
+        Outcome::NotPermitted,
     ];
 
     /// As a label.
@@ -136,6 +139,7 @@ impl Outcome {
             Outcome::Unavailable => "unavailable",
             Outcome::OutcomeUnknown => "outcome_unknown",
             Outcome::Malformed => "malformed",
+            Outcome::NotPermitted => "not_permitted",
         }
     }
 
@@ -160,6 +164,7 @@ impl Outcome {
             Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
             Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
             Answer::Unavailable(Unavailable::NoDayEnd { .. }) => Some(Outcome::Conflict),
+            Answer::Unavailable(Unavailable::NotPermitted) => Some(Outcome::NotPermitted),
             Answer::Unavailable(
                 Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
             ) => Some(Outcome::Unavailable),

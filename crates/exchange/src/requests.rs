@@ -1,10 +1,12 @@
 //! What is asked, request by request. It knows neither the protocol that the requests came in nor their answers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use engine::{Deadline, Op, Symbol};
 
 use crate::day_orders;
+use crate::principal::{Denial, Principal, Rights};
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +16,10 @@ pub struct Requests {
     ends: Vec<usize>,
     /// Whether an op asks for an order that ends with the day.
     asks_for_days: bool,
+    /// Who asks each request, as far as that was said.
+    principals: Vec<Option<Principal>>,
+    /// The ops that go no further, in order.
+    denied: Vec<(usize, Denial)>,
 }
 
 impl Requests {
@@ -40,6 +46,34 @@ impl Requests {
         self.ends.push(self.ops.len());
     }
 
+    /// Says who asks the last request.
+    pub fn asked_by(&mut self, principal: &Principal) {
+        self.principals.resize(self.ends.len().saturating_sub(1), None);
+        self.principals.push(Some(principal.clone()));
+    }
+
+    /// Notes which ops go no further. `rights_of` tells what somebody may do, if it was said who asks.
+    pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>) {
+        self.denied.clear();
+        for request in 0..self.len() {
+            let rights = rights_of(self.principals.get(request).and_then(Option::as_ref));
+            for index in self.ops_of(request) {
+                if let Err(denial) = rights.check(&self.ops[index]) {
+                    self.denied.push((index, denial));
+                }
+            }
+        }
+    }
+
+    /// Why an op goes no further; none if it does.
+    pub fn denial(&self, op: usize) -> Option<Denial> {
+        if self.denied.is_empty() {
+            return None;
+        }
+        let place = self.denied.binary_search_by_key(&op, |(index, _)| *index).ok()?;
+        Some(self.denied[place].1)
+    }
+
     /// Forgets the ops that were appended since the last request.
     pub fn drop_unfinished(&mut self) {
         self.ops.truncate(self.ends.last().copied().unwrap_or(0));
@@ -50,6 +84,8 @@ impl Requests {
         self.ops.clear();
         self.ends.clear();
         self.asks_for_days = false;
+        self.principals.clear();
+        self.denied.clear();
     }
 
     /// Whether an op asks, or asked, for an order that ends with the day.

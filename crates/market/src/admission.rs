@@ -80,6 +80,8 @@ pub enum Decision {
     LetIn,
     /// A cancel that finds nothing open when its turn comes. It is answered without a number, and not kept.
     Vain,
+    /// Whoever asks may not have it.
+    Denied,
     /// It is refused before it reaches the engine.
     Refused(Unavailable),
 }
@@ -133,11 +135,13 @@ impl Admission {
         for requests in requests {
             for request in 0..requests.len() {
                 self.request.clear();
-                let ops = &requests.ops()[requests.ops_of(request)];
+                let range = requests.ops_of(request);
+                let (first, ops) = (range.start, &requests.ops()[range]);
                 for (place, op) in ops.iter().enumerate() {
                     let Op::Command(command) = op else { continue };
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
+                        _ if requests.denial(first + place).is_some() => Decision::Denied,
                         (true, _) => self.below_the_low_water(engine, command),
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => self.within_bounds(
@@ -152,7 +156,7 @@ impl Admission {
                     self.let_in.push(decision == Decision::LetIn);
                     match decision {
                         Decision::LetIn => let_in(command),
-                        Decision::Vain | Decision::Refused(_) => self.others.push(decision),
+                        Decision::Vain | Decision::Denied | Decision::Refused(_) => self.others.push(decision),
                     }
                 }
             }

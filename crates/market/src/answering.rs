@@ -2,8 +2,8 @@
 //! number of executions. It neither orders nor keeps anything: its caller has decided what is admitted, and holds the
 //! answers until they may leave.
 
-use engine::{Command, Engine, Event, Execution, Op, Reply, Sequence, Time};
-use exchange::{Answer, Batch, Unavailable};
+use engine::{Command, Engine, Event, Execution, Op, Reject, Reply, Sequence, Time};
+use exchange::{Answer, Batch, Denial, Unavailable};
 
 use crate::admission::Decision;
 
@@ -48,15 +48,26 @@ pub fn answer(
                             Answer::Reply(engine.apply_command(sequence, time, command, executions, &mut events))
                         }
                         Decision::Vain => Answer::Reply(vain(engine, command)),
+                        Decision::Denied => denied(requests.denial(index)),
                         Decision::Refused(why) => Answer::Unavailable(why),
                     }
                 }
+                Op::Query(_) if requests.denial(index).is_some() => denied(requests.denial(index)),
                 Op::Query(query) => budget.within(executions, |executions_max, executions| {
                     engine.query_within(query, executions_max, executions)
                 }),
             };
             answers.push(answer);
         }
+    }
+}
+
+/// What is told of an op that its principal may not have.
+#[cold]
+fn denied(denial: Option<Denial>) -> Answer {
+    match denial {
+        Some(Denial::NotPermitted) => Answer::Unavailable(Unavailable::NotPermitted),
+        Some(Denial::NotTheirs) | None => Answer::Reply(Reply::Rejected(Reject::UnknownAccount)),
     }
 }
 

@@ -177,6 +177,11 @@ impl Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())
     }
 
+    /// It is for members of other roles.
+    pub fn not_permitted() -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, "not-permitted", "Not permitted", Unavailable::NotPermitted.to_string())
+    }
+
     /// Why an op did not get as far as the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
@@ -186,6 +191,7 @@ impl Problem {
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),
+            Unavailable::NotPermitted => return Problem::not_permitted(),
             Unavailable::Bound(bound) => return Problem::past(bound),
             Unavailable::NoDayEnd { .. } => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;

@@ -269,7 +269,7 @@ impl Refusal {
 
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
-        if [Unavailable::RecordDamaged, Unavailable::NoLongerKept].contains(&why) {
+        if [Unavailable::RecordDamaged, Unavailable::NoLongerKept, Unavailable::NotPermitted].contains(&why) {
             return Refusal::from(Problem::unavailable(why));
         }
         if let Unavailable::Bound(bound) = why {

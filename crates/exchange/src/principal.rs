@@ -1,0 +1,276 @@
+//! Who asks, and what they may do. How somebody proves who they are is the gateways' business, and which members there are is
+//! kept elsewhere: here stands what each role may do, for commands and for what is read.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use engine::{AccountId, Command, Op};
+
+/// What a member may do. Somebody may have several roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    Operator,
+    /// Create accounts and symbols, and give accounts shares.
+    Issuer,
+    /// Place, amend and cancel orders of the accounts named, and read these.
+    Trader,
+    /// Read the accounts named.
+    Viewer,
+    /// Read everything.
+    Auditor,
+}
+
+impl Role {
+    pub const ALL: [Role; 5] = [Role::Operator, Role::Issuer, Role::Trader, Role::Viewer, Role::Auditor];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Operator => "operator",
+            Role::Issuer => "issuer",
+            Role::Trader => "trader",
+            Role::Viewer => "viewer",
+            Role::Auditor => "auditor",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// The roles of a member, and the accounts that they are about. Without a role nothing is allowed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    pub roles: Vec<Role>,
+    /// What traders and viewers may do they may do to these.
+    pub accounts: HashSet<AccountId>,
+}
+
+/// What somebody wants to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// What tells nothing of the market: that the server is there, its page, its descriptions.
+    Anyone,
+    /// Symbols, books, trades and candles, and how the server does.
+    Market,
+    /// What one account has, had and did.
+    Account(AccountId),
+    /// What all accounts have.
+    AllAccounts,
+    /// Who is a member, and what the server measures of itself.
+    Venue,
+}
+
+/// Why an op goes no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// It is about an account of others. It is answered as if there were none: nobody learns which accounts there are.
+    NotTheirs,
+    /// It is for other roles.
+    NotPermitted,
+}
+
+impl Rights {
+    fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// Whether an op goes on.
+    pub fn check(&self, op: &Op) -> Result<(), Denial> {
+        if self.has(Role::Operator) {
+            return Ok(());
+        }
+        let (account, reads) = match op {
+            Op::Query(query) => (query.account, true),
+            Op::Command(command) => match about(command) {
+                About::Account(account) => (account, false),
+                About::Issue if self.has(Role::Issuer) => return Ok(()),
+                About::Issue | About::Venue => return Err(Denial::NotPermitted),
+            },
+        };
+        let may = match reads {
+            true => self.may_read(Read::Account(account)),
+            false => self.has(Role::Trader) && self.accounts.contains(&account),
+        };
+        if may { Ok(()) } else { Err(Denial::NotTheirs) }
+    }
+
+    /// Whether somebody may look at this.
+    pub fn may_read(&self, read: Read) -> bool {
+        let reads_all = self.has(Role::Operator) || self.has(Role::Auditor);
+        match read {
+            Read::Anyone => true,
+            Read::Market => !self.roles.is_empty(),
+            Read::Account(account) => {
+                let reads_named = self.has(Role::Trader) || self.has(Role::Viewer);
+                reads_all || reads_named && self.accounts.contains(&account)
+            }
+            Read::AllAccounts | Read::Venue => reads_all,
+        }
+    }
+}
+
+/// What a command is about.
+enum About {
+    /// It acts for one account.
+    Account(AccountId),
+    /// It makes accounts, symbols or shares.
+    Issue,
+    /// It changes how the venue works.
+    Venue,
+}
+
+fn about(command: &Command) -> About {
+    match *command {
+        Command::PlaceOrder { account, .. }
+        | Command::PlaceByFunds { account, .. }
+        | Command::CancelOrder { account, .. }
+        | Command::AmendOrder { account, .. }
+        | Command::CancelAll { account, .. }
+        | Command::PlaceIfCanceled { account, .. }
+        | Command::PlaceByFundsIfCanceled { account, .. }
+        | Command::PlaceLinked { account, .. }
+        | Command::FreeClientOrderId { account, .. }
+        | Command::PlaceIceberg { account, .. }
+        | Command::PlaceTrailing { account, .. }
+        | Command::PlaceWorking { account, .. }
+        | Command::PlacePending { account, .. } => About::Account(account),
+        Command::CreateAccount { .. }
+        | Command::CreateSymbol { .. }
+        | Command::CreateOldSymbol { .. }
+        | Command::IssueShares { .. } => About::Issue,
+        // The loop alone gives those three; nobody may ask for them.
+        Command::ActivateReached
+        | Command::ExpireOrders
+        | Command::EndAuction
+        | Command::ChangeRules { .. }
+        | Command::ChangeFees { .. }
+        | Command::ChangeTier { .. }
+        | Command::ChangeGroup { .. }
+        | Command::ChangePhase { .. } => About::Venue,
+    }
+}
+
+/// Somebody on a connection. Clones are the same one: what it may do from now on changes for all of them at once, also on
+/// connections that are open.
+#[derive(Clone)]
+pub struct Principal(Arc<State>);
+
+struct State {
+    member: String,
+    rights: RwLock<Arc<Rights>>,
+}
+
+impl Principal {
+    /// A member, by its name.
+    pub fn new(member: &str, rights: impl Into<Arc<Rights>>) -> Principal {
+        Principal(Arc::new(State { member: member.to_owned(), rights: RwLock::new(rights.into()) }))
+    }
+
+    /// Somebody who has proven nothing.
+    pub fn anonymous() -> Principal {
+        Principal::new("", Rights::default())
+    }
+
+    /// Its name; empty for somebody who has proven nothing.
+    pub fn member(&self) -> &str {
+        &self.0.member
+    }
+
+    /// What it may do at the moment.
+    pub fn rights(&self) -> Arc<Rights> {
+        Arc::clone(&self.0.rights.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on it may do this and nothing else. Revoked is who has no role.
+    pub fn set_rights(&self, rights: impl Into<Arc<Rights>>) {
+        *self.0.rights.write().unwrap_or_else(PoisonError::into_inner) = rights.into();
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Principal) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Principal {}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Principal").field(&self.0.member).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Money, OrderId, Position, Query, Symbol};
+
+    use super::*;
+
+    fn account(id: &str) -> AccountId {
+        AccountId::parse(id.as_bytes()).expect("digits")
+    }
+
+    #[test]
+    fn each_role_may_do_its_part_to_its_accounts() {
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let (own, other) = (account("1"), account("2"));
+        let cancel = |account| Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
+        let query = |account| Op::Query(Query { account, order: OrderId(1).into() });
+        let ops = [
+            cancel(own),
+            cancel(other),
+            query(own),
+            query(other),
+            Op::Command(Command::CreateAccount { account: own, balance: Money::ZERO }),
+            Op::Command(Command::IssueShares { symbol, account: own, shares: Position::ZERO }),
+            Op::Command(Command::ChangeRules { symbol, rules: engine::SymbolRules::default() }),
+            Op::Command(Command::ExpireOrders),
+        ];
+        let reads =
+            [Read::Anyone, Read::Market, Read::Account(own), Read::Account(other), Read::AllAccounts, Read::Venue];
+        let expected = [
+            (vec![], "........", "x....."),
+            (vec![Role::Operator], "xxxxxxxx", "xxxxxx"),
+            (vec![Role::Issuer], "....xx..", "xx...."),
+            (vec![Role::Trader], "x.x.....", "xxx..."),
+            (vec![Role::Viewer], "..x.....", "xxx..."),
+            (vec![Role::Auditor], "..xx....", "xxxxxx"),
+            (vec![Role::Issuer, Role::Viewer], "..x.xx..", "xxx..."),
+        ];
+        for (roles, may_do, may_read) in expected {
+            let rights = Rights { roles: roles.clone(), accounts: HashSet::from([own]) };
+            let told = |allowed: bool| if allowed { 'x' } else { '.' };
+            assert_eq!(ops.iter().map(|op| told(rights.check(op).is_ok())).collect::<String>(), may_do, "{roles:?}");
+            assert_eq!(
+                reads.iter().map(|&read| told(rights.may_read(read))).collect::<String>(),
+                may_read,
+                "{roles:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_others_accounts_nothing_is_learned_and_what_is_for_other_roles_is_said() {
+        let trader = Rights { roles: vec![Role::Trader], accounts: HashSet::from([account("1")]) };
+        let query = Op::Query(Query { account: account("2"), order: OrderId(1).into() });
+        assert_eq!(trader.check(&query), Err(Denial::NotTheirs));
+        let create = Command::CreateAccount { account: account("1"), balance: Money::ZERO };
+        assert_eq!(trader.check(&Op::Command(create)), Err(Denial::NotPermitted));
+    }
+
+    #[test]
+    fn rights_change_for_all_who_hold_the_principal() {
+        let here = Principal::new("alice", Rights { roles: vec![Role::Auditor], accounts: HashSet::new() });
+        let there = here.clone();
+        assert!(there.rights().may_read(Read::AllAccounts));
+        here.set_rights(Rights::default());
+        assert!(!there.rights().may_read(Read::Market));
+        assert_eq!((there.member(), Principal::anonymous().member()), ("alice", ""));
+    }
+}
