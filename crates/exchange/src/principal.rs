@@ -166,8 +166,8 @@ struct State {
 
 impl Principal {
     /// A member, by its name.
-    pub fn new(member: &str, rights: Rights) -> Principal {
-        Principal(Arc::new(State { member: member.to_owned(), rights: RwLock::new(Arc::new(rights)) }))
+    pub fn new(member: &str, rights: impl Into<Arc<Rights>>) -> Principal {
+        Principal(Arc::new(State { member: member.to_owned(), rights: RwLock::new(rights.into()) }))
     }
 
     /// Somebody who has proven nothing.
@@ -186,8 +186,8 @@ impl Principal {
     }
 
     /// From now on it may do this and nothing else. Revoked is who has no role.
-    pub fn set_rights(&self, rights: Rights) {
-        *self.0.rights.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rights);
+    pub fn set_rights(&self, rights: impl Into<Arc<Rights>>) {
+        *self.0.rights.write().unwrap_or_else(PoisonError::into_inner) = rights.into();
     }
 }
 

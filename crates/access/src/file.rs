@@ -1,0 +1,224 @@
+//! The access file: TOML, which nobody but its owner may read.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::AccountId;
+use exchange::{Rights, Role};
+use serde::Deserialize;
+use toml::Spanned;
+use toml::value::Datetime;
+
+use crate::network::Network;
+use crate::proof::{self, Proof};
+use crate::table::{Entry, Member};
+use crate::time::seconds_of;
+
+/// Bytes of a member's name, and of a key's id.
+const NAME_BYTES_MAX: usize = 128;
+/// Shorter secrets can be guessed.
+const SECRET_BYTES_MIN: usize = 16;
+/// An HMAC takes longer with a longer one.
+const SECRET_BYTES_MAX: usize = 256;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    #[serde(default, rename = "member")]
+    members: Vec<Spanned<MemberText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemberText {
+    name: String,
+    #[serde(default)]
+    roles: Vec<String>,
+    #[serde(default)]
+    accounts: Vec<String>,
+    #[serde(default, rename = "key")]
+    keys: Vec<Spanned<KeyText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyText {
+    id: String,
+    secret: Option<String>,
+    secret_hash: Option<String>,
+    ed25519: Option<String>,
+    certificate: Option<String>,
+    address: Option<String>,
+    password: Option<String>,
+    expires: Option<Datetime>,
+}
+
+/// The text of an access file. Errors: it cannot be read, or others may read it.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
+    let at = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::open(path).map_err(at)?;
+    let mode = file.metadata().map_err(at)?.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(format!(
+            "{}: its mode is {mode:03o}, so others may read the secrets in it or change them; chmod 600 it",
+            path.display()
+        ));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(at)?;
+    Ok(text)
+}
+
+/// The keys of an access file. Errors: the line, the member, the field and the fault; never a secret.
+pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
+    let contents: Contents = toml::from_str(text).map_err(|error| {
+        // The error's own text would show the line, which may hold a secret.
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        format!("line {line}: {}", without_values(error.message()))
+    })?;
+    let mut taken = Taken::default();
+    let mut entries = Vec::new();
+    for written in &contents.members {
+        let at = |spot: &str, start: usize, why: String| {
+            format!("line {}: member {:?}: {spot}{why}", line_of(text, start), written.get_ref().name)
+        };
+        let member = taken.member(written.get_ref()).map_err(|why| at("", written.span().start, why))?;
+        for key in &written.get_ref().keys {
+            let entry = taken.entry(key.get_ref(), &member);
+            entries.push(entry.map_err(|why| at(&format!("key {:?}: ", key.get_ref().id), key.span().start, why))?);
+        }
+    }
+    Ok(entries)
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.get(..at).map_or(1, |before| before.matches('\n').count() + 1)
+}
+
+/// Values of a file are quoted in messages; one of them may be a secret that stands in the wrong place.
+fn without_values(message: &str) -> String {
+    let outside: Vec<&str> = message.split('"').step_by(2).collect();
+    outside.join("\"…\"")
+}
+
+/// What no two may have.
+#[derive(Default)]
+struct Taken {
+    members: HashSet<String>,
+    ids: HashSet<String>,
+    passwords: HashSet<String>,
+    certificates: HashSet<[u8; 32]>,
+    networks: HashSet<Network>,
+}
+
+impl Taken {
+    fn member(&mut self, written: &MemberText) -> Result<Arc<Member>, String> {
+        let member = member(written)?;
+        match self.members.insert(member.name.clone()) {
+            true => Ok(Arc::new(member)),
+            false => Err("an earlier one has the same name".to_owned()),
+        }
+    }
+
+    fn entry(&mut self, written: &KeyText, member: &Arc<Member>) -> Result<Entry, String> {
+        let entry = entry(written, member)?;
+        if !self.ids.insert(entry.id.clone()) {
+            return Err("an earlier one has the same id".to_owned());
+        }
+        let new = match &entry.proof {
+            Proof::Password(_) => self.passwords.insert(entry.member.name.clone()),
+            Proof::Certificate(sha256) => self.certificates.insert(*sha256),
+            Proof::Address(network) => self.networks.insert(*network),
+            Proof::Secret { .. } | Proof::SecretHash(_) | Proof::Ed25519(_) => true,
+        };
+        match new {
+            true => Ok(entry),
+            false => Err("an earlier one has the same password's member, certificate or address".to_owned()),
+        }
+    }
+}
+
+/// Letters, digits and a few signs, so that names can be shown and sent anywhere.
+pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(&byte);
+    if name.is_empty() || name.len() > NAME_BYTES_MAX {
+        return Err(format!("{field} has {} bytes; it must have 1 to {NAME_BYTES_MAX}", name.len()));
+    }
+    match name.bytes().all(fits) {
+        true => Ok(()),
+        false => Err(format!("{field} has other characters than letters, digits and . _ - : @")),
+    }
+}
+
+fn member(written: &MemberText) -> Result<Member, String> {
+    check_name("name", &written.name)?;
+    let role = |name: &String| {
+        Role::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Role::ALL.into_iter().map(Role::name).collect();
+            format!("roles has one that there is not; there are {}", names.join(", "))
+        })
+    };
+    let account = |id: &String| AccountId::parse(id.as_bytes()).map_err(|why| format!("accounts has one that {why}"));
+    let roles = written.roles.iter().map(role).collect::<Result<Vec<Role>, String>>()?;
+    let accounts = written.accounts.iter().map(account).collect::<Result<Vec<AccountId>, String>>()?;
+    let first_account = accounts.first().copied();
+    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect() });
+    Ok(Member { name: written.name.clone(), rights, first_account })
+}
+
+fn entry(written: &KeyText, member: &Arc<Member>) -> Result<Entry, String> {
+    check_name("id", &written.id)?;
+    let expires = match &written.expires {
+        None => None,
+        Some(time) => Some(seconds_of(time).ok_or("expires must be like 2027-01-01T00:00:00Z")?),
+    };
+    Ok(Entry::new(written.id.clone(), member, proof(written)?, expires))
+}
+
+fn proof(written: &KeyText) -> Result<Proof, String> {
+    let KeyText { secret, secret_hash, ed25519, certificate, address, password, .. } = written;
+    let mut proofs = [
+        secret.as_deref().map(secret_proof),
+        secret_hash.as_deref().map(secret_hash_proof),
+        ed25519.as_deref().map(ed25519_proof),
+        certificate.as_deref().map(certificate_proof),
+        address.as_deref().map(|text| Network::parse(text).map(Proof::Address).map_err(|why| format!("address {why}"))),
+        password.as_deref().map(|text| {
+            let hash = proof::password_hash(text).map_err(|why| format!("password {why}"))?;
+            Ok(Proof::Password(Box::new(hash)))
+        }),
+    ]
+    .into_iter()
+    .flatten();
+    match (proofs.next(), proofs.next()) {
+        (Some(proof), None) => proof,
+        _ => Err("must have one of secret, secret_hash, ed25519, certificate, address and password".to_owned()),
+    }
+}
+
+fn secret_proof(text: &str) -> Result<Proof, String> {
+    match (SECRET_BYTES_MIN..=SECRET_BYTES_MAX).contains(&text.len()) {
+        true => Ok(Proof::secret(text)),
+        false => Err(format!("secret has {} bytes; it must have {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX}", text.len())),
+    }
+}
+
+fn secret_hash_proof(text: &str) -> Result<Proof, String> {
+    let hash = text.strip_prefix("sha256:").and_then(proof::bytes_32);
+    hash.map(Proof::SecretHash).ok_or("secret_hash must be sha256: and 64 hexadecimal digits".to_owned())
+}
+
+fn ed25519_proof(text: &str) -> Result<Proof, String> {
+    let key = proof::public_key(text).ok_or("ed25519 is no public key of Ed25519, in PEM or base64")?;
+    Ok(Proof::Ed25519(Box::new(key)))
+}
+
+/// Fingerprints are often written with colons.
+fn certificate_proof(text: &str) -> Result<Proof, String> {
+    let hash = proof::bytes_32(&text.replace(':', ""));
+    hash.map(Proof::Certificate).ok_or("certificate must be a SHA-256 fingerprint: 64 hexadecimal digits".to_owned())
+}

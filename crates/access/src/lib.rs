@@ -1,0 +1,139 @@
+//! Which members and keys there are, and whether somebody has proven to be one of them. What a member may then do is
+//! `exchange::Rights`' to say. This crate knows no protocol: what is signed, and where a secret may travel, is the gateways'.
+//!
+//! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
+
+mod file;
+mod network;
+mod proof;
+mod random;
+mod table;
+mod time;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use engine::AccountId;
+use exchange::Principal;
+
+pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret};
+pub use crate::random::random_text;
+
+use crate::proof::Claim;
+use crate::table::{Entry, Table};
+use crate::time::Seconds;
+
+/// All members and keys that there are at the moment. Clones are the same ones.
+#[derive(Clone)]
+pub struct Access(Arc<Shared>);
+
+struct Shared {
+    table: RwLock<Arc<Table>>,
+    /// Held by whoever puts another table in place. Nobody who looks up a key waits for it.
+    replacing: Mutex<()>,
+}
+
+impl Access {
+    /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
+    pub fn parse(text: &str) -> Result<Access, String> {
+        let table = RwLock::new(Arc::new(Table::new(file::parse(text)?)));
+        Ok(Access(Arc::new(Shared { table, replacing: Mutex::default() })))
+    }
+
+    /// Those of a file that nobody but its owner may read. Errors: it cannot be read, others may read it, or it is no access file.
+    pub fn read(path: &Path) -> Result<Access, String> {
+        Access::parse(&file::text(path)?).map_err(|why| format!("{}, {why}", path.display()))
+    }
+
+    /// From now on there are those of this text, or after an error those of before. A key that is as it was keeps its
+    /// principal, which gets the member's new rights; one that is gone, or has another secret, has no rights any more.
+    pub fn reload(&self, text: &str) -> Result<(), String> {
+        self.replace(file::parse(text)?);
+        Ok(())
+    }
+
+    fn replace(&self, mut entries: Vec<Entry>) {
+        let _replacing = self.0.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.table();
+        entries.iter_mut().for_each(|entry| entry.continue_from(&old));
+        let new = Arc::new(Table::new(entries));
+        *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
+        old.revoke_all_but(&new);
+        new.give_rights(SystemTime::now().into());
+    }
+
+    /// Takes their rights from the keys that have expired by now, also where they are logged in.
+    pub fn expire(&self, now: SystemTime) {
+        self.table().expire(now.into());
+    }
+
+    /// Whoever has this key's secret. The wire must be one that nobody listens to.
+    pub fn by_secret(&self, key: &str, secret: &str, now: SystemTime) -> Option<Principal> {
+        self.prove(key, &Claim::Secret(secret), now)
+    }
+
+    /// Whoever has signed this text with the key's secret: HMAC-SHA-256 in hexadecimal digits.
+    pub fn by_hmac(&self, key: &str, text: &[&[u8]], signature_hex: &str, now: SystemTime) -> Option<Principal> {
+        self.prove(key, &Claim::Hmac(text, signature_hex), now)
+    }
+
+    /// Whoever has signed this text with the private key that belongs to this public one.
+    pub fn by_ed25519(&self, key: &str, text: &[&[u8]], signature: &[u8], now: SystemTime) -> Option<Principal> {
+        self.prove(key, &Claim::Ed25519(text, signature), now)
+    }
+
+    /// A member by its password. This takes tens of milliseconds and 19 MiB: callers bound how many do it at once, and do it where
+    /// nobody waits for them.
+    pub fn by_password(&self, member: &str, password: &str, now: SystemTime) -> Option<Principal> {
+        let table = self.table();
+        judge(table.password_of(member), &Claim::Password(password), now)
+    }
+
+    /// Whoever has the private key of this certificate, which the gateway has made sure of. `sha256` is the certificate's fingerprint.
+    pub fn by_certificate(&self, sha256: &[u8; 32], now: SystemTime) -> Option<Principal> {
+        self.table().certificate(sha256).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
+    }
+
+    /// Whoever comes from this address, if it is a member's: the narrowest network decides.
+    pub fn by_address(&self, address: IpAddr, now: SystemTime) -> Option<Principal> {
+        self.table().address(address).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
+    }
+
+    /// How a key signs. A key that there is not looks like one with a secret.
+    pub fn key_algorithm(&self, key: &str) -> Algorithm {
+        self.table().key(key).map_or(Algorithm::Hmac, |entry| entry.proof.algorithm())
+    }
+
+    /// The account that a key trades for where a protocol names none: the first one of its member.
+    pub fn account_of(&self, key: &str) -> Option<AccountId> {
+        self.table().key(key)?.member.first_account
+    }
+
+    fn prove(&self, key: &str, claim: &Claim<'_>, now: SystemTime) -> Option<Principal> {
+        judge(self.table().key(key), claim, now)
+    }
+
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&self.0.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Whose key it is, if the claim holds and the key has not expired. Both are found out in any case.
+fn judge(entry: Option<&Entry>, claim: &Claim<'_>, now: SystemTime) -> Option<Principal> {
+    let holds = claim.holds(entry.map(|entry| &entry.proof));
+    let entry = entry.filter(|entry| entry.valid(Seconds::from(now)))?;
+    holds.then(|| entry.principal.clone())
+}
+
+/// Secrets do not get into logs.
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access").field("keys", &self.table().len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

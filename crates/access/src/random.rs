@@ -1,0 +1,31 @@
+//! Text that nobody can guess.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// Letters and digits of a new key or secret: some 380 bits.
+const LENGTH: usize = 64;
+const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// 64 letters and digits of the operating system's randomness. Errors: it has none.
+pub fn random_text() -> std::io::Result<String> {
+    let mut text = String::with_capacity(LENGTH);
+    while text.len() < LENGTH {
+        // A byte past the last whole round of the letters would prefer the first of them.
+        let even = random_bytes::<LENGTH>()?
+            .into_iter()
+            .filter(|byte| usize::from(*byte) < 256 / LETTERS.len() * LETTERS.len());
+        let letters = even.map(|byte| char::from(LETTERS[usize::from(byte) % LETTERS.len()]));
+        text.extend(letters.take(LENGTH - text.len()));
+    }
+    Ok(text)
+}
+
+/// Errors: the operating system has no randomness.
+pub(crate) fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,206 @@
+use std::collections::HashSet;
+use std::time::{Duration, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ed25519_dalek::{Signer, SigningKey};
+use exchange::{Read, Role};
+
+use super::*;
+use crate::proof::{hmac_of, public_key};
+
+const SECRET: &str = "a-secret-of-some-length";
+const TODAY: SystemTime = UNIX_EPOCH;
+
+fn later(seconds: u64) -> SystemTime {
+    TODAY + Duration::from_secs(seconds)
+}
+
+fn account(id: &str) -> AccountId {
+    AccountId::parse(id.as_bytes()).expect("digits")
+}
+
+/// A file of alice, who trades for accounts 7 and 5, with these keys.
+fn alice(keys: &str) -> String {
+    format!("[[member]]\nname = \"alice\"\nroles = [\"trader\"]\naccounts = [\"7\", \"5\"]\n{keys}")
+}
+
+fn key(id: &str, proof: &str) -> String {
+    format!("[[member.key]]\nid = \"{id}\"\n{proof}\n")
+}
+
+fn signer() -> SigningKey {
+    SigningKey::from_bytes(&[7; 32])
+}
+
+fn access(text: &str) -> Access {
+    Access::parse(text).expect("an access file")
+}
+
+#[test]
+fn each_kind_of_key_proves_whose_it_is() {
+    let public = BASE64_STANDARD.encode(signer().verifying_key().as_bytes());
+    let password = hash_of_password("open sesame").expect("randomness");
+    let text = alice(
+        &[
+            key("signs", &format!("secret = \"{SECRET}\"")),
+            key("sends", &format!("secret_hash = \"{}\"", hash_of_secret(SECRET))),
+            key("curve", &format!("ed25519 = \"{public}\"")),
+            key("paper", &format!("certificate = \"{}\"", "ab:".repeat(31) + "AB")),
+            key("place", "address = \"10.0.0.0/8\""),
+            key("page", &format!("password = \"{password}\"")),
+        ]
+        .concat(),
+    );
+    let access = access(&text);
+    let signature = signer().sign(b"one two");
+    let hmac = hmac_of(SECRET, &[b"one two"]);
+    let proven = [
+        access.by_secret("signs", SECRET, TODAY),
+        access.by_secret("sends", SECRET, TODAY),
+        access.by_hmac("signs", &[b"one", b" two"], &hmac, TODAY),
+        access.by_ed25519("curve", &[b"one ", b"two"], &signature.to_bytes(), TODAY),
+        access.by_certificate(&[0xab; 32], TODAY),
+        access.by_address("10.1.2.3".parse().expect("an address"), TODAY),
+        access.by_password("alice", "open sesame", TODAY),
+    ];
+    for (number, principal) in proven.into_iter().enumerate() {
+        let principal = principal.unwrap_or_else(|| panic!("proof {number}"));
+        assert_eq!(principal.member(), "alice");
+        let rights =
+            exchange::Rights { roles: vec![Role::Trader], accounts: HashSet::from([account("5"), account("7")]) };
+        assert_eq!(*principal.rights(), rights);
+    }
+    let not_proven = [
+        access.by_secret("signs", "a-secret-of-some-lengtH", TODAY),
+        access.by_secret("nobody", SECRET, TODAY),
+        access.by_secret("curve", SECRET, TODAY),
+        access.by_secret("nobody", "", TODAY),
+        access.by_hmac("sends", &[b"one two"], &hmac, TODAY),
+        access.by_hmac("signs", &[b"one two "], &hmac, TODAY),
+        access.by_hmac("nobody", &[b"one two"], &hmac_of(&"\0".repeat(32), &[b"one two"]), TODAY),
+        access.by_ed25519("curve", &[b"one two "], &signature.to_bytes(), TODAY),
+        access.by_ed25519("nobody", &[b"x"], &SigningKey::from_bytes(&[0; 32]).sign(b"x").to_bytes(), TODAY),
+        access.by_ed25519("curve", &[b"one two"], b"short", TODAY),
+        access.by_certificate(&[0xac; 32], TODAY),
+        access.by_address("11.1.2.3".parse().expect("an address"), TODAY),
+        access.by_password("alice", "open sesami", TODAY),
+        access.by_password("bob", "", TODAY),
+        access.by_password("bob", "open sesame", TODAY),
+    ];
+    assert_eq!(not_proven.iter().position(Option::is_some), None);
+    assert_eq!(access.key_algorithm("curve"), Algorithm::Ed25519);
+    assert_eq!((access.key_algorithm("signs"), access.key_algorithm("nobody")), (Algorithm::Hmac, Algorithm::Hmac));
+    assert_eq!((access.account_of("signs"), access.account_of("nobody")), (Some(account("7")), None));
+}
+
+#[test]
+fn public_keys_are_taken_as_tools_write_them() {
+    let raw = signer().verifying_key();
+    let der =
+        [&[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00], raw.as_bytes().as_slice()].concat();
+    let encoded = BASE64_STANDARD.encode(der);
+    let pem = format!("-----BEGIN PUBLIC KEY-----\n{encoded}\n-----END PUBLIC KEY-----\n");
+    for text in [&BASE64_STANDARD.encode(raw.as_bytes()), &encoded, &pem] {
+        assert_eq!(public_key(text), Some(raw), "{text}");
+    }
+    // The last one is a point that anything can be signed with.
+    for text in ["", "x", "AAAA", &BASE64_STANDARD.encode([0; 32]), &format!("AQ{}=", "A".repeat(41))] {
+        assert_eq!(public_key(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_key_that_is_gone_or_changed_loses_its_rights_and_others_keep_theirs() {
+    let secret = |id, secret| key(id, &format!("secret = \"{secret}\""));
+    let before = alice(&[secret("one", SECRET), secret("two", SECRET), secret("three", SECRET)].concat());
+    let access = access(&before);
+    let log_in = |id| access.by_secret(id, SECRET, TODAY).expect("the secret");
+    let (one, two, three) = (log_in("one"), log_in("two"), log_in("three"));
+    let broken = access.reload(&before.replace("trader", "traitor")).expect_err("there is no such role");
+    assert!(broken.contains("line 1: member \"alice\": roles"), "{broken}");
+    assert!(one.rights().may_read(Read::Account(account("7"))), "the file of before goes on");
+    let after = alice(&[secret("one", SECRET), secret("two", "another-secret-now")].concat()).replace("\"7\", ", "");
+    access.reload(&after).expect("an access file");
+    let own = |id| Read::Account(account(id));
+    assert!(one.rights().may_read(own("5")) && !one.rights().may_read(own("7")), "it has the member's new rights");
+    assert!(!two.rights().may_read(Read::Market) && !three.rights().may_read(Read::Market));
+    assert_eq!(access.by_secret("one", SECRET, TODAY), Some(one));
+    assert!(access.by_secret("two", SECRET, TODAY).is_none() && access.by_secret("three", SECRET, TODAY).is_none());
+    let new = access.by_secret("two", "another-secret-now", TODAY).expect("the new secret");
+    assert!(new != two && new.rights().may_read(own("5")) && !two.rights().may_read(Read::Market));
+}
+
+#[test]
+fn a_key_expires_for_those_who_come_and_for_those_who_are_there() {
+    let text = alice(&key("short", &format!("secret = \"{SECRET}\"\nexpires = 1970-01-01T00:01:00Z")));
+    let access = access(&text);
+    let log_in = |now| access.by_secret("short", SECRET, now);
+    let principal = log_in(later(59)).expect("a second is left");
+    access.expire(later(59));
+    assert!(principal.rights().may_read(Read::Market));
+    assert_eq!(log_in(later(60)), None);
+    access.expire(later(60));
+    assert!(!principal.rights().may_read(Read::Market));
+    access.reload(&text.replace("1970", "2970")).expect("an access file");
+    assert!(principal.rights().may_read(Read::Market), "it is valid for longer now");
+    access.reload(&text).expect("an access file");
+    assert!(!principal.rights().may_read(Read::Market), "it has expired long ago");
+}
+
+#[test]
+fn faults_are_named_and_no_secret_is_shown() {
+    let with = |proof: &str| alice(&key("k", proof));
+    let secret = format!("secret = \"{SECRET}\"");
+    let twice = |one: &str, other: &str| alice(&[key("a", one), key("b", other)].concat());
+    let password = format!("password = \"{}\"", hash_of_password("sesame").expect("randomness"));
+    for (text, fault) in [
+        (with(""), "line 5: member \"alice\": key \"k\": must have one of secret"),
+        (with(&format!("{secret}\n{password}")), "line 5: member \"alice\": key \"k\": must have one of secret"),
+        (with("secret = \"sesame\""), "secret has 6 bytes; it must have 16 to 256"),
+        (with("secret_hash = \"sesame\""), "secret_hash must be sha256:"),
+        (with("ed25519 = \"sesame\""), "ed25519 is no public key"),
+        (with("certificate = \"sesame\""), "certificate must be a SHA-256 fingerprint"),
+        (with("address = \"sesame\""), "address is no address like"),
+        (with("password = \"sesame\""), "password is no hash"),
+        (with(&password.replace("m=19456", "m=999999")), "more than 64 MiB"),
+        (with(&password.replace("argon2id", "argon2i")), "not one of argon2id"),
+        (with(&format!("{secret}\nexpires = \"sesame\"")), "line 8: invalid type: string \"…\""),
+        (with(&format!("{secret}\nexpires = 2027-01-01")), "expires must be like 2027-01-01T00:00:00Z"),
+        (with("secret = \"sesame\nexpires = 1"), "line 7: "),
+        (with("passwort = \"sesame\""), "line 7: unknown field `passwort`"),
+        (alice("").replace("\"7\"", "\"x\""), "line 1: member \"alice\": accounts has one that"),
+        (alice("").replace("\"trader\"", "\"sesame\""), "roles has one that there is not; there are operator, issuer,"),
+        (alice("").replace("[\"trader\"]", "\"sesame\""), "line 3: invalid type"),
+        (alice("").replace("\"alice\"", "\"\""), "name has 0 bytes"),
+        (alice("").replace("alice", "a b"), "name has other characters"),
+        (alice(&key("", &secret)), "id has 0 bytes"),
+        (alice("") + &alice(""), "line 5: member \"alice\": an earlier one has the same name"),
+        (
+            alice(&[key("a", &secret), key("a", &secret)].concat()),
+            "line 8: member \"alice\": key \"a\": an earlier one has the same id",
+        ),
+        (twice(&password, &password), "key \"b\": an earlier one has the same password's member"),
+        (twice("address = \"10.0.0.0/8\"", "address = \"10.0.0.0/8\""), "key \"b\": an earlier one"),
+    ] {
+        let refused = Access::parse(&text).expect_err(&text);
+        assert!(refused.contains(fault), "{text}\n{refused}");
+        assert!(!refused.contains("sesame") && !refused.contains(SECRET), "{refused}");
+    }
+    assert!(!format!("{:?}", access(&with(&secret))).contains(SECRET));
+}
+
+#[test]
+fn a_file_that_others_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.toml");
+    std::fs::write(&path, alice("")).expect("written");
+    for mode in [0o640, 0o604, 0o620] {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("changed");
+        let refused = Access::read(&path).expect_err("others may read it");
+        assert!(refused.contains(&format!("{mode:03o}")) && refused.contains("chmod 600"), "{refused}");
+    }
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("changed");
+    assert!(Access::read(&path).is_ok());
+}
