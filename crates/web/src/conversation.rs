@@ -2,6 +2,7 @@
 //! sent. It is read only when nothing waits to be written, so a client that does not read is not read either. A client
 //! that takes nothing, or that is silent and does not answer a ping, is disconnected.
 
+use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
+use crate::asking;
 use crate::hub::Hub;
 use crate::outbox::{Outbox, Piece};
 use crate::site::Site;
@@ -46,14 +48,18 @@ pub(crate) trait Party: Send + 'static {
 pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(Site, Outbox) -> P) -> Response {
     let outbox = Outbox::new(site.spool());
     let mut party = party(site.clone(), outbox.clone());
-    upgrade.then(move |socket| async move {
-        let _counted = site.instruments().websockets.enter();
-        party.begin().await;
-        converse(&site, socket, &mut party, &outbox).await;
-        outbox.close();
-        if let Ok(market) = site.market() {
-            market.asker.ask(move |scene| Hub::leave(scene, &outbox));
-        }
+    let (asker, read) = (asking::asker(), asking::followed());
+    upgrade.then(move |socket| {
+        asking::as_whoever(asker, async move {
+            asking::follows_all(read);
+            let _counted = site.instruments().websockets.enter();
+            party.begin().await;
+            converse(&site, socket, &mut party, &outbox).await;
+            outbox.close();
+            if let Ok(market) = site.market() {
+                market.asker.ask(move |scene| Hub::leave(scene, &outbox));
+            }
+        })
     })
 }
 
@@ -61,6 +67,7 @@ async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbo
     let mut sender = Sender { site, outbox, patience: site.silence_max(), midway: false };
     let mut silence = Silence::of(site.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
+    let mut revoked = pin!(revoked(site));
     loop {
         tokio::select! {
             heard = async { party.ready().await; socket.next().await } => {
@@ -76,6 +83,7 @@ async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbo
             }
             () = outbox.filled() => {}
             () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
+            () = &mut revoked => return sender.end(socket, None, REVOKED).await,
             () = &mut look => {
                 match silence.lasts() {
                     Lasts::NotLong => {}
@@ -88,7 +96,21 @@ async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbo
         tokio::select! {
             sent = site.telling().count(sender.send(&mut socket)) => if sent.is_none() { return },
             () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
+            () = &mut revoked => return sender.end(socket, None, REVOKED).await,
         }
+    }
+}
+
+/// How often it is looked at whether a client may still be told what it follows.
+const LOOKED_AT: Duration = Duration::from_millis(250);
+
+/// Returns when a client may no longer be told what it follows.
+async fn revoked(site: &Site) {
+    if site.members().is_none() {
+        return pending().await;
+    }
+    while asking::still_may() {
+        sleep(LOOKED_AT).await;
     }
 }
 
@@ -135,6 +157,9 @@ impl Silence {
         due.saturating_sub(self.since.elapsed())
     }
 }
+
+/// What ends a conversation whose client may no longer be told what it follows.
+const REVOKED: (CloseCode, &str) = (CloseCode::Policy, "not-permitted");
 
 /// How long a client has to take the last that it is told.
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(1);
@@ -187,8 +212,12 @@ impl Sender<'_> {
     }
 
     /// Says so, if the client still listens, and ends.
-    async fn too_slow(&self, mut socket: Socket, farewell: Option<Text>) {
-        let frame = CloseFrame { code: CloseCode::Again, reason: "too-slow".into() };
+    async fn too_slow(&self, socket: Socket, farewell: Option<Text>) {
+        self.end(socket, farewell, (CloseCode::Again, "too-slow")).await;
+    }
+
+    async fn end(&self, mut socket: Socket, farewell: Option<Text>, (code, reason): (CloseCode, &'static str)) {
+        let frame = CloseFrame { code, reason: reason.into() };
         let told = async {
             // Within a message there is no place for another one.
             if let Some(farewell) = farewell.filter(|_| !self.midway) {

@@ -4,12 +4,14 @@
 //! knows no engine, no journal and no database.
 
 mod account_news;
+mod asking;
 mod binance;
 mod body;
 mod certain;
 mod clock;
 mod conversation;
 mod describe;
+mod gate;
 mod guard;
 mod health;
 mod hub;
@@ -21,6 +23,7 @@ mod listen_keys;
 mod listener;
 mod live_count;
 mod long_snapshots;
+mod members;
 mod messages;
 mod metrics;
 mod open_orders;
@@ -29,6 +32,7 @@ mod outbox;
 mod page;
 mod past;
 mod pieces;
+mod policy;
 mod problem;
 mod process;
 mod publish_cost;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::{BrokenRule, Reject};
 use exchange::{Answer, Bound, Unavailable};
@@ -182,6 +182,22 @@ impl Problem {
         Problem::new(StatusCode::FORBIDDEN, "not-permitted", "Not permitted", Unavailable::NotPermitted.to_string())
     }
 
+    /// Nobody has proven who asks, or what was shown is no proof.
+    pub fn unauthenticated(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Not authenticated", detail)
+    }
+
+    /// The same words for whatever is wrong with a proof: nobody learns which keys and members there are.
+    pub fn unproven() -> Problem {
+        Problem::unauthenticated("what was shown is not the proof of any member: its key, secret, signature or session is wrong or over")
+    }
+
+    /// Of wrong proofs, or of passwords in all.
+    pub fn too_many_tries() -> Problem {
+        let detail = "too many wrong proofs came from this address, or too much is being proven: try again later";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", "Too many tries", detail)
+    }
+
     /// Why an op did not get as far as the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
@@ -230,7 +246,11 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.status();
         let body = crate::json::text(&self);
-        (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use access::Access;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -16,9 +17,10 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::certain::ascertain;
+use crate::gate::gate;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
+use crate::members::Members;
 use crate::listener::{Bounded, Bounds, Life, Places, note};
 use crate::site::{About, Market, Site};
 use crate::vitals::Counting;
@@ -45,6 +47,8 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// The longest that a market takes to answer.
     pub answer_timeout: Duration,
+    /// Who may do what; none if whoever reaches the server may do everything.
+    pub access: Option<Access>,
 }
 
 /// A running HTTP server. Dropping it stops it.
@@ -80,7 +84,8 @@ impl Web {
         let compatible = settings.compatible_address.map(listen).transpose()?;
         let compatible_address = compatible.as_ref().map(|(_, address)| *address);
         let places = Places::new(settings.connections_max, settings.addresses);
-        let site = Site::new(status, settings.hosts, settings.idle_timeout, about, metrics);
+        let members = settings.access.map(Members::new);
+        let site = Site::new(status, (settings.hosts, members), settings.idle_timeout, about, metrics);
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();
@@ -178,9 +183,9 @@ fn routes(site: &Site) -> Router {
         .merge(binance::routes())
         .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
+        .layer(from_fn_with_state(site.clone(), gate))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))
-        .layer(from_fn_with_state(site.clone(), ascertain))
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
         .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use exchange::Read;
 use serde_json::Value;
 
 use crate::conversation::{self, Party};
@@ -21,6 +22,7 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
     site.market()?;
+    site.follow(Read::Market)?;
     Ok(conversation::begin(site, upgrade, |site, outbox| Session { site, outbox, topics: 0 }))
 }
 
@@ -77,6 +79,7 @@ impl Session {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
+                self.site.follow(channel.read())?;
                 // A long snapshot comes later, and says no less for that.
                 if !matches!(channel, Channel::Status) {
                     self.site.ascertain().await?;
@@ -90,6 +93,7 @@ impl Session {
             }
             Request::Replay(account, from) => {
                 self.room_for_one()?;
+                self.site.follow(Read::Account(account))?;
                 self.site.ascertain().await?;
                 let (outbox, answer) = (self.outbox.clone(), done("subscribed", request));
                 let library = self.site.market()?.library.clone();
@@ -104,6 +108,7 @@ impl Session {
                 }
             }
             Request::Unsubscribe(channel) => {
+                self.site.follow(channel.read())?;
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
                 let unsubscribed = self.site.look(move |scene| {
                     let topic = channel.topic(scene)?;
@@ -171,6 +176,14 @@ fn field<'a>(request: &'a Value, name: &str) -> Result<&'a str, Problem> {
 }
 
 impl Channel {
+    /// What whoever subscribes has to be allowed to look at.
+    fn read(&self) -> Read {
+        match self {
+            Channel::Orders(account) => Read::Account(*account),
+            Channel::Book(_) | Channel::Trades(_) | Channel::Candles(..) | Channel::Symbols | Channel::Status => Read::Market,
+        }
+    }
+
     fn topic(&self, scene: &feed::ReadModel<Hub>) -> Result<Topic, Problem> {
         let symbol = |name| scene.view.find_symbol(name).ok_or_else(Problem::unknown_symbol);
         Ok(match *self {

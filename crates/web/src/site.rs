@@ -3,14 +3,16 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Status, Unavailable};
+use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Principal, Read, Status, Unavailable};
 use feed::{Asker, ReadModel};
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::asking::{self, Asker};
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
 use crate::live_count::LiveCount;
+use crate::members::Members;
 use crate::order_counts::OrderCounts;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
@@ -84,6 +86,8 @@ struct Inner {
     market: OnceLock<Served>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
+    /// None if whoever reaches the server may do everything.
+    members: Option<Members>,
     instruments: Instruments,
     /// Permits for replays at the same time.
     replays: Semaphore,
@@ -107,7 +111,7 @@ const GATHERED_AT_ONCE: usize = 4;
 impl Site {
     pub(crate) fn new(
         status: Status,
-        hosts: Vec<String>,
+        (hosts, members): (Vec<String>, Option<Members>),
         silence_max: Duration,
         about: About,
         metrics: Metrics,
@@ -120,6 +124,7 @@ impl Site {
             started: Instant::now(),
             market: OnceLock::new(),
             hosts,
+            members,
             instruments,
             replays: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
@@ -179,6 +184,26 @@ impl Site {
 
     pub(crate) fn hosts(&self) -> &[String] {
         &self.0.hosts
+    }
+
+    pub(crate) fn members(&self) -> Option<&Members> {
+        self.0.members.as_ref()
+    }
+
+    /// Notes that whoever asks is told this from now on. Errors: they may not be.
+    pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
+        if self.members().is_none() {
+            return Ok(());
+        }
+        let asker = asking::asker().unwrap_or_else(|| Asker::of(Principal::anonymous()));
+        match (asker.rights().may_read(read), read) {
+            (true, _) => {
+                asking::follows(asker, read);
+                Ok(())
+            }
+            (false, Read::Account(_)) => Err(Problem::unknown_account()),
+            (false, Read::Anyone | Read::Market | Read::AllAccounts | Read::Venue) => Err(Problem::not_permitted()),
+        }
     }
 
     pub(crate) fn replays(&self) -> &Semaphore {

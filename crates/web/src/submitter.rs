@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use engine::Op;
 use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests};
+use crate::asking;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The most ops in flight; further ones wait. A part of what one gateway worker may have.
@@ -72,6 +73,9 @@ impl Submitter {
         let (asked, answer) = oneshot::channel();
         self.add(|waiting| {
             waiting.requests.push(ops);
+            if let Some(asker) = asking::asker() {
+                waiting.requests.asked_by(&asker.principal);
+            }
             waiting.askers.asked.push(asked);
         });
         answer.await.map_err(|_| Unknown)

@@ -1,0 +1,105 @@
+//! Who asks what is being answered at the moment: it goes with the task, so that no handler has to hand it on, and none that
+//! forgets it asks as somebody. Without an access file nobody is asked for.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use exchange::{Principal, Read, Rights};
+
+use crate::members::Session;
+
+/// Somebody, and the session that they came by, if they came by one.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    pub(crate) principal: Principal,
+    pub(crate) session: Option<Arc<Session>>,
+}
+
+impl Asker {
+    pub(crate) fn of(principal: Principal) -> Asker {
+        Asker { principal, session: None }
+    }
+
+    /// What they may do at the moment: nothing once their session is over.
+    pub(crate) fn rights(&self) -> Arc<Rights> {
+        match &self.session {
+            Some(session) if session.is_over() => Arc::default(),
+            _ => self.principal.rights(),
+        }
+    }
+}
+
+/// Who asks, and what they are being told from now on.
+struct Asking {
+    asker: Asker,
+    /// What a connection follows, and as whom.
+    followed: Vec<(Asker, Read)>,
+    /// Somebody else's signature was claimed.
+    wrong: bool,
+}
+
+tokio::task_local! {
+    static ASKING: RefCell<Asking>;
+}
+
+/// Does something as somebody.
+pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> T {
+    ASKING.scope(RefCell::new(Asking { asker, followed: Vec::new(), wrong: false }), work).await
+}
+
+/// Does something as somebody, if it is known as whom.
+pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output = T>) -> T {
+    match asker {
+        Some(asker) => as_asker(asker, work).await,
+        None => work.await,
+    }
+}
+
+/// Who asks; none where it is not known.
+pub(crate) fn asker() -> Option<Asker> {
+    ASKING.try_with(|asking| asking.borrow().asker.clone()).ok()
+}
+
+/// What is done from now on is done as somebody else, who has proven it just now.
+pub(crate) fn becomes(asker: Asker) {
+    // Without an access file nobody is asked for.
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().asker = asker);
+}
+
+/// Notes that a signature was wrong.
+pub(crate) fn claimed_wrongly() {
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().wrong = true);
+}
+
+/// Whether one was.
+pub(crate) fn was_wrong() -> bool {
+    ASKING.try_with(|asking| asking.borrow().wrong).unwrap_or_default()
+}
+
+/// Notes what a connection is being told from now on, and as whom.
+pub(crate) fn follows(asker: Asker, read: Read) {
+    let _ = ASKING.try_with(|asking| {
+        let followed = &mut asking.borrow_mut().followed;
+        if !followed.iter().any(|(who, what)| *what == read && who.principal == asker.principal) {
+            followed.push((asker, read));
+        }
+    });
+}
+
+/// What is followed so far: by a request that becomes a connection.
+pub(crate) fn followed() -> Vec<(Asker, Read)> {
+    ASKING.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
+}
+
+/// A connection begins with what its request followed.
+pub(crate) fn follows_all(followed: Vec<(Asker, Read)>) {
+    followed.into_iter().for_each(|(asker, read)| follows(asker, read));
+}
+
+/// Whether whoever is told something may still be told it.
+pub(crate) fn still_may() -> bool {
+    let may = |asking: &RefCell<Asking>| {
+        asking.borrow().followed.iter().all(|(asker, read)| asker.rights().may_read(*read))
+    };
+    ASKING.try_with(may).unwrap_or(true)
+}

@@ -1,0 +1,237 @@
+//! The gate that each request goes through where members are known: who asks, and whether they may have what this route gives.
+//! Orders and other commands the exchange checks by itself, whatever protocol they came by.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use axum::RequestExt;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, FromRequest, MatchedPath, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use engine::{AccountId, Command, Money, Op, OrderId};
+use exchange::{Denial, Read, Rights};
+
+use crate::asking::{self, Asker};
+use crate::binance;
+use crate::certain::ascertain;
+use crate::input::BODY_BYTES_MAX;
+use crate::listener::Life;
+use crate::members::{Members, Signed, Unsigned};
+use crate::policy::{Need, Where, need};
+use crate::problem::Problem;
+use crate::site::Site;
+
+/// The cookie of the page's session.
+pub(crate) const COOKIE: &str = "pricetime-session";
+
+/// Lets a request through as whoever asks, or refuses it.
+pub(crate) async fn gate(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
+    let is_compatible = binance::is_for(&request);
+    match admit(members, life.there(), request).await {
+        Ok((asker, request)) => {
+            let answered = asking::as_asker(asker, async {
+                let response = ascertain(State(site.clone()), request, next).await;
+                (response, asking::was_wrong())
+            });
+            match answered.await {
+                (response, false) => response,
+                (response, true) => members.answer_wrong(response, life.there(), too_many_tries).await,
+            }
+        }
+        Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn too_many_tries() -> Response {
+    binance::Refusal::from(Problem::too_many_tries()).into_response()
+}
+
+/// Who asks, if they may have what this route gives.
+async fn admit(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
+    let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
+        // The page's files, and what is not there.
+        None => Need::Nothing,
+        Some(route) if route.contains(NO_ROUTE) => Need::Nothing,
+        Some(route) => match need(request.method().as_str(), route) {
+            Some(need) => need,
+            None => return Err(Problem::not_permitted()),
+        },
+    };
+    match need {
+        Need::Nothing | Need::Signature => Ok((members.unproven(address), request)),
+        _ => {
+            let (asker, request) = who(members, address, request).await?;
+            let request = check(&asker, need, request).await?;
+            Ok((asker, request))
+        }
+    }
+}
+
+/// What the library calls the route of what has none.
+const NO_ROUTE: &str = "__private__axum";
+
+/// Errors: whoever asks may not have it.
+async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Request, Problem> {
+    let rights = asker.rights();
+    let may = |read| rights.may_read(read);
+    let allowed = match need {
+        Need::Nothing | Need::Told | Need::Topics | Need::Signature => true,
+        Need::Market => may(Read::Market),
+        Need::AllAccounts => may(Read::AllAccounts),
+        Need::Venue => may(Read::Venue),
+        Need::Command => !rights.roles.is_empty(),
+        Need::Issue => {
+            let account = AccountId::parse(b"1").map_err(|_| Problem::unknown_account())?;
+            rights.check(&Op::Command(Command::CreateAccount { account, balance: Money::ZERO })).is_ok()
+        }
+        Need::Read(place) | Need::Act(place) => {
+            let accounts = accounts(&mut request, place).await;
+            let acts = matches!(need, Need::Act(_));
+            let theirs = accounts.iter().all(|account| if acts { may_act(&rights, *account) } else { may(Read::Account(*account)) });
+            if !rights.roles.is_empty() && !theirs {
+                return Err(Problem::unknown_account());
+            }
+            !rights.roles.is_empty()
+        }
+    };
+    match allowed {
+        true => Ok(request),
+        false if rights.roles.is_empty() => Err(Problem::unauthenticated(HOW)),
+        false => Err(Problem::not_permitted()),
+    }
+}
+
+const HOW: &str = "who asks is not known: log in at /api/v1/sessions, or sign the request; docs/API.md says how";
+
+/// Whether somebody may place and cancel orders of an account.
+fn may_act(rights: &Rights, account: AccountId) -> bool {
+    let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
+    !matches!(rights.check(&cancel), Err(Denial::NotTheirs | Denial::NotPermitted))
+}
+
+/// The accounts that a request names: all of them, whichever its handler takes. What cannot be one is refused there.
+async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
+    let read = |text: &str| AccountId::parse(text.as_bytes()).ok();
+    match place {
+        Where::Path => {
+            let named = request.extract_parts::<Path<HashMap<String, String>>>().await;
+            named.ok().and_then(|Path(named)| read(named.get("account")?)).into_iter().collect()
+        }
+        Where::Query => {
+            let query = request.uri().query().unwrap_or_default();
+            let named = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "account");
+            named.filter_map(|(_, account)| read(&account)).collect()
+        }
+    }
+}
+
+/// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
+async fn who(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
+    let headers = request.headers();
+    match Signed::of(headers) {
+        Ok(_) => return by_signature(members, address, request).await,
+        Err(Unsigned::Not) => {}
+        Err(Unsigned::Partly) => {
+            let why = "a signed request has each of the headers pricetime-key, pricetime-time and pricetime-signature once";
+            return Err(Problem::unauthenticated(why));
+        }
+        Err(Unsigned::NotOfNow) => {
+            let why = "pricetime-time is not of now: microseconds since 1970, at most 5 s old and 1 s ahead";
+            return Err(Problem::unauthenticated(why));
+        }
+    }
+    if headers.contains_key(header::AUTHORIZATION) {
+        return match by_authorization(members, headers) {
+            Some(asker) => Ok((asker, request)),
+            None => Err(members.refuse(Problem::unproven(), address).await),
+        };
+    }
+    // A browser keeps a cookie whose session is over.
+    let by_cookie = cookie(headers).and_then(|token| members.by_token(token));
+    match by_cookie.filter(|asker| asker.session.as_ref().is_some_and(|session| session.is_cookie)) {
+        Some(_) if writes(&request) && !headers.contains_key(header::ORIGIN) => {
+            // The guard has let through our origin alone. A browser says it with each of these; without it the cookie was taken along
+            // by something else.
+            let detail = "a cookie is no proof for this without the header origin: send a token or a signature";
+            Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
+        }
+        Some(asker) => Ok((asker, request)),
+        None => Ok((members.unproven(address), request)),
+    }
+}
+
+/// Whether a request changes something, or becomes a WebSocket.
+fn writes(request: &Request) -> bool {
+    !matches!(*request.method(), Method::GET | Method::HEAD) || request.headers().contains_key(header::UPGRADE)
+}
+
+async fn by_signature(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
+    let (parts, body) = request.into_parts();
+    let bytes = match body.is_end_stream() {
+        true => Bytes::new(),
+        false => {
+            // Its size is bounded where it is read by others, too.
+            let request = Request::from_parts(parts.clone(), body);
+            Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => {
+                    let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
+                    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
+                }
+                _ => Problem::malformed(rejection.body_text()),
+            })?
+        }
+    };
+    let proven = match Signed::of(&parts.headers) {
+        Ok(signed) => members.by_signature(&signed, &[signed.head(&parts.method, &parts.uri).as_bytes(), &bytes]),
+        // It was of now when it came, and its body took too long.
+        Err(_) => Err(Problem::unproven()),
+    };
+    match proven {
+        Ok(asker) => Ok((asker, Request::from_parts(parts, Body::from(bytes)))),
+        Err(problem) => Err(members.refuse(problem, address).await),
+    }
+}
+
+/// A session's token, or a key with its secret as Basic has it.
+fn by_authorization(members: &Members, headers: &HeaderMap) -> Option<Asker> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
+    let (scheme, proof) = value.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        let asker = members.by_token(proof.trim())?;
+        return asker.session.as_ref().is_some_and(|session| !session.is_cookie).then_some(asker);
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(BASE64_STANDARD.decode(proof.trim()).ok()?).ok()?;
+    let (key, secret) = decoded.split_once(':')?;
+    members.by_secret(key, secret)
+}
+
+/// The token of the page's session.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
+}
+
+/// Sets the cookie, or with an empty token takes it away. No script reads it, and no other site's page sends it along.
+pub(crate) fn set_cookie(response: &mut Response, token: &str) {
+    let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
+    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{gone}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+}

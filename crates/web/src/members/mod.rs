@@ -1,0 +1,163 @@
+//! Who has proven to be a member: by a signature, a secret, a password, or a session that one of these began. It knows no route, and
+//! not what a member may do.
+
+mod replays;
+mod sessions;
+mod signed;
+mod tries;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use access::{Access, Algorithm};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use exchange::Principal;
+use tokio::sync::Semaphore;
+use tokio::time::sleep_until;
+
+pub(crate) use replays::NotTaken;
+pub(crate) use sessions::Session;
+pub(crate) use signed::{Signed, Unsigned, WINDOW};
+
+use crate::asking::Asker;
+use crate::problem::Problem;
+use replays::Replays;
+use sessions::Sessions;
+use signed::AHEAD_MAX;
+use tries::Tries;
+
+/// Passwords that are compared at once: each takes a core and megabytes for tens of milliseconds.
+const PASSWORDS_AT_ONCE: usize = 2;
+/// Passwords that wait for their turn, or are compared.
+const PASSWORDS_MAX: usize = 64;
+/// How old a signed request of the compatible interface may be at most, and how far ahead.
+const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
+
+/// All members, what they have proven, and what was tried.
+pub(crate) struct Members {
+    access: Access,
+    sessions: Sessions,
+    tries: Tries,
+    /// Signed requests that were taken: ours, and those of the compatible interface.
+    taken: Replays,
+    compatible_taken: Replays,
+    comparing: Arc<Semaphore>,
+    passwords: Semaphore,
+}
+
+impl Members {
+    pub(crate) fn new(access: Access) -> Members {
+        Members {
+            access,
+            sessions: Sessions::default(),
+            tries: Tries::default(),
+            taken: Replays::lasting(WINDOW + AHEAD_MAX),
+            compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
+            comparing: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
+            passwords: Semaphore::new(PASSWORDS_MAX),
+        }
+    }
+
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Somebody who has proven nothing: a member whose address this is, or anonymous.
+    pub(crate) fn unproven(&self, address: IpAddr) -> Asker {
+        let bound = self.access.by_address(address, SystemTime::now());
+        Asker::of(bound.unwrap_or_else(Principal::anonymous))
+    }
+
+    /// Whose session a token is.
+    pub(crate) fn by_token(&self, token: &str) -> Option<Asker> {
+        let session = self.sessions.find(token, Instant::now())?;
+        Some(Asker { principal: session.principal.clone(), session: Some(session) })
+    }
+
+    /// Whoever has signed a request just now, and not sent it before.
+    pub(crate) fn by_signature(&self, signed: &Signed<'_>, text: &[&[u8]]) -> Result<Asker, Problem> {
+        let principal = self.signer(signed.key, text, signed.signature).ok_or_else(Problem::unproven)?;
+        self.taken.take(signed.key, text, Instant::now()).map_err(not_taken)?;
+        Ok(Asker::of(principal))
+    }
+
+    /// Whoever has signed a text with a key: in hexadecimal digits or in base64, as the key's kind has it.
+    pub(crate) fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
+        let now = SystemTime::now();
+        match self.access.key_algorithm(key) {
+            Algorithm::Hmac => self.access.by_hmac(key, text, signature, now),
+            Algorithm::Ed25519 => self.access.by_ed25519(key, text, &BASE64_STANDARD.decode(signature).ok()?, now),
+        }
+    }
+
+    /// Takes a signed request of the compatible interface, unless it was taken before.
+    pub(crate) fn take_compatible(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
+        self.compatible_taken.take(key, text, Instant::now())
+    }
+
+    /// Whoever has the secret of a key.
+    pub(crate) fn by_secret(&self, key: &str, secret: &str) -> Option<Asker> {
+        self.access.by_secret(key, secret, SystemTime::now()).map(Asker::of)
+    }
+
+    /// A member by its password. It is compared when the address's turn has come, beside the event loop.
+    /// Errors: it is wrong, or too many are being compared.
+    pub(crate) async fn by_password(
+        &self,
+        member: String,
+        password: String,
+        address: IpAddr,
+    ) -> Result<Principal, Problem> {
+        let _place = self.passwords.try_acquire().map_err(|_| Problem::too_many_tries())?;
+        let turn = self.tries.turn(address, Instant::now()).ok_or_else(Problem::too_many_tries)?;
+        sleep_until(turn.into()).await;
+        // It is held until the comparison is done, also when the client has hung up.
+        let comparing = Arc::clone(&self.comparing).acquire_owned().await.map_err(|_| Problem::not_ready())?;
+        let access = self.access.clone();
+        let compared = tokio::task::spawn_blocking(move || {
+            let _comparing = comparing;
+            access.by_password(&member, &password, SystemTime::now())
+        });
+        let principal = compared.await.map_err(|_| Problem::not_ready())?.ok_or_else(Problem::unproven)?;
+        self.tries.was_right(address);
+        Ok(principal)
+    }
+
+    /// Gives a wrong proof its answer when the address's turn has come: each waits longer than the one before. What is right
+    /// waits for none of them: nobody can guess a secret or a signature.
+    pub(crate) async fn refuse(&self, problem: Problem, address: IpAddr) -> Problem {
+        self.answer_wrong(problem, address, Problem::too_many_tries).await
+    }
+
+    /// The same of an answer that its handler made.
+    pub(crate) async fn answer_wrong<T>(&self, answer: T, address: IpAddr, too_many: impl FnOnce() -> T) -> T {
+        match self.tries.turn(address, Instant::now()) {
+            Some(turn) => {
+                sleep_until(turn.into()).await;
+                answer
+            }
+            None => too_many(),
+        }
+    }
+
+    /// Begins a session, and gives its token.
+    pub(crate) fn begin_session(&self, principal: Principal, is_cookie: bool) -> Result<String, Problem> {
+        match self.sessions.begin(principal, is_cookie, Instant::now()) {
+            Ok(Some(token)) => Ok(token),
+            Ok(None) => Err(Problem::too_many_tries()),
+            Err(error) => {
+                tracing::error!(%error, "no session can begin");
+                Err(Problem::not_ready())
+            }
+        }
+    }
+}
+
+fn not_taken(why: NotTaken) -> Problem {
+    match why {
+        NotTaken::Again => Problem::unauthenticated("this signed request was sent before: each is taken once"),
+        NotTaken::Full => Problem::too_many_tries(),
+    }
+}

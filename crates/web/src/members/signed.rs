@@ -1,0 +1,110 @@
+//! Signed requests: three headers, and what is signed.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, Method, Uri};
+
+use crate::clock::now;
+
+/// How old a signed request may be, and how far ahead its client's clock.
+pub(crate) const WINDOW: Duration = Duration::from_secs(5);
+pub(super) const AHEAD_MAX: Duration = Duration::from_secs(1);
+
+const KEY: HeaderName = HeaderName::from_static("pricetime-key");
+const TIME: HeaderName = HeaderName::from_static("pricetime-time");
+const SIGNATURE: HeaderName = HeaderName::from_static("pricetime-signature");
+
+/// What a request's headers say of its signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signed<'a> {
+    pub(crate) key: &'a str,
+    /// Microseconds since the Unix epoch, as it is written.
+    pub(crate) time: &'a str,
+    pub(crate) signature: &'a str,
+}
+
+/// Why headers say nothing of a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsigned {
+    /// There is none.
+    Not,
+    /// Not all of it is there, or twice.
+    Partly,
+    /// It is of another time.
+    NotOfNow,
+}
+
+impl Signed<'_> {
+    /// Errors: there is no signature, or no whole one, or it is not of now.
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Signed<'_>, Unsigned> {
+        if [KEY, TIME, SIGNATURE].iter().all(|name| !headers.contains_key(name)) {
+            return Err(Unsigned::Not);
+        }
+        let only = |name| {
+            let mut values = headers.get_all(name).iter();
+            let first = values.next().and_then(|value| value.to_str().ok()).ok_or(Unsigned::Partly)?;
+            values.next().map_or(Ok(first), |_| Err(Unsigned::Partly))
+        };
+        let signed = Signed { key: only(&KEY)?, time: only(&TIME)?, signature: only(&SIGNATURE)? };
+        match is_of_now(signed.time, now()) {
+            true => Ok(signed),
+            false => Err(Unsigned::NotOfNow),
+        }
+    }
+
+    /// What stands before the body in what is signed: the method, the path with its query, and the time, a line each.
+    pub(crate) fn head(&self, method: &Method, uri: &Uri) -> String {
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        format!("{method}\n{path}\n{}\n", self.time)
+    }
+}
+
+fn is_of_now(time: &str, now: u64) -> bool {
+    let in_micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    // One way to write a time: another one would be another text to sign.
+    let is_plain = !time.starts_with('0') && time.bytes().all(|byte| byte.is_ascii_digit());
+    let time = time.parse::<u64>().ok().filter(|_| is_plain);
+    time.is_some_and(|time| {
+        time <= now.saturating_add(in_micros(AHEAD_MAX)) && time.saturating_add(in_micros(WINDOW)) >= now
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_of_now() {
+        let now = 1_700_000_000_000_000;
+        for good in [now, now - 5_000_000, now + 1_000_000] {
+            assert!(is_of_now(&good.to_string(), now), "{good}");
+        }
+        for bad in [now - 5_000_001, now + 1_000_001, now / 1000, 0, u64::MAX] {
+            assert!(!is_of_now(&bad.to_string(), now), "{bad}");
+        }
+        for bad in ["", "x", "-1", &format!("0{now}"), &format!("+{now}"), &format!("{now}0")] {
+            assert!(!is_of_now(bad, now), "{bad}");
+        }
+    }
+
+    #[test]
+    fn headers_say_all_of_it_or_nothing() {
+        let time = now().to_string();
+        let headers = |names: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for name in names {
+                headers.append(HeaderName::from_static(name), time.parse().expect("a header"));
+            }
+            headers
+        };
+        let all = ["pricetime-key", "pricetime-time", "pricetime-signature"];
+        let fault = |names: &[&'static str]| Signed::of(&headers(names)).err();
+        assert_eq!(fault(&all), None);
+        assert_eq!(fault(&[]), Some(Unsigned::Not));
+        for without in 0..3 {
+            let others: Vec<_> = all.into_iter().enumerate().filter(|(at, _)| *at != without).collect();
+            assert_eq!(fault(&others.iter().map(|(_, name)| *name).collect::<Vec<_>>()), Some(Unsigned::Partly));
+        }
+        assert_eq!(fault(&[&all[..], &all[..1]].concat()), Some(Unsigned::Partly));
+    }
+}
