@@ -475,7 +475,7 @@ impl RequestSoFar {
 
 #[cfg(test)]
 mod tests {
-    use engine::{DoneOrders, Entry, NewOrder, Price, Sequence, Shares, Side};
+    use engine::{DoneOrders, Entry, NewOrder, Price, Reply, Sequence, Shares, Side};
 
     use super::*;
 
@@ -561,5 +561,47 @@ mod tests {
         let decided = decide(&[&[free("first"), again], &[free("first"), again]]);
         assert_eq!(decided, [Decision::LetIn, Decision::LetIn, refused, Decision::LetIn]);
         assert_eq!(decide(&[&[free("none")], &[order(account, Some("a"), false)]]), [Decision::LetIn; 2]);
+    }
+
+    /// While the disk is nearly full one cancel of all orders of an account, or of those of a symbol, is let in as long as there are any.
+    #[test]
+    fn below_the_low_water_one_cancel_of_all_orders_is_let_in_as_long_as_there_are_any() {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        let [account, nobody] = ["7", "8"].map(|id| AccountId::parse(id.as_bytes()).expect("digits"));
+        let [spy, btc, nope] = ["SPY", "BTC", "NOPE"].map(|name| Symbol::parse(name.as_bytes()).expect("letters"));
+        let Op::Command(place) = order(account, None, false) else { panic!("an order is a command") };
+        let created = [
+            Command::CreateAccount { account, balance: Money::from_units(100) },
+            Command::CreateSymbol { symbol: spy },
+            Command::CreateSymbol { symbol: btc },
+            place,
+            place,
+        ];
+        for (number, command) in (1..).zip(created) {
+            let entry = Entry { sequence: Sequence(number), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let all = |account, symbol| Op::Command(Command::CancelAll { account, symbol });
+        let mut decide = |ops: &[Op]| {
+            let mut requests = Requests::default();
+            requests.push(ops);
+            let (mut admission, conditions) =
+                (Admission::default(), Conditions { disk_low: true, bounds: Bounds::NONE });
+            admission.decide(&mut engine, &conditions, Time(2), [&requests].into_iter(), &mut |_| {});
+            admission.decisions().collect::<Vec<Decision>>()
+        };
+        let vain = [all(nobody, None), all(account, Some(nope)), all(account, Some(btc))];
+        assert_eq!(decide(&vain), [Decision::Vain; 3]);
+        let twice = [all(account, Some(spy)), all(account, Some(spy)), all(account, None), all(account, None)];
+        assert_eq!(decide(&twice), [Decision::LetIn, Decision::Vain, Decision::LetIn, Decision::Vain]);
+        assert_eq!(decide(&[all(account, None), all(account, Some(spy))]), [Decision::LetIn, Decision::Vain]);
+        let entry =
+            Entry { sequence: Sequence(6), time: Time(2), command: Command::CancelAll { account, symbol: None } };
+        assert_eq!(engine.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::CanceledAll { orders: 2 });
+        let mut requests = Requests::default();
+        requests.push(&[all(account, None)]);
+        let (mut admission, conditions) = (Admission::default(), Conditions { disk_low: true, bounds: Bounds::NONE });
+        admission.decide(&mut engine, &conditions, Time(3), [&requests].into_iter(), &mut |_| {});
+        assert_eq!(admission.decisions().collect::<Vec<_>>(), [Decision::Vain], "nothing is left");
     }
 }

@@ -176,4 +176,28 @@ pub const CASES: &[Case] = &[
         A query 1: open 5
         "#,
     ),
+    decided(
+        "extension-cancel-all",
+        "all open orders of an account are canceled at once, or those of a symbol",
+        r#"
+        fund A 1000
+        fund B 1000
+        issue S A 10
+        issue T A 10
+        A buy 5 S @ 10 -> 1
+        A sell 4 T @ 20 -> 2
+        B buy 1 S @ 10 -> 3
+        A> <cancel-all sym="{S}"/><cancel-all sym="{S}"/>
+        <canceled-all sym="{S}" orders="1"/>
+        <canceled-all sym="{S}" orders="0"/>
+        A query 1: canceled 5
+        A query 2: open 4
+        A> <cancel-all/>
+        <canceled-all orders="1"/>
+        A query 2: canceled 4
+        B query 3: open 1
+        A has $1000
+        A has 10 T
+        "#,
+    ),
 ];
