@@ -2,6 +2,7 @@
 //! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
+mod asked;
 mod groups;
 mod mass_cancels;
 mod pendings;
@@ -17,6 +18,7 @@ use engine::{
 use crate::drawn_fees;
 use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
+pub use self::asked::asked_by_gateways;
 pub use crate::random::Random;
 
 /// What kind of market is drawn: how dear things are and how much of them there is.

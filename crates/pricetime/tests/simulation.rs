@@ -33,6 +33,10 @@ fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
         (tally::CONFLICTS, 50),
         (tally::SNAPSHOTS_WITH_CLIENT_ORDERS, 30),
         (tally::FULL_LINES, 20),
+        (tally::SHOWN, 10),
+        (tally::TRAILS_REACHED, 3),
+        (tally::LINKED, 10),
+        (tally::RELEASED, 10),
     ] {
         assert!(sum.get(what) > enough, "too few {what}: {}", sum.get(what));
     }

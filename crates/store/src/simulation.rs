@@ -103,6 +103,13 @@ impl World {
         let workload = if seed % 16 == 3 { workload.with_groups() } else { workload };
         let workload = if seed % 16 == 5 { workload.with_mass_cancels() } else { workload };
         let workload = if seed.is_multiple_of(32) { workload.with_phases() } else { workload };
+        let workload = match seed % 16 {
+            5 => workload.with_icebergs(),
+            7 => workload.with_trails(),
+            11 => workload.with_pendings(),
+            13 => workload.with_links().with_icebergs().with_trails().with_pendings(),
+            _ => workload,
+        };
         let workload = Rc::new(RefCell::new(workload));
         World { database: Database::new(), servers: Vec::new(), weather, clock, workload, random }
     }
@@ -218,6 +225,11 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("transactions with orders that shares were taken off", 2_000),
         ("transactions with orders that ended by themselves", 250),
         ("transactions with orders that were linked", 50),
+        ("transactions with parts of orders that came on show", 50),
+        ("transactions with triggers that were moved", 35),
+        ("transactions with triggers that were moved and reached", 50),
+        ("transactions with orders that wait for others", 500),
+        ("transactions with orders that waited for others and were placed", 50),
         ("transactions sent again", 3_000),
         ("crashes on the way", 500),
         ("servers that found another in charge", 500),

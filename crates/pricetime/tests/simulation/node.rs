@@ -183,9 +183,12 @@ impl Node {
         })?
     }
 
-    /// Nothing came for a while: journal files are retired, and the end of the journal is marked.
-    pub fn idle(&mut self) -> Result<(), Stop> {
-        self.step(Turn::idle)
+    /// Nothing came for a while: the loop does what it has to do by itself, journal files are retired, and the end of the journal is
+    /// marked. Gives what happened.
+    pub fn idle(&mut self) -> Result<Vec<(Sequence, Event)>, Stop> {
+        self.disk_low.store(false, Ordering::Relaxed);
+        self.step(Turn::idle)?;
+        Ok(self.follower.heard())
     }
 
     /// Takes a step of the loop, and counts what became of journal files.

@@ -35,7 +35,8 @@ impl Past {
 
     fn write_down(&mut self, entry: &Entry, event: Event) {
         match event {
-            Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. } => {
+            Event::OrderOpened { order, placed: NewOrder { shares, .. }, .. }
+            | Event::OrderPends { order, placed: NewOrder { shares, .. }, .. } => {
                 self.placed.insert(order, (entry.time, shares));
             }
             Event::ClientOrderIdGiven { order, id } => drop(self.named.insert(order, id)),
@@ -75,7 +76,6 @@ impl Past {
             | Event::TrailsMoved { .. }
             | Event::TrailReached { .. }
             | Event::OrdersLinked { .. }
-            | Event::OrderPends { .. }
             | Event::OrderReleased { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }

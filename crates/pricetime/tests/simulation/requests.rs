@@ -6,7 +6,7 @@ use std::fmt::Write;
 use engine::{AccountId, Command, Money, Op, OrderName, Query};
 use exchange::Requests;
 use model::Model;
-use model::workload::{Random, Workload};
+use model::workload::{Random, Workload, asked_by_gateways};
 use xml::{Documents, Limits};
 
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
@@ -25,19 +25,16 @@ pub struct Clients {
 impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
-        Clients {
-            workload: match seed % 3 {
-                0 => Workload::with_client_orders(seed)
-                    .with_all_kinds()
-                    .with_rules()
-                    .with_fees()
-                    .with_groups()
-                    .with_phases()
-                    .with_mass_cancels(),
-                _ => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
-            },
-            random: Random::new(!seed),
-        }
+        let workload = Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees();
+        let workload = match seed % 12 {
+            0 | 3 | 6 | 9 => workload.with_groups().with_phases().with_mass_cancels(),
+            1 => workload.with_links().with_pendings(),
+            2 => workload.with_icebergs(),
+            4 => workload.with_trails(),
+            5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_mass_cancels(),
+            _ => workload,
+        };
+        Clients { workload, random: Random::new(!seed) }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -65,7 +62,12 @@ impl Clients {
         if self.random.percent(4) {
             return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
         }
-        let ops = self.workload.next_request(model);
+        let ops = loop {
+            let ops = self.workload.next_request(model);
+            if asked_by_gateways(&ops) {
+                break ops;
+            }
+        };
         let [first] = ops[..] else { return Request::Ops(ops) };
         if names_client_order(&first) {
             return self.client_orders(model, first);
@@ -116,9 +118,12 @@ enum Request {
 
 fn names_client_order(op: &Op) -> bool {
     match op {
-        Op::Command(Command::PlaceOrder { client_id, .. } | Command::PlaceByFunds { client_id, .. }) => {
-            client_id.is_some()
-        }
+        Op::Command(
+            Command::PlaceOrder { client_id, .. }
+            | Command::PlaceByFunds { client_id, .. }
+            | Command::PlaceIceberg { client_id, .. }
+            | Command::PlaceTrailing { client_id, .. },
+        ) => client_id.is_some(),
         Op::Query(Query { order, .. }) | Op::Command(Command::CancelOrder { order, .. }) => {
             matches!(order, OrderName::Client(_))
         }
@@ -221,7 +226,12 @@ fn push_transaction(body: &mut String, op: &Op) {
         Op::Query(_) => op,
     };
     match op {
-        Op::Command(placing @ (Command::PlaceOrder { .. } | Command::PlaceByFunds { .. })) => {
+        Op::Command(
+            placing @ (Command::PlaceOrder { .. }
+            | Command::PlaceByFunds { .. }
+            | Command::PlaceIceberg { .. }
+            | Command::PlaceTrailing { .. }),
+        ) => {
             write!(body, "<order{}/>", placing_attributes(placing)).unwrap();
         }
         Op::Command(Command::CancelOrder { order: OrderName::Id(order), .. }) => {
@@ -249,20 +259,15 @@ fn push_transaction(body: &mut String, op: &Op) {
             unreachable!("what is created is no transaction")
         }
         Op::Command(
-            Command::AmendOrder { .. }
+            Command::PlaceIfCanceled { .. }
+            | Command::PlaceByFundsIfCanceled { .. }
             | Command::PlaceLinked { .. }
-            | Command::PlaceIceberg { .. }
-            | Command::PlaceTrailing { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. },
         ) => {
-            unreachable!(
-                "this workload amends, links and hides nothing, follows no price, and nothing waits for others"
-            )
+            unreachable!("it stands beside others in one request")
         }
-        Op::Command(Command::PlaceIfCanceled { .. } | Command::PlaceByFundsIfCanceled { .. }) => {
-            unreachable!("it stands behind its cancel")
-        }
+        Op::Command(Command::AmendOrder { .. }) => unreachable!("this workload amends nothing"),
         Op::Command(Command::CancelOrder { order: OrderName::Client(_), .. })
         | Op::Command(Command::FreeClientOrderId { .. })
         | Op::Query(Query { order: OrderName::Client(_), .. }) => {

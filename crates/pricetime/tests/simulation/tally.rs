@@ -36,6 +36,16 @@ pub const DENIED_ROWS: &str = "denied rows";
 /// Journal files that a start did not need found damaged, after deceit.
 pub const DAMAGED_JOURNALS: &str = "damaged journals";
 
+/// Parts of orders that came on show behind the first.
+pub const SHOWN: &str = "parts shown";
+/// Triggers that followed the market, and were moved and then reached.
+pub const TRAILS_REACHED: &str = "trails reached";
+/// Pairs of orders that were linked.
+pub const LINKED: &str = "linked";
+/// Orders that waited for others and were placed.
+pub const RELEASED: &str = "released";
+/// What the loop did by itself.
+pub const OWN_COMMANDS: &str = "own commands";
 /// Answers that came from the history.
 pub const ARCHIVED_ANSWERS: &str = "archived answers";
 /// Journal files filled.

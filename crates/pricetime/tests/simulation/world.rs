@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Command, Entry, Op, OrderId, Query, Reject, Reply, Time};
+use engine::{Command, Entry, Event, Op, OrderId, Query, Reject, Reply, Sequence, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -18,7 +18,7 @@ use super::ledger::Ledger;
 use super::node::Node;
 use super::process::{Fate, Process};
 use super::requests::Clients;
-use super::tally::Tally;
+use super::tally::{self, Tally};
 use super::{Stop, ensure};
 
 /// How many steps a world's life has.
@@ -31,6 +31,10 @@ const CLOCK_START: u64 = 1_790_000_000_000_000;
 struct Clock(Arc<AtomicU64>);
 
 impl Clock {
+    fn shows(&self) -> Time {
+        Time(self.0.load(Ordering::Relaxed))
+    }
+
     /// Moves it on. Gives what it shows.
     fn tick(&mut self, random: &mut Random) -> Time {
         let now = self.0.load(Ordering::Relaxed);
@@ -145,12 +149,14 @@ impl World {
         let batches = self.clients.turn(&self.ledger.model);
         let time = self.clock.tick(&mut self.random).max(self.ledger.time());
         let disk_low = self.random.percent(5);
-        self.ledger.doubt = self.admitted(&batches, time, disk_low);
+        let own = self.own(disk_low);
+        self.ledger.doubt = self.admitted(own, &batches, time, disk_low);
         let node = self.node.as_mut().expect("a node is running");
         let answered = node.turn(&batches, disk_low)?;
         let expected_commands = self.ledger.doubt.len();
         self.ledger.doubt.clear();
         let (before, mut events) = (self.ledger.sequence(), Vec::new());
+        self.tell_own(own, time, &mut events);
         for (requests, told) in batches.iter().zip(&answered.told) {
             for (op, told) in requests.ops().iter().zip(told) {
                 let expected = match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
@@ -165,6 +171,7 @@ impl World {
             }
         }
         ensure!(answered.events == events, "the events are not those of the model");
+        self.count(&events);
         ensure!(self.ledger.sequence().0 == before.0 + expected_commands as u64, "commands were counted wrongly");
         self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
         answered.death.map_or(Ok(()), |what| Err(Stop::Dead(what)))
@@ -172,7 +179,17 @@ impl World {
 
     /// Nobody asks for a while.
     fn idle(&mut self) -> Result<(), Stop> {
-        self.node.as_mut().expect("a node is running").idle()?;
+        let (own, mut expected) = (self.own(false), Vec::new());
+        let time = self.clock.shows().max(self.ledger.time());
+        self.ledger.doubt = self.admitted(own, &[], time, false);
+        let events = self.node.as_mut().expect("a node is running").idle()?;
+        self.ledger.doubt.clear();
+        self.tell_own(own, time, &mut expected);
+        ensure!(events == expected, "the events of an idle moment are not those of the model");
+        self.count(&events);
+        if own.is_some() {
+            self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
+        }
         self.ledger.marked = true;
         if !self.process.is_lied_to() {
             self.ledger.safe = self.ledger.sequence();
@@ -180,7 +197,32 @@ impl World {
         Ok(())
     }
 
-    fn admitted(&self, batches: &[Requests], time: Time, disk_low: bool) -> Vec<Entry> {
+    /// What a turn does by itself, before it does anything else.
+    fn own(&self, disk_low: bool) -> Option<Command> {
+        (self.ledger.model.reached_orders() > 0 && !disk_low).then_some(Command::ActivateReached)
+    }
+
+    fn tell_own(&mut self, own: Option<Command>, time: Time, events: &mut Vec<(Sequence, Event)>) {
+        if let Some(command) = own {
+            self.done.count(tally::OWN_COMMANDS, 1);
+            self.ledger.tell(&Op::Command(command), time, events);
+        }
+    }
+
+    /// What of it is seldom.
+    fn count(&mut self, events: &[(Sequence, Event)]) {
+        for (_, event) in events {
+            match event {
+                Event::TipShown { stands_last: true, .. } => self.done.count(tally::SHOWN, 1),
+                Event::TrailReached { .. } => self.done.count(tally::TRAILS_REACHED, 1),
+                Event::OrdersLinked { .. } => self.done.count(tally::LINKED, 1),
+                Event::OrderReleased { .. } => self.done.count(tally::RELEASED, 1),
+                _ => {}
+            }
+        }
+    }
+
+    fn admitted(&self, own: Option<Command>, batches: &[Requests], time: Time, disk_low: bool) -> Vec<Entry> {
         let (mut sequence, mut canceled) = (self.ledger.sequence(), HashSet::new());
         let ops = batches.iter().flat_map(Requests::ops).filter(|op| {
             match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
@@ -189,14 +231,15 @@ impl World {
                 Some(LowWater::Vain(_) | LowWater::Refused) => false,
             }
         });
-        ops.filter_map(|op| match op {
-            Op::Command(command) => {
-                sequence = sequence.next();
-                Some(Entry { sequence, time, command: *command })
-            }
+        let commands = ops.filter_map(|op| match op {
+            Op::Command(command) => Some(*command),
             Op::Query(_) => None,
-        })
-        .collect()
+        });
+        let numbered = own.into_iter().chain(commands).map(|command| {
+            sequence = sequence.next();
+            Entry { sequence, time, command }
+        });
+        numbered.collect()
     }
 
     /// All that makes the folder forget: a snapshot is taken, journal files go.

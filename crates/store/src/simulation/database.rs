@@ -75,6 +75,18 @@ impl Committed {
         if !effects.links.linked.is_empty() {
             self.tally.count("transactions with orders that were linked");
         }
+        let Effects { icebergs, trails, pendings, .. } = effects;
+        for (what, happened) in [
+            ("transactions with parts of orders that came on show", icebergs.changed().iter().any(|row| row.turn.is_some())),
+            ("transactions with triggers that were moved", !trails.moved().is_empty()),
+            ("transactions with triggers that were moved and reached", !trails.reached().is_empty()),
+            ("transactions with orders that wait for others", !pendings.opened.is_empty()),
+            ("transactions with orders that waited for others and were placed", !pendings.released.is_empty()),
+        ] {
+            if happened {
+                self.tally.count(what);
+            }
+        }
         if effects.cancellations.iter().any(|row| row.why == CancelReason::Expired) {
             self.tally.count("transactions with orders that ended by themselves");
         }

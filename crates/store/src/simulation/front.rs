@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{Command, Engine, Op, OrderId, Reply, Sequence};
+use engine::{Engine, Op, OrderId, Reply, Sequence};
 use exchange::{Answer, Batch, EventBatch, EventQueue, Requests, State, Status};
 use market::timekeeper::Clock;
 use market::turn::Turn;
-use model::workload::{Random, Workload};
+use model::workload::{Random, Workload, asked_by_gateways};
 
 use super::database::Database;
 use super::oracle::{Notice, Oracle};
@@ -74,28 +74,35 @@ impl Front {
         self.turn.as_ref().map(Turn::engine)
     }
 
-    /// Gateways hand in some batches, all of which the loop takes in one step.
+    /// Gateways hand in some batches, of which the loop makes a turn each.
     pub fn turn(&mut self) {
         if self.turn.is_none() {
             return;
         }
         let epoch = self.database.look().epoch;
-        let (mut batches, mut asked) = (Vec::new(), Vec::new());
+        let mut asked = Vec::new();
         for _ in 0..1 + self.random.below(3) {
             let gateway = self.random.below(GATEWAYS);
             if self.oracle.on_their_way(gateway) < BATCHES_MAX {
                 let batch = self.batch();
-                asked.push((batch.ticket, batch.requests.clone()));
                 self.oracle.asks(batch.ticket, gateway, epoch);
-                batches.push(batch);
+                asked.push(batch);
             }
         }
+        asked.into_iter().for_each(|batch| self.take(batch));
+        // Where nothing was handed in it looks after what it keeps all the same.
+        let Some(Ok(())) = self.turn.as_mut().map(|turn| turn.step(&mut Vec::new())) else { return };
+        self.hear();
+    }
+
+    /// The loop takes a batch, and does first what it has to do by itself.
+    fn take(&mut self, batch: Box<Batch>) {
         let Some(turn) = &mut self.turn else { return };
+        let (ticket, requests) = (batch.ticket, batch.requests.clone());
         let (before, away) = (turn.engine().sequence(), self.queue.is_away());
-        let Ok(()) = turn.step(&mut batches);
+        let Ok(()) = turn.step(&mut vec![batch]);
         let (commands, time) = (turn.engine().sequence().0 - before.0, turn.engine().time());
-        let ops = asked.iter().flat_map(|(_, requests)| requests.ops());
-        let handed_in = ops.filter(|op| matches!(op, Op::Command(_))).count() as u64;
+        let handed_in = requests.ops().iter().filter(|op| matches!(op, Op::Command(_))).count() as u64;
         let own = if commands > 0 { self.oracle.own(time).len() as u64 } else { 0 };
         assert!(
             commands == 0 || commands == handed_in + own,
@@ -105,9 +112,8 @@ impl Front {
         // Of queries alone nobody can see whether they got as far as the engine.
         if commands == handed_in + own {
             self.oracle.applies_own(own, time);
-            asked.iter().for_each(|(ticket, requests)| self.oracle.applies(*ticket, requests, time));
+            self.oracle.applies(ticket, &requests, time);
         }
-        self.hear();
     }
 
     /// Nothing comes for a moment.
@@ -170,10 +176,7 @@ impl Front {
             let ops_max = self.random.pick(&[2, 5, 20]);
             for _ in 0..self.random.below(ops_max) {
                 let ops = self.workload.borrow_mut().next_request(&self.oracle.model);
-                // Gateways link two orders of one account alone.
-                if let [Op::Command(first), Op::Command(Command::PlaceLinked { account, .. })] = ops[..]
-                    && !matches!(first, Command::PlaceOrder { account: other, .. } if other == account)
-                {
+                if !asked_by_gateways(&ops) {
                     continue;
                 }
                 if !only_queries || ops.iter().all(|op| matches!(op, Op::Query(_))) {

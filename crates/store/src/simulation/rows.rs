@@ -12,6 +12,7 @@ use engine::{
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
+use crate::pending_rows::PendingRows;
 use crate::stop_rows::{StopRows, Turn};
 use crate::trail_rows::TrailRows;
 
@@ -27,6 +28,8 @@ pub(super) struct Rows {
     orders: BTreeMap<OrderId, OrderRow>,
     executions: Vec<ExecutionRow>,
     cancellations: BTreeMap<OrderId, Cancellation>,
+    /// Orders that wait for others, and the orders that they wait for.
+    pending: BTreeMap<OrderId, OrderId>,
     /// What was taken off orders.
     reduced: BTreeMap<OrderId, Shares>,
     /// Pairs of orders that are linked: the older one, and its partner.
@@ -59,6 +62,7 @@ impl Rows {
             orders: BTreeMap::new(),
             executions: Vec::new(),
             cancellations: BTreeMap::new(),
+            pending: BTreeMap::new(),
             reduced: BTreeMap::new(),
             links: BTreeMap::new(),
             client_orders: BTreeMap::new(),
@@ -111,6 +115,7 @@ impl Rows {
         for order in &effects.client_orders_freed {
             self.client_orders.remove(order);
         }
+        self.write_pendings(&effects.pendings);
         self.write_stops(&effects.stops);
         self.write_icebergs(&effects.icebergs);
         self.write_trails(&effects.trails);
@@ -123,6 +128,15 @@ impl Rows {
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
+    }
+
+    /// Comes before all that may bring one to the end of another queue.
+    fn write_pendings(&mut self, pendings: &PendingRows) {
+        self.pending.extend(pendings.opened.iter().copied());
+        for order in &pendings.closed {
+            self.pending.remove(order);
+        }
+        self.queued.extend(pendings.released.iter().copied());
     }
 
     fn write_stops(&mut self, stops: &StopRows) {
@@ -169,6 +183,18 @@ impl Rows {
         }
     }
 
+    /// When an order came to the end of its queue.
+    fn came(&self, row: &OrderRow) -> Turn {
+        self.queued.get(&row.order).copied().unwrap_or(Turn { sequence: row.sequence, nth: 0 })
+    }
+
+    /// The place of an order's last execution, and whether the order rested then.
+    fn last_execution(&self, order: OrderId) -> Option<(usize, bool)> {
+        let place = self.executions.iter().rposition(|row| row.buy == order || row.sell == order)?;
+        let row = &self.executions[place];
+        Some((place, (row.aggressor == Side::Buy) == (row.buy == order)))
+    }
+
     /// The market as a start reads it.
     pub fn state_items(&self) -> Vec<StateItem> {
         let Head { sequence, time, next_order, .. } = self.head;
@@ -179,16 +205,17 @@ impl Rows {
         items.extend(owned.map(|(&(account, symbol), &shares)| StateItem::Position { account, symbol, shares }));
         items.extend(self.links.iter().map(|(&order, &partner)| StateItem::Link { order, partner }));
         items.extend(self.phases.iter().map(|(&symbol, &phase)| StateItem::Phase { symbol, phase }));
-        let is_open = |order: &&OrderRow| !order.open.is_zero() && !self.waiting.contains_key(&order.order);
+        let is_open = |order: &&OrderRow| {
+            let elsewhere = self.waiting.contains_key(&order.order) || self.pending.contains_key(&order.order);
+            !order.open.is_zero() && !elsewhere
+        };
         let mut open: Vec<&OrderRow> = self.orders.values().filter(is_open).collect();
         open.sort_by_key(|order| {
             let (buy, sell) = match order.side {
                 Side::Buy => (Some(Reverse(order.limit)), None),
                 Side::Sell => (None, Some(order.limit)),
             };
-            let placed = Turn { sequence: order.sequence, nth: 0 };
-            let came = self.queued.get(&order.order).copied().unwrap_or(placed);
-            (order.symbol, order.side == Side::Sell, buy, sell, came)
+            (order.symbol, order.side == Side::Sell, buy, sell, self.came(order))
         });
         for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
@@ -199,7 +226,8 @@ impl Rows {
         let mut waiting: Vec<_> = self.waiting.iter().map(|(order, turn)| (turn, &self.orders[order])).collect();
         waiting.sort_by_key(|(turn, order)| {
             let trails = self.trails.contains_key(&order.order);
-            (**turn, turn.is_none().then_some((order.symbol, trails, self.trigger(order))), order.order)
+            let place = turn.is_none().then_some((order.symbol, trails, self.trigger(order)));
+            (**turn, place, self.came(order), order.order)
         });
         items.extend(waiting.into_iter().map(|(turn, row)| StateItem::Stop {
             order: row.order,
@@ -207,6 +235,16 @@ impl Rows {
             placed: NewOrder { shares: row.open, trigger: self.trigger(row), ..row.placed() },
             is_reached: turn.is_some(),
             trail: self.trails.get(&row.order).copied().filter(|_| turn.is_none()),
+        }));
+        let mut pending: Vec<_> = self.pending.iter().map(|(order, working)| (&self.orders[order], *working)).collect();
+        let due = |working: OrderId| self.orders[&working].open.is_zero();
+        pending.sort_by_key(|&(row, working)| (due(working).then(|| self.last_execution(working)), row.order));
+        items.extend(pending.into_iter().map(|(row, working)| StateItem::Pending {
+            order: row.order,
+            account: row.account,
+            placed: NewOrder { shares: row.open, ..row.placed() },
+            working,
+            is_due: due(working),
         }));
         let open = self.orders.values().filter(|row| !row.open.is_zero());
         let mut ending: Vec<_> = open.filter_map(|row| Some((row.until?, row.order))).collect();
