@@ -4,6 +4,7 @@
 //! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
 
 mod file;
+mod holder;
 mod network;
 mod proof;
 mod random;

@@ -93,6 +93,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Sett
         addresses: connections.addresses.clone(),
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
+        access: None,
     }
 }
 
