@@ -3,12 +3,16 @@
 //!
 //! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
 
+mod edit;
 mod file;
+mod listing;
 mod network;
 mod proof;
 mod random;
 mod table;
 mod time;
+mod tries;
+mod watch;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -19,8 +23,12 @@ use std::time::SystemTime;
 use engine::AccountId;
 use exchange::Principal;
 
+pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
+pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret};
 pub use crate::random::random_text;
+pub use crate::tries::Tries;
+pub use crate::watch::Watch;
 
 use crate::proof::Claim;
 use crate::table::{Entry, Table};

@@ -15,6 +15,9 @@ use subtle::ConstantTimeEq;
 use crate::network::Network;
 use crate::random::random_bytes;
 
+/// No secret is longer: what is sent for one costs no more to compare.
+pub(crate) const SECRET_BYTES_MAX: usize = 256;
+
 /// How a key's requests are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -88,6 +91,9 @@ impl Claim<'_> {
     pub(crate) fn holds(&self, proof: Option<&Proof>) -> bool {
         match self {
             Claim::Secret(secret) => {
+                if secret.len() > SECRET_BYTES_MAX {
+                    return false;
+                }
                 let known = proof.and_then(Proof::secret_hash);
                 let same = bool::from(sha256(secret.as_bytes()).ct_eq(known.unwrap_or(&NOTHING)));
                 same && known.is_some()
