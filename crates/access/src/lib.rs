@@ -25,7 +25,7 @@ use exchange::Principal;
 
 pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
-pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret};
+pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::random_text;
 pub use crate::tries::Tries;
 pub use crate::watch::Watch;
@@ -110,6 +110,11 @@ impl Access {
         self.table().address(address).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
     }
 
+    /// How many keys there are.
+    pub fn keys(&self) -> usize {
+        self.table().len()
+    }
+
     /// How a key signs. A key that there is not looks like one with a secret.
     pub fn key_algorithm(&self, key: &str) -> Algorithm {
         self.table().key(key).map_or(Algorithm::Hmac, |entry| entry.proof.algorithm())
@@ -139,7 +144,7 @@ fn judge(entry: Option<&Entry>, claim: &Claim<'_>, now: SystemTime) -> Option<Pr
 /// Secrets do not get into logs.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access").field("keys", &self.table().len()).finish_non_exhaustive()
+        f.debug_struct("Access").field("keys", &self.keys()).finish_non_exhaustive()
     }
 }
 

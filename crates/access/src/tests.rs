@@ -7,7 +7,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use exchange::{Read, Role};
 
 use super::*;
-use crate::proof::{hmac_of, public_key};
+use crate::proof::public_key;
 
 const SECRET: &str = "a-secret-of-some-length";
 const TODAY: SystemTime = UNIX_EPOCH;
@@ -54,7 +54,7 @@ fn each_kind_of_key_proves_whose_it_is() {
     );
     let access = access(&text);
     let signature = signer().sign(b"one two");
-    let hmac = hmac_of(SECRET, &[b"one two"]);
+    let hmac = hmac_hex(SECRET, &[b"one two"]);
     let proven = [
         access.by_secret("signs", SECRET, TODAY),
         access.by_secret("sends", SECRET, TODAY),
@@ -78,7 +78,7 @@ fn each_kind_of_key_proves_whose_it_is() {
         access.by_secret("nobody", "", TODAY),
         access.by_hmac("sends", &[b"one two"], &hmac, TODAY),
         access.by_hmac("signs", &[b"one two "], &hmac, TODAY),
-        access.by_hmac("nobody", &[b"one two"], &hmac_of(&"\0".repeat(32), &[b"one two"]), TODAY),
+        access.by_hmac("nobody", &[b"one two"], &hmac_hex(&"\0".repeat(32), &[b"one two"]), TODAY),
         access.by_ed25519("curve", &[b"one two "], &signature.to_bytes(), TODAY),
         access.by_ed25519("nobody", &[b"x"], &SigningKey::from_bytes(&[0; 32]).sign(b"x").to_bytes(), TODAY),
         access.by_ed25519("curve", &[b"one two"], b"short", TODAY),

@@ -39,5 +39,5 @@ mod worker;
 pub use document::{Documents, Limits, Login, ReplyLimits, executions_max, write_reply};
 pub use frame::{Frame, FrameError, frame, next_frame, skippable};
 pub use gateway::{Gateway, start};
-pub use login::Desk;
+pub use login::{Desk, login_signature};
 pub use settings::Settings;

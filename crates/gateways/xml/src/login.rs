@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use access::{Access, Algorithm, Tries, random_text};
+use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use exchange::Principal;
@@ -15,6 +15,11 @@ use crate::document::{Documents, Limits, Login};
 
 /// Stands before a challenge where it is signed, so that the signature is good for nothing else.
 const SIGNED_BEFORE: &str = "pricetime-login:";
+
+/// What a client with this secret answers to a challenge.
+pub fn login_signature(secret: &str, challenge: &str) -> String {
+    hmac_hex(secret, &[SIGNED_BEFORE.as_bytes(), challenge.as_bytes()])
+}
 
 /// Where those who log in are checked, for all connections.
 #[derive(Clone, Debug)]
