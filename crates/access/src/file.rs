@@ -13,17 +13,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::listing::ListedMember;
 use crate::network::Network;
-use crate::proof::{self, Proof};
-use crate::table::{Entry, Member};
+use crate::proof::{self, Proof, SECRET_BYTES_MAX};
+use crate::table::{Entry, ID_BYTES_MAX, Id, Member, Table};
 use crate::time::seconds_of;
 
-/// Bytes of a member's name, and of a key's id.
-const NAME_BYTES_MAX: usize = 128;
 /// Shorter secrets can be guessed.
 const SECRET_BYTES_MIN: usize = 16;
-/// An HMAC takes longer with a longer one.
-const SECRET_BYTES_MAX: usize = 256;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,27 +31,27 @@ struct Contents {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemberText {
-    name: String,
+pub(crate) struct MemberText {
+    pub(crate) name: String,
     #[serde(default)]
-    roles: Vec<String>,
+    pub(crate) roles: Vec<String>,
     #[serde(default)]
-    accounts: Vec<String>,
+    pub(crate) accounts: Vec<String>,
     #[serde(default, rename = "key")]
-    keys: Vec<Spanned<KeyText>>,
+    pub(crate) keys: Vec<Spanned<KeyText>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeyText {
-    id: String,
-    secret: Option<String>,
-    secret_hash: Option<String>,
-    ed25519: Option<String>,
-    certificate: Option<String>,
-    address: Option<String>,
-    password: Option<String>,
-    expires: Option<Datetime>,
+pub(crate) struct KeyText {
+    pub(crate) id: String,
+    pub(crate) secret: Option<String>,
+    pub(crate) secret_hash: Option<String>,
+    pub(crate) ed25519: Option<String>,
+    pub(crate) certificate: Option<String>,
+    pub(crate) address: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) expires: Option<Datetime>,
 }
 
 /// The text of an access file. Errors: it cannot be read, or others may read it.
@@ -74,25 +71,59 @@ pub(crate) fn text(path: &Path) -> Result<String, String> {
 }
 
 /// The keys of an access file. Errors: the line, the member, the field and the fault; never a secret.
-pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
+pub(crate) fn parse(text: &str) -> Result<Table, String> {
+    let mut table = Table::default();
+    let mut names = HashSet::new();
+    let mut parsed = 0;
+    while parsed < text.len() {
+        let part = text.get(parsed..next_part(text, parsed)).unwrap_or_default();
+        parse_part(part, &mut table, &mut names)
+            .map_err(|(at, why)| format!("line {}: {why}", line_of(text, parsed + at)))?;
+        parsed += part.len();
+    }
+    table.complete();
+    Ok(table)
+}
+
+/// The members of an access file, as they are written. Errors: as for `parse`.
+pub(crate) fn members(text: &str) -> Result<Vec<ListedMember>, String> {
+    parse(text)?;
+    let contents = toml::from_str(text).map_err(|error| without_values(error.message()));
+    contents.map(|Contents { members }| members.iter().map(|member| ListedMember::from(member.get_ref())).collect())
+}
+
+/// Where the part of a long file ends that begins here: between two members. All at once a million members would take gigabytes, and most
+/// of the time for them.
+fn next_part(text: &str, begin: usize) -> usize {
+    const PART_BYTES: usize = 64 << 10;
+    let next = text.as_bytes().get(begin + PART_BYTES..).and_then(|rest| find(rest, b"\n[[member]]"));
+    next.map_or(text.len(), |at| begin + PART_BYTES + at + 1)
+}
+
+fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
+    text.windows(sought.len()).position(|window| window == sought)
+}
+
+/// Errors: where, and what.
+fn parse_part(text: &str, table: &mut Table, names: &mut HashSet<String>) -> Result<(), (usize, String)> {
     let contents: Contents = toml::from_str(text).map_err(|error| {
         // The error's own text would show the line, which may hold a secret.
-        let line = error.span().map_or(1, |span| line_of(text, span.start));
-        format!("line {line}: {}", without_values(error.message()))
+        (error.span().map_or(0, |span| span.start), without_values(error.message()))
     })?;
-    let mut taken = Taken::default();
-    let mut entries = Vec::new();
     for written in &contents.members {
-        let at = |spot: &str, start: usize, why: String| {
-            format!("line {}: member {:?}: {spot}{why}", line_of(text, start), written.get_ref().name)
-        };
-        let member = taken.member(written.get_ref()).map_err(|why| at("", written.span().start, why))?;
+        let at = |start: usize, why: String| (start, format!("member {:?}: {why}", written.get_ref().name));
+        let member = member(written.get_ref()).map_err(|why| at(written.span().start, why))?;
+        if !names.insert(member.name.clone()) {
+            return Err(at(written.span().start, "an earlier one has the same name".to_owned()));
+        }
+        let member = Arc::new(member);
         for key in &written.get_ref().keys {
-            let entry = taken.entry(key.get_ref(), &member);
-            entries.push(entry.map_err(|why| at(&format!("key {:?}: ", key.get_ref().id), key.span().start, why))?);
+            let entry = entry(key.get_ref(), &member);
+            let inserted = entry.and_then(|entry| table.insert(entry).map_err(str::to_owned));
+            inserted.map_err(|why| at(key.span().start, format!("key {:?}: {why}", key.get_ref().id)))?;
         }
     }
-    Ok(entries)
+    Ok(())
 }
 
 fn line_of(text: &str, at: usize) -> usize {
@@ -105,48 +136,11 @@ fn without_values(message: &str) -> String {
     outside.join("\"…\"")
 }
 
-/// What no two may have.
-#[derive(Default)]
-struct Taken {
-    members: HashSet<String>,
-    ids: HashSet<String>,
-    passwords: HashSet<String>,
-    certificates: HashSet<[u8; 32]>,
-    networks: HashSet<Network>,
-}
-
-impl Taken {
-    fn member(&mut self, written: &MemberText) -> Result<Arc<Member>, String> {
-        let member = member(written)?;
-        match self.members.insert(member.name.clone()) {
-            true => Ok(Arc::new(member)),
-            false => Err("an earlier one has the same name".to_owned()),
-        }
-    }
-
-    fn entry(&mut self, written: &KeyText, member: &Arc<Member>) -> Result<Entry, String> {
-        let entry = entry(written, member)?;
-        if !self.ids.insert(entry.id.clone()) {
-            return Err("an earlier one has the same id".to_owned());
-        }
-        let new = match &entry.proof {
-            Proof::Password(_) => self.passwords.insert(entry.member.name.clone()),
-            Proof::Certificate(sha256) => self.certificates.insert(*sha256),
-            Proof::Address(network) => self.networks.insert(*network),
-            Proof::Secret { .. } | Proof::SecretHash(_) | Proof::Ed25519(_) => true,
-        };
-        match new {
-            true => Ok(entry),
-            false => Err("an earlier one has the same password's member, certificate or address".to_owned()),
-        }
-    }
-}
-
 /// Letters, digits and a few signs, so that names can be shown and sent anywhere.
 pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(&byte);
-    if name.is_empty() || name.len() > NAME_BYTES_MAX {
-        return Err(format!("{field} has {} bytes; it must have 1 to {NAME_BYTES_MAX}", name.len()));
+    if name.is_empty() || name.len() > ID_BYTES_MAX {
+        return Err(format!("{field} has {} bytes; it must have 1 to {ID_BYTES_MAX}", name.len()));
     }
     match name.bytes().all(fits) {
         true => Ok(()),
@@ -176,7 +170,8 @@ fn entry(written: &KeyText, member: &Arc<Member>) -> Result<Entry, String> {
         None => None,
         Some(time) => Some(seconds_of(time).ok_or("expires must be like 2027-01-01T00:00:00Z")?),
     };
-    Ok(Entry::new(written.id.clone(), member, proof(written)?, expires))
+    let id = Id::new(&written.id).ok_or("id is too long")?;
+    Ok(Entry::new(id, member, proof(written)?, expires))
 }
 
 fn proof(written: &KeyText) -> Result<Proof, String> {

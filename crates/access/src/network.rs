@@ -1,7 +1,10 @@
 //! Networks of source addresses: the narrowest one that an address lies in is found at once, however many there are.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 /// The addresses that begin with the same bits. Addresses of version 4 are those that version 6 has for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,18 +52,19 @@ fn number(address: IpAddr) -> u128 {
 /// What belongs to networks.
 #[derive(Default)]
 pub(crate) struct Networks {
-    keys: HashMap<Network, usize>,
+    keys: HashMap<Network, u32, RandomState>,
     lengths: BTreeSet<u32>,
 }
 
 impl Networks {
-    pub(crate) fn insert(&mut self, network: Network, key: usize) {
+    /// Whether nothing belonged to it before.
+    pub(crate) fn insert(&mut self, network: Network, key: u32) -> bool {
         self.lengths.insert(network.bits);
-        self.keys.insert(network, key);
+        self.keys.insert(network, key).is_none()
     }
 
     /// What belongs to the narrowest network around this address.
-    pub(crate) fn find(&self, address: IpAddr) -> Option<usize> {
+    pub(crate) fn find(&self, address: IpAddr) -> Option<u32> {
         self.lengths.iter().rev().find_map(|&bits| self.keys.get(&Network::around(address, bits))).copied()
     }
 }
@@ -72,8 +76,8 @@ mod tests {
     #[test]
     fn the_narrowest_network_around_an_address_is_found() {
         let mut networks = Networks::default();
-        for (key, text) in ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "::/0", "fd00::/16"].into_iter().enumerate() {
-            networks.insert(Network::parse(text).expect(text), key);
+        for (key, text) in (0..).zip(["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "::/0", "fd00::/16"]) {
+            assert!(networks.insert(Network::parse(text).expect(text), key));
         }
         for (address, key) in [
             ("10.9.9.9", 0),

@@ -1,11 +1,13 @@
 //! All keys, each found by one look into a hash table, whatever it proves itself with.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::AccountId;
 use exchange::{Principal, Rights};
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashTable};
 
 use crate::network::Networks;
 use crate::proof::Proof;
@@ -20,26 +22,44 @@ pub(crate) struct Member {
 
 /// A key. Its principal is who has proven to have it.
 pub(crate) struct Entry {
-    pub(crate) id: String,
+    pub(crate) id: Id,
     pub(crate) member: Arc<Member>,
     pub(crate) proof: Proof,
     pub(crate) expires: Option<Seconds>,
     pub(crate) principal: Principal,
 }
 
-/// The keys of an access file. It never changes; another one comes in its place.
+/// Bytes of a key's id, at most.
+pub(crate) const ID_BYTES_MAX: usize = 64;
+
+/// A key's id. It stands in the entry itself, so that a look-up reads one place less; behind its end are zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Id([u8; ID_BYTES_MAX]);
+
+impl Id {
+    /// None: it is longer than ids are.
+    pub(crate) fn new(text: &str) -> Option<Id> {
+        let mut bytes = [0; ID_BYTES_MAX];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        Some(Id(bytes))
+    }
+}
+
+/// The keys of an access file, in its order. Each is found by its index.
+#[derive(Default)]
 pub(crate) struct Table {
     entries: Vec<Entry>,
-    ids: HashMap<String, usize>,
-    passwords: HashMap<String, usize>,
-    certificates: HashMap<[u8; 32], usize>,
+    ids: HashTable<u32>,
+    passwords: HashMap<String, u32, RandomState>,
+    certificates: HashMap<[u8; 32], u32, RandomState>,
     addresses: Networks,
-    /// The keys that will expire, those that do so first at the end.
-    expiring: Mutex<Vec<(Seconds, usize)>>,
+    /// The keys that will expire. Those that do so first are at the end once all are there.
+    expiring: Mutex<Vec<(Seconds, u32)>>,
+    hasher: RandomState,
 }
 
 impl Entry {
-    pub(crate) fn new(id: String, member: &Arc<Member>, proof: Proof, expires: Option<Seconds>) -> Entry {
+    pub(crate) fn new(id: Id, member: &Arc<Member>, proof: Proof, expires: Option<Seconds>) -> Entry {
         let principal = Principal::new(&member.name, Arc::clone(&member.rights));
         Entry { id, member: Arc::clone(member), proof, expires, principal }
     }
@@ -51,41 +71,48 @@ impl Entry {
     fn is_same_as(&self, other: &Entry) -> bool {
         self.member.name == other.member.name && self.proof == other.proof
     }
-
-    /// Keeps its principal of before, if it is the same key: whoever is logged in stays so.
-    pub(crate) fn continue_from(&mut self, before: &Table) {
-        if let Some(same) = before.key(&self.id).filter(|old| self.is_same_as(old)) {
-            self.principal = same.principal.clone();
-        }
-    }
 }
 
 impl Table {
-    /// Of keys with different ids, certificates and networks, and one password a member.
-    pub(crate) fn new(entries: Vec<Entry>) -> Table {
-        let mut table = Table {
-            ids: HashMap::with_capacity(entries.len()),
-            passwords: HashMap::new(),
-            certificates: HashMap::new(),
-            addresses: Networks::default(),
-            expiring: Mutex::default(),
-            entries: Vec::new(),
+    /// Adds a key. Errors: an earlier one has something that no two may have.
+    pub(crate) fn insert(&mut self, entry: Entry) -> Result<(), &'static str> {
+        let index = u32::try_from(self.entries.len()).map_err(|_| "there are more than 2^32 keys")?;
+        let is_new = match &entry.proof {
+            Proof::Password(_) => self.passwords.insert(entry.member.name.clone(), index).is_none(),
+            Proof::Certificate(sha256) => self.certificates.insert(*sha256, index).is_none(),
+            Proof::Address(network) => self.addresses.insert(*network, index),
+            Proof::Secret { .. } | Proof::SecretHash(_) | Proof::Ed25519(_) => true,
         };
-        let mut expiring = Vec::new();
-        for (index, entry) in entries.iter().enumerate() {
-            table.ids.insert(entry.id.clone(), index);
-            expiring.extend(entry.expires.map(|expires| (expires, index)));
-            match &entry.proof {
-                Proof::Password(_) => drop(table.passwords.insert(entry.member.name.clone(), index)),
-                Proof::Certificate(sha256) => drop(table.certificates.insert(*sha256, index)),
-                Proof::Address(network) => table.addresses.insert(*network, index),
-                Proof::Secret { .. } | Proof::SecretHash(_) | Proof::Ed25519(_) => {}
+        if !is_new {
+            return Err("an earlier one has the same password's member, certificate or address");
+        }
+        let Table { entries, hasher, .. } = self;
+        let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| hasher.hash_one(entry.id));
+        let hash = hasher.hash_one(entry.id);
+        let same = |index: &u32| entries.get(*index as usize).is_some_and(|other| other.id == entry.id);
+        match self.ids.entry(hash, same, hash_of) {
+            hashbrown::hash_table::Entry::Occupied(_) => return Err("an earlier one has the same id"),
+            hashbrown::hash_table::Entry::Vacant(place) => drop(place.insert(index)),
+        }
+        let expiring = self.expiring.get_mut().unwrap_or_else(PoisonError::into_inner);
+        expiring.extend(entry.expires.map(|expires| (expires, index)));
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Called when all keys are there.
+    pub(crate) fn complete(&mut self) {
+        let expiring = self.expiring.get_mut().unwrap_or_else(PoisonError::into_inner);
+        expiring.sort_unstable_by(|one, other| other.cmp(one));
+    }
+
+    /// Has keys that were there before keep their principals: whoever is logged in stays so.
+    pub(crate) fn continue_from(&mut self, before: &Table) {
+        for entry in &mut self.entries {
+            if let Some(same) = before.find(&entry.id).filter(|old| entry.is_same_as(old)) {
+                entry.principal = same.principal.clone();
             }
         }
-        expiring.sort_unstable_by(|one, other| other.cmp(one));
-        table.expiring = Mutex::new(expiring);
-        table.entries = entries;
-        table
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -93,19 +120,28 @@ impl Table {
     }
 
     pub(crate) fn key(&self, id: &str) -> Option<&Entry> {
-        self.entries.get(*self.ids.get(id)?)
+        self.find(&Id::new(id)?)
+    }
+
+    fn find(&self, id: &Id) -> Option<&Entry> {
+        let has_id = |index: &u32| self.at(*index).is_some_and(|entry| entry.id == *id);
+        self.at(*self.ids.find(self.hasher.hash_one(id), has_id)?)
+    }
+
+    fn at(&self, index: u32) -> Option<&Entry> {
+        self.entries.get(index as usize)
     }
 
     pub(crate) fn password_of(&self, member: &str) -> Option<&Entry> {
-        self.entries.get(*self.passwords.get(member)?)
+        self.at(*self.passwords.get(member)?)
     }
 
     pub(crate) fn certificate(&self, sha256: &[u8; 32]) -> Option<&Entry> {
-        self.entries.get(*self.certificates.get(sha256)?)
+        self.at(*self.certificates.get(sha256)?)
     }
 
     pub(crate) fn address(&self, address: IpAddr) -> Option<&Entry> {
-        self.entries.get(self.addresses.find(address)?)
+        self.at(self.addresses.find(address)?)
     }
 
     /// Gives all who have a key the rights that its member has now.
@@ -119,7 +155,7 @@ impl Table {
     /// Takes their rights from all who have a key that `new` does not have.
     pub(crate) fn revoke_all_but(&self, new: &Table) {
         for entry in &self.entries {
-            if new.key(&entry.id).is_none_or(|same| same.principal != entry.principal) {
+            if new.find(&entry.id).is_none_or(|same| same.principal != entry.principal) {
                 entry.principal.set_rights(Rights::default());
             }
         }
@@ -128,7 +164,7 @@ impl Table {
     pub(crate) fn expire(&self, now: Seconds) {
         let mut expiring = self.expiring.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((_, index)) = expiring.pop_if(|(expires, _)| *expires <= now) {
-            if let Some(entry) = self.entries.get(index) {
+            if let Some(entry) = self.at(index) {
                 entry.principal.set_rights(Rights::default());
             }
         }

@@ -9,6 +9,7 @@ mod fees;
 mod fields;
 mod groups;
 mod linked;
+mod login;
 mod order_display;
 mod order_fields;
 mod order_kind;
@@ -21,4 +22,5 @@ mod request;
 mod rules;
 
 pub use documents::{Documents, Limits};
+pub use login::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};
